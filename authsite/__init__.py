@@ -1,0 +1,46 @@
+"""authsite: OAuth 2.0 tokens, login pages, and guards for an API and its web pages.
+
+Stand-alone it is the application of `main`; inside a host application it is
+``config.include("authsite")``, whose routes then say ``guard="api"`` or ``guard="web"``.
+"""
+
+from pyramid.config import Configurator
+
+ROOMS = (
+    "settings",
+    "db",
+    "http",
+    "login",
+    "guards",
+    "oauth",
+    "users",
+    "signup",
+    "proxy",
+)
+
+
+def includeme(config):
+    """Include every room. Sets no policy, permission, session factory or tm.* of a host."""
+    config.registry.setdefault("authsite.standalone", False)
+    config.include("pyramid_jinja2")
+    for room in ROOMS:
+        config.include(f"authsite.{room}")
+
+
+def main(global_config, **settings):
+    """The stand-alone WSGI application (PasteDeploy's ``app_factory``)."""
+    from authsite.guards.policy import GuardedByDefault
+
+    settings = {
+        # The guard is picked by the route; asking who calls before routing would find nobody.
+        "tm.annotate_user": "false",
+        "tm.manager_hook": "pyramid_tm.explicit_manager",
+        "retry.attempts": "3",
+        **settings,
+    }
+    config = Configurator(settings=settings, default_permission="guarded")
+    config.set_security_policy(GuardedByDefault())
+    config.registry["authsite.standalone"] = True
+    config.include("pyramid_retry")
+    config.include("authsite")
+    return config.make_wsgi_app()

@@ -1,0 +1,63 @@
+"""``authsite serve``: the service on Granian."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .shared import config_path, settings_of
+
+THREADS = 16  # per worker: requests that may wait for the database or a hash at once
+
+
+@click.command()
+@click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=6543, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Processes. Default: one for each core."
+)
+def serve(config: str | None, host: str, port: int, workers: int | None) -> None:
+    """Run the service until it is told to stop (SIGTERM lets requests end)."""
+    from granian import Granian
+    from granian.constants import Interfaces
+
+    path = config_path(config)
+    cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
+    os.environ["AUTHSITE_CONFIG"] = str(path)
+    click.echo(greeting(cfg, f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
+    Granian(
+        "authsite.cli.serve:application",
+        factory=True,
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=workers or len(os.sched_getaffinity(0)),
+        blocking_threads=THREADS,
+        workers_kill_timeout=10,
+        log_access=False,
+        respawn_failed_workers=True,
+    ).serve()
+
+
+def application() -> Any:
+    """The WSGI application of one worker process."""
+    from authsite import main
+    from authsite.settings import read_ini
+
+    path = Path(os.environ["AUTHSITE_CONFIG"])
+    return main({"__file__": str(path.resolve())}, **read_ini(path))
+
+
+def greeting(cfg: Any, url: str) -> str:
+    """What to open, and a login to copy."""
+    return f"""\
+authsite serves {url}  (stop with Ctrl-C)
+
+  API, to read and try   {url}/docs
+  make a user            authsite user create --email you@example.com
+  log in                 curl -s {url}/v1/clients/web/login \\
+                           -d username=you@example.com -d password='the password'
+  ask who you are        curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'
+"""

@@ -1,0 +1,13 @@
+"""The only reader of the clock: everything that expires asks here."""
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """The current time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def rfc3339(moment: datetime) -> str:
+    """``moment`` in UTC with second precision and ``Z`` (RFC 3339, section 5.6)."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,106 @@
+"""Engines: one whose transactions write, one in AUTOCOMMIT whose statements read.
+
+Two engines instead of one that is switched per checkout: a switch costs work on every guarded
+request. Reading never opens a transaction, so nothing is held while a password is hashed.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, Executable, Row, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError
+
+# Milliseconds. A statement that takes longer is a fault, and its caller gets a 503 (D03).
+PG_OPTIONS = (
+    "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"
+)
+CONNECT_TIMEOUT = 3  # seconds
+POOL_TIMEOUT = 2  # seconds
+SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
+
+
+@dataclass(frozen=True)
+class Database:
+    """The two engines of one database."""
+
+    writer: Engine
+    reader: Engine
+
+    def one(self, statement: Executable, parameters: Mapping[str, Any]) -> Row[Any] | None:
+        """The only row of a point read, or None; reads once more if the connection had died."""
+        try:
+            return self._one(statement, parameters)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            return self._one(statement, parameters)
+
+    def _one(self, statement: Executable, parameters: Mapping[str, Any]) -> Row[Any] | None:
+        with self.reader.connect() as connection:
+            return connection.execute(statement, parameters).one_or_none()
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.writer.dispose()
+        self.reader.dispose()
+
+
+def open_database(url: str) -> Database:
+    """Engines for ``url`` (``sqlite:///…`` or ``postgresql://…``); connects to nothing yet."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _open_sqlite(parsed)
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    options: dict[str, Any] = {
+        "pool_timeout": POOL_TIMEOUT,
+        "connect_args": {"connect_timeout": CONNECT_TIMEOUT, "options": PG_OPTIONS},
+    }
+    return Database(
+        writer=create_engine(parsed, pool_size=8, max_overflow=8, pool_pre_ping=True, **options),
+        # No pre-ping: it would double the round trips of a guarded request. `one` reads again.
+        reader=create_engine(
+            parsed, pool_size=8, max_overflow=8, isolation_level="AUTOCOMMIT", **options
+        ),
+    )
+
+
+def _open_sqlite(url: URL) -> Database:
+    if url.database and url.database != ":memory:":
+        _create_private(Path(url.database))
+    options: dict[str, Any] = {
+        "pool_size": 8,
+        "max_overflow": 8,
+        "pool_timeout": POOL_TIMEOUT,
+        "connect_args": {"timeout": SQLITE_BUSY_TIMEOUT / 1000, "check_same_thread": False},
+    }
+    writer = create_engine(url, **options)
+    reader = create_engine(url, isolation_level="AUTOCOMMIT", **options)
+    for engine in (writer, reader):
+        event.listen(engine, "connect", _prepare_sqlite)
+    # Taking the write lock at once waits its turn; upgrading a read to a write later fails.
+    event.listen(writer, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
+    return Database(writer, reader)
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the driver's own BEGIN would be a deferred one
+    for pragma in (
+        f"busy_timeout={SQLITE_BUSY_TIMEOUT}",
+        "journal_mode=WAL",
+        "foreign_keys=ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _create_private(path: Path) -> None:
+    """Make the file (0600) and its folder (0700) before SQLite makes them for everybody."""
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, mode=0o700)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

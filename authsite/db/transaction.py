@@ -1,0 +1,22 @@
+"""The request's session, and the way to keep writes although the answer is an error."""
+
+from sqlalchemy.orm import Session
+from zope.sqlalchemy import register
+
+
+def session(request) -> Session:
+    """A session that commits and rolls back with ``request.tm``."""
+    db = Session(request.database.writer, expire_on_commit=False)
+    register(db, transaction_manager=request.tm)
+    return db
+
+
+def keep_writes(request) -> None:
+    """Commit what was written so far; the request goes on in a new transaction.
+
+    pyramid_tm rolls back whenever an exception was raised, even if an exception view made a
+    4xx of it. A door that has to answer with an error *and* keep a revocation, a counter or an
+    audit row calls this first. Also called before a password is hashed, to hold no lock.
+    """
+    request.tm.commit()
+    request.tm.begin()

@@ -1,0 +1,55 @@
+"""How a guard refuses."""
+
+from authsite.http.errors import ApiError
+
+MESSAGE = "An exception occurred when trying to authenticate the user."
+
+
+class NotAuthenticated(ApiError):
+    """No living access token came with the request (RFC 6750, section 3)."""
+
+    status = 401
+    code = "unauthenticated"
+    message = MESSAGE
+    listed = False
+
+    def __init__(self, *, token_sent: bool) -> None:
+        error = ', error="invalid_token"' if token_sent else ""
+        super().__init__(headers={"WWW-Authenticate": f'Bearer realm="authsite"{error}'})
+
+
+class InsufficientScope(ApiError):
+    """The token lives but lacks a scope that the route needs (RFC 6750, section 3.1)."""
+
+    status = 403
+    code = "insufficient_scope"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(
+            f"This address needs a token with the scope {scope}.",
+            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+        )
+
+
+class UserRequired(ApiError):
+    """The token acts for a client, and this is for users."""
+
+    status = 403
+    code = "user_required"
+    message = "This address needs a token that acts for a user; this one acts for a client."
+
+
+class EmailNotVerified(ApiError):
+    """Variant A: the route asks for a verified user."""
+
+    status = 403
+    code = "email_not_verified"
+    message = "Verify your e-mail address first: ask for a new link and open it."
+
+
+class EmailNotConfirmed(ApiError):
+    """Variant B: confirmation is required and has not happened."""
+
+    status = 403
+    code = "email_not_confirmed"
+    message = "Confirm your e-mail address first: ask for a new link and open it."

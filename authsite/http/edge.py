@@ -1,0 +1,100 @@
+"""The outermost layer: request id, browser security headers, CORS, one log context."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from pyramid.response import Response
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # Not no-referrer: browsers would send `Origin: null` with our own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Frame-Options": "DENY",
+}
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+HSTS = "max-age=31536000; includeSubDomains"
+CORS_METHODS = "GET, POST, PUT, PATCH, DELETE"
+CORS_HEADERS = "Authorization, Content-Type"
+
+
+def edge_tween(handler: Any, _registry: Any) -> Any:
+    """Wrap every request of the application."""
+
+    def edge(request: Any) -> Response:
+        structlog.contextvars.bind_contextvars(request_id=request.id)
+        try:
+            response = _preflight(request) or handler(request)
+        finally:
+            structlog.contextvars.clear_contextvars()
+        if _ours(request):
+            _add_headers(request, response)
+            _allow_origin(request, response)
+        return response
+
+    return edge
+
+
+def _ours(request: Any) -> bool:
+    """Whether the answer is authsite's: in a host's application its own pages stay as they are."""
+    if request.registry["authsite.standalone"]:
+        return True
+    route = getattr(request, "matched_route", None)
+    return route is not None and route.name.startswith("authsite.")
+
+
+def _add_headers(request: Any, response: Response) -> None:
+    headers = response.headers
+    headers["X-Request-Id"] = request.id
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+    page = request.speaks == "page"
+    headers.setdefault("Content-Security-Policy", PAGE_POLICY if page else API_POLICY)
+    if "Cache-Control" not in headers:
+        headers["Cache-Control"] = "no-store"
+        headers["Pragma"] = "no-cache"
+    if urlsplit(request.base_url).scheme == "https":
+        headers.setdefault("Strict-Transport-Security", HSTS)
+
+
+def _preflight(request: Any) -> Response | None:
+    """The answer to a CORS preflight of an allowed origin (Fetch standard, 4.8)."""
+    wanted = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+    if not (wanted and _allowed_origin(request)):
+        return None
+    return Response(
+        status=204,
+        headers={
+            "Access-Control-Allow-Methods": CORS_METHODS,
+            "Access-Control-Allow-Headers": CORS_HEADERS,
+            "Access-Control-Max-Age": "600",
+        },
+    )
+
+
+def _allow_origin(request: Any, response: Response) -> None:
+    if request.speaks == "page" or not request.cfg.cors_origins:
+        return
+    response.headers.add("Vary", "Origin")
+    if origin := _allowed_origin(request):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Expose-Headers"] = "X-Request-Id, Retry-After"
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        # Only the proxies set a cookie; nothing else may be asked for with credentials.
+        if "/v1/clients/" in request.path:
+            response.headers["Access-Control-Allow-Credentials"] = "true"
+
+
+def _allowed_origin(request: Any) -> str | None:
+    """The request's Origin if it is listed, letter for letter; never reflected otherwise."""
+    if request.speaks == "page":
+        return None
+    origin = request.headers.get("Origin")
+    return origin if origin in request.cfg.cors_origins else None

@@ -1,0 +1,122 @@
+"""The one place where an error becomes a response, in the body its path speaks."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from pyramid.renderers import render_to_response
+from pyramid.response import Response
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from authsite.db.transaction import keep_writes
+
+from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
+
+log = structlog.get_logger("authsite.errors")
+
+STORAGE_ERRORS = (OperationalError, InterfaceError, InternalError, PoolTimeout)
+
+
+def speaks(request: Any) -> str:
+    """Which body errors at this path have: ``oauth``, ``house`` or ``page``."""
+    try:
+        path = request.path_info
+    except UnicodeDecodeError:
+        path = request.environ["PATH_INFO"]
+    path = path.removeprefix(request.registry["authsite.prefix"])
+    if path.startswith(("/v1/oauth/", "/v1/clients/")):
+        return "oauth"
+    return "house" if path == "/v1" or path.startswith("/v1/") else "page"
+
+
+def house_body(error: ApiError, request_id: str) -> dict[str, Any]:
+    """``message`` and ``errors``; a bug carries the request id and nothing else."""
+    details: list[Mapping[str, Any]] = [
+        {"code": item.code, "field": item.field, "message": item.message} for item in error.details
+    ]
+    if not details and error.listed:
+        details = [{"code": error.code, "field": None, "message": error.message}]
+    body = {"message": error.message, "errors": details}
+    return body | {"request_id": request_id} if error.status == 500 else body
+
+
+def oauth_body(error: ApiError, request_id: str) -> dict[str, Any]:
+    """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
+    code = "invalid_request" if error.status in (413, 415) else error.code
+    body: dict[str, Any] = {
+        "error": code,
+        "error_description": error.message,
+        "message": error.message,
+    }
+    if error.details:
+        body["errors"] = house_body(error, request_id)["errors"]
+    return body | {"request_id": request_id} if error.status == 500 else body
+
+
+def respond(error: ApiError, request: Any) -> Response:
+    """The response for ``error``: JSON under /v1, a page elsewhere."""
+    style = request.speaks
+    if style == "page":
+        response = render_to_response(
+            "authsite:templates/http/error.jinja2", {"error": error}, request=request
+        )
+    else:
+        body = (oauth_body if style == "oauth" else house_body)(error, request.id)
+        response = Response(json.dumps(body), content_type="application/json", charset="utf-8")
+    response.status_int = error.status
+    response.headers.update(error.headers)
+    return response
+
+
+def api_error(error: ApiError, request: Any) -> Response:
+    """Any error of ours; what it keeps is committed before the rest is rolled back."""
+    if error.keeps_writes:
+        keep_writes(request)
+    return respond(error, request)
+
+
+def not_found(_error: Exception, request: Any) -> Response:
+    """No route has this path."""
+    return respond(NotFound(), request)
+
+
+def forbidden(_error: Exception, request: Any) -> Response:
+    """A view that states neither a guard nor that it is open: refused by default."""
+    log.error("unguarded_route", route=getattr(request.matched_route, "name", None))
+    return respond(Forbidden(), request)
+
+
+def undecodable(_error: Exception, request: Any) -> Response:
+    """The path is not UTF-8."""
+    return respond(MalformedRequest("The address is not valid UTF-8."), request)
+
+
+def storage_failed(error: Exception, request: Any) -> Response:
+    """The database is away, locked or too slow: 503, never 401 or ``invalid_grant`` (D02)."""
+    log.error("storage_failed", error=type(error).__name__, cause=_cause(error))
+    return respond(TemporarilyUnavailable(), request)
+
+
+def bug(error: Exception, request: Any) -> Response:
+    """Everything nobody thought of: logged whole, answered with the request id alone."""
+    log.error("internal_error", exc_info=error)
+    return respond(ApiError(), request)
+
+
+def _cause(error: Exception) -> str:
+    # The driver's words; SQLAlchemy's own text would carry the statement and its parameters.
+    return str(error.orig)[:200] if isinstance(error, DBAPIError) else str(error)[:200]
+
+
+def add_views(config: Any, *, standalone: bool) -> None:
+    """Register the views; those for foreign errors only when the application is ours."""
+    config.add_exception_view(api_error, context=ApiError)
+    for storage_error in STORAGE_ERRORS:
+        config.add_exception_view(storage_failed, context=storage_error)
+    if standalone:
+        config.add_notfound_view(not_found)
+        config.add_forbidden_view(forbidden)
+        config.add_exception_view(undecodable, context=UnicodeDecodeError)
+        config.add_exception_view(bug, context=Exception)

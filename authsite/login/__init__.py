@@ -1,0 +1,18 @@
+"""Logging in: which names a user has, the check, and the steps every login must pass."""
+
+from authsite.users.passwords import HashGate, Passwords
+
+
+def add_login_step(config, step):
+    """Directive: ``step(cfg, account)`` runs at every login and refresh, and refuses by raising."""
+    config.registry["authsite.login_steps"].append(step)
+
+
+def includeme(config):
+    """``request.passwords``, ``request.login_steps`` and ``config.add_login_step``."""
+    cfg = config.registry["authsite.settings"]
+    passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
+    steps = config.registry["authsite.login_steps"] = []
+    config.add_request_method(lambda _request: passwords, "passwords", property=True)
+    config.add_request_method(lambda _request: steps, "login_steps", property=True)
+    config.add_directive("add_login_step", add_login_step)

@@ -1,0 +1,203 @@
+"""Token families: issue, rotate, revoke.
+
+A family is one row. Its tokens are rebuilt from the row and the key, so refreshing adds no row,
+and a second refresh within the grace gives the very same pair.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, literal, select, update
+from sqlalchemy.orm import Session
+
+from authsite.audit.service import record
+from authsite.login.check import pass_steps
+from authsite.users.account import COLUMNS as USER_COLUMNS
+from authsite.users.account import Account
+from authsite.users.models import User
+
+from . import scopes
+from .desk import Desk
+from .errors import InvalidGrant, TokenReused
+from .live import LIVE
+from .models import Client, Family
+from .tokens import ACCESS, REFRESH, Token
+
+_LIVE_FOR_REFRESH = LIVE.add_columns(
+    Family.granted_scope, Family.refresh_expires_at, Family.user_id, *USER_COLUMNS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whom a family belongs to, with the epochs seen when the credentials were checked."""
+
+    client_id: UUID
+    client_epoch: int
+    user_id: UUID | None = None
+    user_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """An access and a refresh token; ``expires_in`` in whole seconds of remaining life."""
+
+    access_token: str
+    refresh_token: str
+    expires_in: int
+    scope: str
+
+
+def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
+    """A new family for ``owner`` and its first pair.
+
+    One INSERT that selects from the owner's rows: if the client or user was disabled or its
+    epoch raised since the credentials were checked, nothing is inserted and `InvalidGrant` is
+    raised. Writes the audit event ``token.issued``.
+    """
+    now, source = desk.now, desk.source
+    family_id = UUID(bytes=secrets.token_bytes(16), version=4)
+    refresh_expires = _expiry(now, desk.cfg.refresh_expires_in)
+    values: dict[Any, Any] = {
+        Family.id: family_id,
+        Family.kind: "oauth",
+        Family.client_id: owner.client_id,
+        Family.client_epoch: owner.client_epoch,
+        Family.owner_kind: "user" if owner.user_id else "client",
+        Family.user_id: owner.user_id,
+        Family.user_epoch: owner.user_epoch,
+        Family.granted_scope: scope,
+        Family.scope: scope,
+        Family.rescoped: False,
+        Family.generation: 0,
+        Family.created_at: now,
+        Family.rotated_at: now,
+        Family.refresh_expires_at: refresh_expires,
+        Family.address: source.address,
+        Family.agent: source.agent,
+    }
+    owners: Any = Client.__table__
+    still_good = [Client.epoch == owner.client_epoch, Client.disabled_at.is_(None)]
+    if owner.user_id:
+        owners = owners.join(User.__table__, User.id == owner.user_id)
+        still_good += [User.epoch == owner.user_epoch, User.disabled_at.is_(None)]
+    chosen = (
+        select(*(literal(value, column.type) for column, value in values.items()))
+        .select_from(owners)
+        .where(Client.id == owner.client_id, *still_good)
+    )
+    inserted: Any = desk.db.execute(insert(Family).from_select(list(values), chosen))
+    if inserted.rowcount != 1:
+        raise InvalidGrant
+    _record(desk, "token.issued", family_id, owner.user_id, owner.client_id)
+    return _pair(desk, family_id, 0, now, refresh_expires, scope)
+
+
+def rotate(desk: Desk, token: Token, client_id: UUID, asked_scope: str | None) -> TokenPair:
+    """The successor pair of the refresh token ``token``.
+
+    Refresh token rotation with reuse detection (RFC 9700, section 4.14): of racing refreshes one
+    wins; the generation before, within the grace, gets the same pair again; anything older
+    revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is dead,
+    another client's or behind its token, `InvalidScope`, and what a login step raises; these
+    write nothing.
+    """
+    row = _live(desk, token, client_id)
+    if token.generation == row.generation:
+        pair = _spend(desk, row, asked_scope)
+        if pair:
+            return pair
+        row = _live(desk, token, client_id)  # another request was faster: see what it left
+    if token.generation > row.generation:
+        raise InvalidGrant  # a database restored from before this token
+    if token.generation == row.generation - 1 and (
+        desk.now - row.rotated_at < desk.cfg.refresh_grace
+    ):
+        return _pair(
+            desk, row.id, row.generation, row.rotated_at, row.refresh_expires_at, row.scope
+        )
+    revoke(desk.db, desk.now, row.id, "reuse")
+    _record(desk, "token.reused", row.id, row.user_id, row.client_id)
+    raise TokenReused
+
+
+def revoke(db: Session, now: datetime, family_id: UUID, why: str) -> bool:
+    """End a family at once on every process; whether it was living until now."""
+    ended: Any = db.execute(
+        update(Family)
+        .where(Family.id == family_id, Family.revoked_at.is_(None))
+        .values(revoked_at=now, revoked_why=why)
+        .execution_options(synchronize_session=False)
+    )
+    return bool(ended.rowcount)
+
+
+def _live(desk: Desk, token: Token, client_id: UUID) -> Any:
+    row = desk.db.execute(_LIVE_FOR_REFRESH, {"family_id": token.family_id}).one_or_none()
+    if row is None or row.client_id != client_id:
+        raise InvalidGrant  # a stranger's attempt changes nothing
+    if row.user_id:
+        pass_steps(desk.login_steps, desk.cfg, Account(*row[-len(USER_COLUMNS) :]))
+    return row
+
+
+def _spend(desk: Desk, row: Any, asked_scope: str | None) -> TokenPair | None:
+    """The next pair, if this request is the one that spends the generation (trap of races)."""
+    scope = scopes.narrowed(asked_scope, row.granted_scope)
+    refresh_expires = _expiry(desk.now, desk.cfg.refresh_expires_in)
+    spent: Any = desk.db.execute(
+        update(Family)
+        .where(
+            Family.id == row.id,
+            Family.generation == row.generation,
+            Family.revoked_at.is_(None),
+        )
+        .values(
+            generation=row.generation + 1,
+            rotated_at=desk.now,
+            refresh_expires_at=refresh_expires,
+            scope=scope,
+            rescoped=scope != row.scope,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    if spent.rowcount != 1:
+        return None
+    return _pair(desk, row.id, row.generation + 1, desk.now, refresh_expires, scope)
+
+
+def _record(
+    desk: Desk, event: str, family_id: UUID, user_id: UUID | None, client_id: UUID | None
+) -> None:
+    details = {"family": str(family_id)}
+    record(
+        desk.db, desk.now, desk.source, event,
+        user_id=user_id, client_id=client_id, details=details,
+    )  # fmt: skip
+
+
+def _expiry(now: datetime, lifetime: timedelta) -> datetime:
+    """``lifetime`` from now, on the next whole second: the precision a token has."""
+    return datetime.fromtimestamp(ceil(now.timestamp()), now.tzinfo) + lifetime
+
+
+def _pair(
+    desk: Desk,
+    family_id: UUID,
+    generation: int,
+    rotated_at: datetime,
+    refresh_expires_at: datetime,
+    scope: str,
+) -> TokenPair:
+    access_expires = _expiry(rotated_at, desk.cfg.expires_in)
+    encode = desk.codec.encode
+    return TokenPair(
+        encode(ACCESS, family_id, generation, int(access_expires.timestamp())),
+        encode(REFRESH, family_id, generation, int(refresh_expires_at.timestamp())),
+        int((access_expires - desk.now).total_seconds()),
+        scope,
+    )

@@ -1,0 +1,72 @@
+"""The one query behind every use of a token: a family that lives, with its user and client.
+
+A family lives while it is not revoked, its user and client are enabled, and their epochs are
+those that were copied into it when the credential was checked. A dead family is simply no row.
+"""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Row, and_, bindparam, or_, select
+
+from authsite.db import Database
+from authsite.users.account import COLUMNS as USER_COLUMNS
+from authsite.users.models import User
+
+from .models import Client, Family
+from .tokens import Token
+
+_FROM = (
+    Family.__table__.outerjoin(
+        User.__table__,
+        and_(
+            User.id == Family.user_id,
+            User.epoch == Family.user_epoch,
+            User.disabled_at.is_(None),
+        ),
+    )
+).outerjoin(
+    Client.__table__,
+    and_(
+        Client.id == Family.client_id,
+        Client.epoch == Family.client_epoch,
+        Client.disabled_at.is_(None),
+    ),
+)
+
+FAMILY_COLUMNS = (
+    Family.id,
+    Family.client_id,
+    Family.generation,
+    Family.rotated_at,
+    Family.rescoped,
+    Family.scope,
+)
+
+LIVE = (
+    select(*FAMILY_COLUMNS)
+    .select_from(_FROM)
+    .where(
+        Family.id == bindparam("family_id"),
+        Family.revoked_at.is_(None),
+        or_(Family.owner_kind == "client", User.id.is_not(None)),
+        or_(Family.client_id.is_(None), Client.id.is_not(None)),
+    )
+)
+_LIVE_WITH_USER = LIVE.add_columns(Client.name.label("client_name"), *USER_COLUMNS)
+
+
+def find_live(
+    database: Database, token: Token, now: datetime, grace: timedelta
+) -> Row[tuple[object, ...]] | None:
+    """The row behind an access token, or None if the token is not good any more.
+
+    Good is the row's own generation, and the one before it while less than ``grace`` has passed
+    since the refresh, unless that refresh changed the scope.
+    """
+    row = database.one(_LIVE_WITH_USER, {"family_id": token.family_id})
+    if row is None:
+        return None
+    if token.generation == row.generation:
+        return row
+    previous = token.generation == row.generation - 1 and not row.rescoped
+    return row if previous and now - row.rotated_at < grace else None

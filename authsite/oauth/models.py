@@ -1,0 +1,64 @@
+"""Clients and token families."""
+
+import uuid
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from authsite.db.base import Base
+
+CLIENT_TYPES = ("password", "personal", "resource-server")
+
+
+class Client(Base):
+    """An OAuth client. Two secrets may live at a time, so that one can be replaced at leisure."""
+
+    __tablename__ = "clients"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(100))
+    type: Mapped[str] = mapped_column(String(16))
+    secret_hash: Mapped[str] = mapped_column(String(64))
+    previous_secret_hash: Mapped[str | None] = mapped_column(String(64))
+    scope: Mapped[str] = mapped_column(String(1024), default="")
+    default_scope: Mapped[str] = mapped_column(String(1024), default="")
+    epoch: Mapped[int] = mapped_column(default=0)
+    disabled_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class Family(Base):
+    """One login or client-credentials request, and all the tokens that come from it.
+
+    No index on anything that a refresh changes, so that a refresh on PostgreSQL is a HOT update.
+    """
+
+    __tablename__ = "families"
+    __table_args__ = (
+        CheckConstraint("(owner_kind = 'user') = (user_id IS NOT NULL)", name="owner"),
+    )
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))  # "oauth"; "pat" has no client
+    client_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("clients.id", ondelete="CASCADE")
+    )
+    owner_kind: Mapped[str] = mapped_column(String(8))  # "user" or "client"
+    user_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    granted_scope: Mapped[str] = mapped_column(String(1024))
+    scope: Mapped[str] = mapped_column(String(1024))
+    rescoped: Mapped[bool]  # whether the last refresh changed the scope
+    user_epoch: Mapped[int | None]
+    client_epoch: Mapped[int | None]
+    generation: Mapped[int]
+    created_at: Mapped[datetime]
+    rotated_at: Mapped[datetime]
+    refresh_expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+    revoked_why: Mapped[str | None] = mapped_column(String(32))
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))

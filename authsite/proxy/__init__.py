@@ -1,0 +1,12 @@
+"""Proxy endpoints for first-party clients: the server adds the client's credentials."""
+
+from .cookie import clear_all
+
+
+def includeme(config):
+    """Two login paths and one refresh path for every configured client."""
+    config.add_route("authsite.proxy.login", "/v1/clients/{client}/login")
+    config.add_route("authsite.proxy.users_login", "/v1/clients/{client}/users/login")
+    config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh")
+    config.at_logout(clear_all)
+    config.scan(".api")

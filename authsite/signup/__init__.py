@@ -1,0 +1,7 @@
+"""Registration."""
+
+
+def includeme(config):
+    """The route."""
+    config.add_route("authsite.register", "/v1/register")
+    config.scan(".api")

@@ -1,0 +1,71 @@
+"""Registering a user: check every field, hash, create."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from authsite.http.errors import FieldError, ValidationFailed
+from authsite.http.source import Source
+from authsite.login.identifiers import Identifier, InvalidIdentifier, of_kind
+from authsite.settings import Settings
+from authsite.users import service as users
+from authsite.users.models import User
+from authsite.users.passwords import Passwords, strength
+
+
+def register(
+    db: Session,
+    cfg: Settings,
+    passwords: Passwords,
+    now: datetime,
+    source: Source,
+    identifiers: Mapping[str, str | None],
+    password: str,
+    name: str | None = None,
+) -> User:
+    """A new user with these identifiers (kind -> text) and this password.
+
+    Raises `ValidationFailed` with one entry for each mistake, `IdentifierTaken`, and
+    `HashCapacityExceeded`. A kind that is not enabled is ignored, save the e-mail address, which
+    every user has. The password is hashed before anything is written.
+    """
+    names, mistakes = _names(cfg, identifiers)
+    mistakes += _text_mistakes("name", name)
+    weak = strength.problem(
+        password, cfg.password_min_length, context_words(cfg, identifiers, name)
+    )
+    if weak:
+        mistakes.append(FieldError(weak.code, "password", weak.message))
+    if mistakes:
+        raise ValidationFailed(details=mistakes)
+    return users.create(db, now, source, names, passwords.hash(password), name=name or None)
+
+
+def context_words(
+    cfg: Settings, identifiers: Mapping[str, str | None], name: str | None
+) -> list[str]:
+    """What a password must not be built from: the site's and the user's own words."""
+    words = [cfg.site_name, cfg.base_url or "", name or "", *identifiers.values()]
+    return [word for word in words if word]
+
+
+def _names(
+    cfg: Settings, identifiers: Mapping[str, str | None]
+) -> tuple[list[Identifier], list[FieldError]]:
+    names, mistakes = [], []
+    for kind in dict.fromkeys(("email", *cfg.login_identifiers)):
+        text = identifiers.get(kind)
+        if not text:
+            continue
+        try:
+            names.append(of_kind(kind, text, cfg.phone_region))
+        except InvalidIdentifier as error:
+            mistakes.append(FieldError("invalid", kind, str(error)))
+    return names, mistakes
+
+
+def _text_mistakes(field: str, text: str | None) -> list[FieldError]:
+    if text is None or text.isprintable():
+        return []
+    return [FieldError("invalid", field, "Leave line breaks and control characters out.")]

@@ -1,0 +1,17 @@
+"""What can go wrong with a user's names."""
+
+from collections.abc import Sequence
+
+from authsite.http.errors import FieldError, ValidationFailed
+
+
+class IdentifierTaken(ValidationFailed):
+    """Somebody has one of these login names already."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        super().__init__(
+            details=[
+                FieldError("taken", field, "Somebody uses this already. Log in, or take another.")
+                for field in fields
+            ]
+        )
