@@ -12,6 +12,7 @@ def includeme(config):
     """``request.passwords``, ``request.login_steps`` and ``config.add_login_step``."""
     cfg = config.registry["authsite.settings"]
     passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
+    config.registry["authsite.passwords"] = passwords
     steps = config.registry["authsite.login_steps"] = []
     config.add_request_method(lambda _request: passwords, "passwords", property=True)
     config.add_request_method(lambda _request: steps, "login_steps", property=True)

@@ -19,7 +19,7 @@ MIN_COST, MAX_COST = 4, 16  # 4 is bcrypt's own least; over 16 one login would t
 
 # The last character of salt and digest carry two and four spare bits; every bcrypt writes zeros.
 _STORED = re.compile(
-    r"(?:v1\$(?P<pepper>-|[0-9a-f]{8})\$)?"
+    r"(?:v1\$(?P<pepper>-|[0-9a-f]{8}))?"
     r"(?P<salt>\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu])[./A-Za-z0-9]{31}"
 )
 
@@ -49,7 +49,7 @@ def read(stored: str | None) -> Stored | None:
 
 def write(pepper: str, hashed: bytes) -> str:
     """The string to store for the bcrypt hash ``hashed`` under the pepper with that id."""
-    return f"{TAG}${pepper}${hashed.decode('ascii')}"
+    return f"{TAG}${pepper}{hashed.decode('ascii')}"
 
 
 def pepper_id(pepper: str) -> str:

@@ -1,0 +1,5 @@
+"""``python -m authsite`` is the ``authsite`` command."""
+
+from authsite.cli import main
+
+main()

@@ -1,0 +1,85 @@
+"""Real server processes, on 127.0.0.1 and a free port; each is stopped by its own id."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import httpx
+
+from tests.support.site import SECRET
+
+START_SECONDS = 30
+
+
+def free_port():
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def write_ini(folder, url, **settings):
+    """An ini file for ``authsite serve`` in ``folder``."""
+    lines = {
+        "secret": SECRET,
+        "database-url": url,
+        "bcrypt-cost": "10",
+        "limits": "off",
+    } | {key.replace("_", "-"): value for key, value in settings.items()}
+    path = folder / f"site-{free_port()}.ini"
+    text = "".join(f"authsite.{key} = {value}\n" for key, value in lines.items())
+    path.write_text(f"[app:main]\nuse = egg:authsite\n{text}")
+    return path
+
+
+@contextmanager
+def serving(ini, workers=1, **variables):
+    """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path)."""
+    port = free_port()
+    log = ini.with_suffix(f".{port}.log")
+    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--port", str(port),
+               "--workers", str(workers)]  # fmt: skip
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env={**os.environ, **variables}
+        )
+    try:
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+        _wait(client, process, log)
+        client.log = log
+        client.process = process
+        yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def authsite(*arguments, ini, stdin=None, **variables):
+    """Run a command of the command line; the finished process with its text output."""
+    return subprocess.run(
+        [sys.executable, "-m", "authsite", *arguments, "--config", str(ini)],
+        input=stdin, capture_output=True, text=True, timeout=120,
+        env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+def _wait(client, process, log):
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            client.get("/v1/user")
+            return
+        except httpx.TransportError:
+            if process.poll() is not None:
+                break
+            time.sleep(0.05)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
+    raise RuntimeError(f"the server did not start:\n{text}")

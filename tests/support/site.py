@@ -1,0 +1,109 @@
+"""The one place where tests get their data: an application, its clients and its users."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from webtest import TestApp
+
+from authsite import clock, main
+from authsite.audit.models import AuditEvent
+from authsite.http.source import Source
+from authsite.oauth import clients
+from authsite.oauth.models import Family
+from authsite.signup.service import register
+from authsite.users import service as users
+
+SECRET = "tests-only-3hV8kQzW1rXyLm5TgBn2"
+PASSWORD = "correct horse battery"
+
+
+@dataclass(frozen=True)
+class ClientKeys:
+    """A client's credentials, ready for a form."""
+
+    client_id: str
+    client_secret: str
+
+    def form(self, **more):
+        return {"client_id": self.client_id, "client_secret": self.client_secret, **more}
+
+
+class Site:
+    """An application on one database, with short words for what tests do all day."""
+
+    def __init__(self, url, **settings):
+        defaults = {
+            "authsite.secret": SECRET,
+            "authsite.database-url": url,
+            "authsite.bcrypt-cost": "10",
+            "authsite.limits": "off",
+        }
+        given = {f"authsite.{key.replace('_', '-')}": value for key, value in settings.items()}
+        self.app = main({}, **{**defaults, **given})
+        self.url = url
+        self.cfg = self.app.registry["authsite.settings"]
+        self.database = self.app.registry["authsite.database"]
+        self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+
+    @contextmanager
+    def db(self):
+        """A session that commits at the end."""
+        with Session(self.database.writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def client(self, type="password", *, scope="", default_scope="", name="test"):
+        """A new client's keys."""
+        with self.db() as db:
+            made, secret = clients.create(
+                db, clock.now(), Source(), name, type, scope, default_scope
+            )
+        return ClientKeys(str(made.id), secret)
+
+    def user(self, email="ann@example.com", password=PASSWORD, *, confirmed=False, **more):
+        """A new user."""
+        passwords = self.app.registry["authsite.passwords"]
+        identifiers = {"email": email, **more}
+        with self.db() as db:
+            made = register(db, self.cfg, passwords, clock.now(), Source(), identifiers, password)
+            if confirmed:
+                users.confirm(db, clock.now(), Source(), made)
+        return made
+
+    def token(self, keys, status=200, **form):
+        """POST /v1/oauth/token."""
+        return self.http.post("/v1/oauth/token", keys.form(**form), status=status)
+
+    def login(self, keys, username="ann@example.com", password=PASSWORD, status=200, **form):
+        """The password grant; the answer's JSON."""
+        form = {"grant_type": "password", "username": username, "password": password, **form}
+        return self.token(keys, status, **form).json
+
+    def refresh(self, keys, refresh_token, status=200, **form):
+        """The refresh token grant; the answer's JSON."""
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token, **form}
+        return self.token(keys, status, **form).json
+
+    def me(self, access_token, status=200):
+        """GET /v1/user."""
+        return self.http.get("/v1/user", headers=bearer(access_token), status=status)
+
+    def logout(self, access_token, status=200):
+        """DELETE /v1/logout."""
+        return self.http.delete("/v1/logout", headers=bearer(access_token), status=status)
+
+    def families(self):
+        """All family rows."""
+        with self.db() as db:
+            return db.scalars(select(Family).order_by(Family.created_at)).all()
+
+    def events(self):
+        """The names of all audit events, oldest first."""
+        with self.db() as db:
+            return db.scalars(select(AuditEvent.event).order_by(AuditEvent.id)).all()
+
+
+def bearer(access_token):
+    """The header that carries an access token."""
+    return {"Authorization": f"Bearer {access_token}"}

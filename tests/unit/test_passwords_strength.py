@@ -1,0 +1,138 @@
+"""Weak passwords are refused with a reason, strong ones whatever they are made of are taken."""
+
+import random
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from authsite.users.passwords.strength import problem
+
+CONTEXT = [
+    "Acme Portal",
+    "auth.acme.test",
+    "anna.schmidt@example.test",
+    "Anna Schmidt",
+    "rosalinde",
+    "+4930901820",
+    None,
+    "",
+]
+
+
+def code(password: str, min_length: int = 8) -> str | None:
+    found = problem(password, min_length, CONTEXT)
+    return found and found.code
+
+
+@pytest.mark.control("P02")
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("password123", "tried first"),
+        ("p4$$w0rd", "tried first"),
+        ("12345678", "tried first"),
+        ("qwertyuiop", "tried first"),
+        ("!@#$%^&*()", "side by side"),
+        ("aaaaaaaa", "Repeating"),
+        ("abcdefgh", "Rows"),
+        ("19870412", "Dates"),
+        ("summer2026", "tried first"),
+        ("Acme2026", "name of this site"),
+        ("AcmePortal2026!", "name of this site"),
+        ("anna.schmidt@example.test", "your name, your address"),
+        ("Anna.Schmidt1987", "your name, your address"),
+        ("rosalinde1", "your name, your address"),
+        ("+4930901820", "your name, your address"),
+        ("\N{GRINNING FACE}" * 63, "Repeating"),
+    ],
+)
+def test_a_weak_password_is_refused_with_a_reason_and_what_to_do(password, reason):
+    found = problem(password, 8, CONTEXT)
+    assert found is not None
+    assert found.code == "weak_password"
+    assert reason in found.message
+    assert "four words" in found.message
+
+
+@pytest.mark.control("P01")
+@pytest.mark.parametrize(
+    "password",
+    [
+        "\N{GRINNING FACE}" * 64,
+        "correct horse battery staple",
+        "gartenzaun im märz",
+        "zx8#Kq1p",
+        "  two  blanks at  both ends  ",
+        "陽だまりの猫と古時計",
+        "Anna has nine tame geese",
+        "x" * 4096,
+    ],
+)
+def test_a_strong_or_long_password_of_any_characters_is_taken(password):
+    assert problem(password, 8, CONTEXT) is None
+
+
+@pytest.mark.control("P01")
+def test_length_is_counted_in_code_points_of_the_composed_form():
+    assert code("žůťčřáý") == "weak_password"
+    assert code("zu\u030atc\u030cqra\u0301", 8) == "weak_password"  # seven, typed as ten
+    assert code("zuatxqrak", 8) is None
+    assert code("kq7z", 5) == "weak_password"
+
+
+@pytest.mark.parametrize(
+    ("password", "expected"),
+    [
+        ("", "required"),
+        ("x" * 4097, "too_long"),
+        ("é" * 2049, "too_long"),
+        ("\ud800" * 5000, "too_long"),
+        ("kitchen\0lamp", "invalid"),
+        ("kitchen\tlamp", "invalid"),
+        ("kitchen\ud800lamp", "invalid"),
+    ],
+)
+def test_what_cannot_be_a_password_has_its_own_code(password, expected):
+    assert code(password) == expected
+
+
+@pytest.mark.control("P02")
+def test_the_work_is_bounded_for_every_password():
+    rng = random.Random(7)
+    symbols = "4@8({[<3691!|0$5+7%2"
+    passwords = ["a" * 4096, "\u0315\u0300" * 1024, symbols * 200]
+    passwords += ["".join(rng.choices(symbols, k=63)) for _ in range(20)]
+    passwords += ["".join(rng.choices(symbols, k=31)) * 2 for _ in range(20)]
+    problem("warm up the lists", 8, CONTEXT)
+    for password in passwords:
+        begun = time.thread_time()
+        problem(password, 8, CONTEXT)
+        # Unbounded, zxcvbn takes over a second for each of the forty.
+        assert time.thread_time() - begun < 0.25
+
+
+def test_two_threads_do_not_judge_by_each_others_words():
+    names = [f"quixzylm{letter}" for letter in "abcdefgh"]
+
+    def judge(number):
+        own, other = names[number % 8], names[(number + 1) % 8]
+        return problem(f"{own}2026", 8, [own]), problem(f"{other}-{own}", 8, [own])
+
+    with ThreadPoolExecutor(8) as pool:
+        for weak, strong in pool.map(judge, range(200)):
+            assert weak is not None
+            assert strong is None
+
+
+def test_the_word_lists_are_loaded_only_when_a_password_is_set():
+    script = (
+        "import sys, authsite.users.passwords, authsite.users.passwords.strength,"
+        " authsite.login.identifiers\n"
+        "heavy = {'zxcvbn', 'phonenumbers', 'precis_i18n', 'email_validator'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)))"
+    )
+    end = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert end.stderr.strip() == ""
