@@ -90,8 +90,8 @@ def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
         .select_from(owners)
         .where(Client.id == owner.client_id, *still_good)
     )
-    inserted: Any = desk.db.execute(insert(Family).from_select(list(values), chosen))
-    if inserted.rowcount != 1:
+    statement = insert(Family).from_select(list(values), chosen).returning(Family.id)
+    if desk.db.execute(statement).first() is None:
         raise InvalidGrant
     _record(desk, "token.issued", family_id, owner.user_id, owner.client_id)
     return _pair(desk, family_id, 0, now, refresh_expires, scope)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import rates
+from .errors import Problem
 from .fields import KEYS
 from .secret import Secret, client_secret
 
@@ -57,12 +58,16 @@ def client_id(text: str) -> str:
     return text
 
 
-def suggestion(name: str) -> str:
-    """What the normalised name of an unknown key may have meant, as advice."""
+def unknown(key: str, name: str, text: str) -> Problem:
+    """The problem with a key that does not exist: what it may have meant.
+
+    Its value is shown only if that is no secret: what looks like nothing may be one, mistyped.
+    """
     from difflib import get_close_matches  # only for those who mistyped
 
     if name.startswith("clients_"):
-        return "write authsite.clients.<name>.id and authsite.clients.<name>.secret"
+        advice = "write authsite.clients.<name>.id and authsite.clients.<name>.secret"
+        return Problem(key, advice, value="(hidden)")
     if name.startswith("limits_"):
         spelled = {each: f"authsite.limits.{bucket}" for each, bucket in _BUCKETS.items()}
         spelled["limits_storage"] = documented("limits_storage")
@@ -70,18 +75,16 @@ def suggestion(name: str) -> str:
     else:
         spelled = {each: documented(each) for each in KEYS}
         otherwise = "there is no such key; docs/settings.md lists all of them"
-    close = get_close_matches(name, spelled, n=1, cutoff=0.6)
-    return f"there is no such key; did you mean {spelled[close[0]]}?" if close else otherwise
+    meant = next(iter(get_close_matches(name, spelled, n=1, cutoff=0.6)), "")
+    advice = f"there is no such key; did you mean {spelled[meant]}?" if meant else otherwise
+    close = find(meant)
+    hidden = close is None or close.secret or _TELLING.search(name) is not None
+    return Problem(key, advice, value="(hidden)" if hidden else _short(text))
 
 
 def shown(known: Known, text: str) -> str:
     """A value as an error may show it: hidden when it is a secret."""
     return "(hidden)" if known.secret else _short(text)
-
-
-def shown_unknown(name: str, text: str) -> str:
-    """The same for an unknown key, which may be a mistyped secret."""
-    return "(hidden)" if _TELLING.search(name) else _short(text)
 
 
 def hide_secrets(ini: MutableMapping[str, Any]) -> None:

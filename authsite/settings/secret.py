@@ -14,7 +14,7 @@ _PLACEHOLDER = re.compile(
 )
 _ONLY_SAMPLE_WORDS = re.compile(
     r"((a|my|the|this|is|not|so|very|super|top|long|some|test|testing|dev|development|prod"
-    r"|production|default|dummy|sample|demo|authsite|secrets?|passwords?|passwd|pass|pepper|keys?"
+    r"|production|for|to|and|only|please|use|local|app|default|dummy|sample|demo|authsite|secrets?|passwords?|passwd|pass|pepper|keys?"
     r"|token|session|signing|client|web|admin|qwerty(uiop)?|asdfgh(jkl)?|letmein|[0-9]+)[-_.!]*)+",
     re.IGNORECASE,
 )

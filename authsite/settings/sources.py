@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .errors import Problem
 from .fields import KEYS
-from .known import CLIENT_KEY, Known, find, normalise, shown, shown_unknown, suggestion
+from .known import CLIENT_KEY, Known, find, normalise, shown, unknown
 from .secretfile import read_secret
 
 INI_PREFIX = "authsite."
@@ -84,7 +84,7 @@ def _from_ini(ini: Mapping[str, object]) -> Iterator[Given | Problem]:
         name, text = normalise(key[len(INI_PREFIX) :]), _as_text(value)
         known = find(name)
         if known is None:
-            yield Problem(key, suggestion(name), value=shown_unknown(name, text))
+            yield unknown(key, name, text)
         elif name in spelled:
             yield Given(name, known, text, key).problem(
                 f"{spelled[name]} is the same key; keep one"

@@ -52,7 +52,7 @@ def login_page(text: str) -> str:
     """The name of a view of ours, or the absolute URL of a login page elsewhere."""
     if "://" in text:
         return web_url(text)
-    name = text.strip("/")
+    name = "" if text.startswith("//") else text.strip("/")
     if not re.fullmatch(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*", name):
         raise ValueError("give the name of a page such as login, or an absolute URL")
     return name

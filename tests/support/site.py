@@ -15,7 +15,7 @@ from authsite.oauth.models import Family
 from authsite.signup.service import register
 from authsite.users import service as users
 
-SECRET = "tests-only-3hV8kQzW1rXyLm5TgBn2"
+SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 PASSWORD = "correct horse battery"
 
 

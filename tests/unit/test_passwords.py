@@ -17,11 +17,12 @@ GATE = HashGate()
 NEW = Passwords(COST, [], GATE)
 RIGHT = "kitchen lamp on a tuesday"
 
-# Openwall's own vectors for crypt_blowfish, and the one of PHP's manual.
+# Openwall's vectors for crypt_blowfish, the one of PHP's manual, and one of libxcrypt.
 FOREIGN = [
     ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
     ("U*U*", "$2b$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK"),
-    ("rasmuslerdorf", "$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTTOq"),
+    ("rasmuslerdorf", "$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTpOq"),
+    ("żółć" * 8, "$2y$05$abcdefghijklmnopqrstuuyWkmuM2qjiFaSnJi86xE8oF73tSbrCW"),
 ]
 SEVENTY_TWO = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 CUT_AT_72 = "$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui"

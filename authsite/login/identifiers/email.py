@@ -42,7 +42,10 @@ def _ascii_domain(local: str, domain: str) -> str:
     suffix = ".com" if house else ""
     try:
         valid = validate_email(
-            f"{local}@{domain}{suffix}", allow_smtputf8=False, check_deliverability=False
+            f"{local}@{domain}{suffix}",
+            allow_smtputf8=False,
+            check_deliverability=False,
+            strict=True,
         )
     except EmailNotValidError as error:
         raise InvalidIdentifier(_EXAMPLE) from error

@@ -1,0 +1,340 @@
+"""Loading: which source counts, and what a wrong setting is answered with."""
+
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from ipaddress import ip_network
+
+import pytest
+
+from authsite.settings import SettingsError, canonical_client, cautions, load, unknown_variables
+
+SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
+OTHER = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"
+NEEDED = {"AUTHSITE_SECRET": SECRET}
+
+
+def settings(ini=None, **environ):
+    return load(ini or {}, NEEDED | environ)
+
+
+def message(ini=None, **environ):
+    with pytest.raises(SettingsError) as refused:
+        settings(ini, **environ)
+    return str(refused.value)
+
+
+def test_a_secret_is_all_that_is_needed():
+    cfg = settings()
+
+    assert cfg.secret == (SECRET,)
+    assert cfg.database_url == "sqlite:///var/authsite.sqlite"
+    assert cfg.variant == "A"
+    assert cfg.login_identifiers == ("email",)
+    assert cfg.expires_in == cfg.refresh_expires_in == timedelta(days=3650)
+    assert cfg.refresh_grace == timedelta(seconds=10)
+    assert cfg.verification_expires_in == cfg.reset_expires_in == timedelta(minutes=60)
+    assert cfg.require_email_verification is True
+    assert cfg.require_email_confirmation is False
+    assert cfg.allowed_verify_email_urls == cfg.trusted_proxies == cfg.cors_origins == ()
+    assert cfg.base_url is cfg.metrics_token is cfg.mail_sender is cfg.phone_region is None
+    assert cfg.bcrypt_cost == 12
+    assert cfg.limits is True
+    assert cfg.clients == cfg.scopes == {}
+
+
+def test_an_ini_is_overridden_by_the_specification_s_names_and_these_by_ours():
+    ini = {"authsite.expires-in": "1"}
+
+    assert settings(ini).expires_in == timedelta(days=1)
+    assert settings(ini, API_TOKEN_EXPIRES="2").expires_in == timedelta(days=2)
+    both = settings(ini, API_TOKEN_EXPIRES="2", AUTHSITE_EXPIRES_IN="3h")
+    assert both.expires_in == timedelta(hours=3)
+    assert settings(API_REFRESH_TOKEN_EXPIRES="7").refresh_expires_in == timedelta(days=7)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["authsite.base-url", "authsite.base_url", "authsite.base.url", "Authsite.Base-URL"],
+)
+def test_dash_underline_and_dot_are_the_same_in_a_key(key):
+    assert settings({key: "https://x.test"}).base_url == "https://x.test"
+
+
+def test_one_key_in_two_spellings_is_refused():
+    text = message({"authsite.base-url": "http://a.test", "authsite.base_url": "http://b.test"})
+
+    assert "(from authsite.base_url) = 'http://b.test': authsite.base-url is the same key" in text
+
+
+@pytest.mark.control("K04")
+def test_one_message_names_every_wrong_and_unknown_key_its_value_and_what_is_accepted():
+    text = message(
+        {
+            "authsite.bcrypt-cost": "9",
+            "authsite.login-identifier": "email",
+            "authsite.limits.login-acount": "5/minute",
+            "authsite.clients.web.key": "k",
+            "authsite.colour-of-the-sky": "blue",
+        },
+        AUTHSITE_VARIANT="C",
+        API_TOKEN_EXPIRES="0",
+    )
+
+    assert text.startswith("7 settings are wrong:\n")
+    for line in (
+        "authsite.bcrypt-cost = '9': give a whole number from 10 to 16",
+        "authsite.login-identifier = 'email': there is no such key;"
+        " did you mean authsite.login-identifiers?",
+        "authsite.limits.login-acount = '5/minute': there is no such key;"
+        " did you mean authsite.limits.login-account?",
+        "authsite.clients.web.key = (hidden): write authsite.clients.<name>.id and"
+        " authsite.clients.<name>.secret",
+        "authsite.colour-of-the-sky = (hidden): there is no such key; docs/settings.md lists all",
+        "authsite.variant (from AUTHSITE_VARIANT) = 'C': give A (",
+        "authsite.expires-in (from API_TOKEN_EXPIRES) = '0': give a duration such as",
+    ):
+        assert line in text
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("authsite.limits-storag", "authsite.limits-storage"),
+        ("authsite.mail-drver", "authsite.mail-driver"),
+        ("authsite.user.reset-password-url", "authsite.users.reset-password-url"),
+        ("authsite.require-email-verificaton", "authsite.require_email_verification"),
+    ],
+)
+def test_a_mistyped_key_is_told_what_it_may_have_meant(key, meant):
+    assert f"did you mean {meant}?" in message({key: "x"})
+
+
+def test_an_unknown_limit_is_told_the_names_of_all():
+    assert "there is no such limit; there are login-account, login-addr" in message(
+        {"authsite.limits.zzz": "5/minute"}
+    )
+
+
+def test_the_keys_of_others_in_the_same_ini_are_passed_over():
+    ini = {"pyramid.reload_templates": "true", "use": "egg:other", "authsites.x": "1", "x": None}
+
+    assert settings(ini) == settings()
+
+
+@pytest.mark.control("K04")
+def test_variables_that_mean_nothing_are_named_and_stop_nothing():
+    environ = {
+        "AUTHSITE_BASEURL": "http://x.test",
+        "AUTHSITE_base_url": "http://x.test",
+        "AUTHSITE_BASE_URL_FILE": "/run/url",  # no secret, hence never read from a file
+        "AUTHSITE_CLIENTS_WEB_NAME": "web",
+        "AUTHSITE_CLIENTS_WEB_ID_FILE": "/run/id",
+        "AUTHSITE_CONFIG": "x.ini",
+        "AUTHSITE_ENV_FILE": "x.env",
+        "AUTHSITE_TEST_REQUIRE": "postgresql",
+        "AUTHSITE_CLIENTS_WEB_ID": "id",
+        "AUTHSITE_CLIENTS_WEB_SECRET_FILE": "/run/secret",
+        "AUTHSITE_LIMITS_LOGIN_ACCOUNT": "5/minute",
+        "AUTHSITE_USERS_RESET_PASSWORD_URL": "https://x.test",
+        "AUTHSITE_SECRET_FILE": "/run/secret",
+        "HOME": "/root",
+    }
+
+    assert unknown_variables(environ) == [
+        "AUTHSITE_BASEURL",
+        "AUTHSITE_BASE_URL_FILE",
+        "AUTHSITE_CLIENTS_WEB_ID_FILE",
+        "AUTHSITE_CLIENTS_WEB_NAME",
+        "AUTHSITE_base_url",
+    ]
+    assert settings(AUTHSITE_BASEURL="x", AUTHSITE_BASE_URL_FILE="/nowhere").base_url is None
+
+
+def test_an_empty_value_leaves_the_next_source_its_word():
+    assert settings({"authsite.variant": "B"}, AUTHSITE_VARIANT="").variant == "B"
+    assert settings({"authsite.base-url": ""}, AUTHSITE_BASE_URL="  ").base_url is None
+
+
+def test_a_host_application_may_give_values_that_are_not_text():
+    ini = {
+        "authsite.limits": False,
+        "authsite.bcrypt-cost": 11,
+        "authsite.cors-origins": ["https://a.test", "https://b.test"],
+        "authsite.base-url": None,
+    }
+
+    cfg = settings(ini)
+
+    assert cfg.limits is False
+    assert cfg.bcrypt_cost == 11
+    assert cfg.cors_origins == ("https://a.test", "https://b.test")
+    assert cfg.base_url is None
+
+
+def test_lists_are_separated_by_blanks_or_line_ends():
+    ini = {"authsite.allowed-verify-email-urls": "\nhttps://a.test/v\n  https://b.test/v?x=1"}
+
+    assert settings(ini).allowed_verify_email_urls == ("https://a.test/v", "https://b.test/v?x=1")
+
+
+def test_trusted_proxies_are_networks_or_everybody():
+    cfg = settings(AUTHSITE_TRUSTED_PROXIES="10.0.0.0/8 2001:db8::1")
+
+    assert cfg.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("2001:db8::1/128"))
+    assert settings(AUTHSITE_TRUSTED_PROXIES="*").trusted_proxies == ("*",)
+    assert "10.0.0.1/8 has host bits set" in message(AUTHSITE_TRUSTED_PROXIES="10.0.0.1/8")
+    assert "or * alone" in message(AUTHSITE_TRUSTED_PROXIES="* 10.0.0.1")
+
+
+def test_clients_come_from_every_source_and_their_names_know_no_dash():
+    cfg = settings(
+        {"authsite.clients.my-app.id": "one", "authsite.clients.my_app.secret": SECRET},
+        CLIENT_WEB_ID="web-id",
+        CLIENT_WEB_SECRET=SECRET,
+        AUTHSITE_CLIENTS_WEB_SECRET=OTHER,
+        CLIENT_ID="of another program",
+    )
+
+    assert set(cfg.clients) == {"my_app", "web"}
+    assert (cfg.clients["web"].id, cfg.clients["web"].secret) == ("web-id", OTHER)
+    assert cfg.clients[canonical_client("my-app")].id == "one"
+
+
+@pytest.mark.parametrize(("half", "other"), [("ID", "secret"), ("SECRET", "id")])
+def test_a_client_with_one_half_is_refused(half, other):
+    text = message(**{f"CLIENT_WEB_{half}": SECRET})
+
+    assert f"authsite.clients.web.{other}: it is not set, but the other half is" in text
+    assert f"CLIENT_WEB_{other.upper()}" in text
+
+
+def test_a_wrong_half_is_not_called_missing_too():
+    text = message(CLIENT_WEB_ID="web", CLIENT_WEB_SECRET="")
+
+    assert text.startswith("One setting is wrong:")
+    assert "authsite.clients.web.secret (from CLIENT_WEB_SECRET): it is empty" in text
+
+
+def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one():
+    cfg = settings({"authsite.limits.login-account": "3 per 2 hours"})
+
+    assert cfg.limit_values == {
+        "login-account": "3 per 2 hours",
+        "login-address": "30/minute",
+        "client-auth": "20/minute",
+        "register-address": "20/hour",
+        "forgot-email": "5/hour",
+        "forgot-address": "20/hour",
+        "verification": "6/minute",
+        "reset-token": "10/15 minutes",
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["5", "5/fortnight", "0/minute", "5/0 minutes", "5/minute;9/hour", "9/9 years", "-1/day"],
+)
+def test_a_limit_that_the_library_does_not_read_as_meant_is_refused(value):
+    assert "give one limit such as 5/5 minutes" in message(AUTHSITE_LIMITS_RESET_TOKEN=value)
+
+
+def test_settings_cannot_be_changed():
+    cfg = settings(CLIENT_WEB_ID="web", CLIENT_WEB_SECRET=OTHER)
+
+    with pytest.raises(FrozenInstanceError):
+        cfg.variant = "B"
+    with pytest.raises(TypeError):
+        cfg.clients["other"] = cfg.clients["web"]
+    with pytest.raises(TypeError):
+        cfg.limit_values["login-account"] = "1/day"
+    with pytest.raises(TypeError):
+        cfg.scopes["all"] = "everything"
+
+
+def test_mails_come_from_the_host_of_base_url():
+    assert settings().mail_from == "no-reply@localhost"
+    assert settings(AUTHSITE_BASE_URL="https://a.test/auth").mail_from == "no-reply@a.test"
+    assert settings(AUTHSITE_BASE_URL="http://127.0.0.1:1").mail_from == "no-reply@localhost"
+    given = settings(AUTHSITE_BASE_URL="https://a.test", AUTHSITE_MAIL_FROM="Me <me@b.test>")
+    assert given.mail_from == "Me <me@b.test>"
+
+
+def test_a_cookie_domain_that_browsers_refuse_is_refused():
+    fine = settings(
+        AUTHSITE_BASE_URL="https://auth.a.test", AUTHSITE_SESSION_COOKIE_DOMAIN=".a.test"
+    )
+
+    assert fine.session_cookie_domain == "a.test"
+    for base in ("https://b.test", "https://xa.test"):
+        text = message(AUTHSITE_BASE_URL=base, AUTHSITE_SESSION_COOKIE_DOMAIN="a.test")
+        assert "authsite.session-cookie-domain = 'a.test': no browser takes this cookie" in text
+
+
+def test_control_characters_are_refused():
+    for text in ("au\x1bth", "au\x00th", "au\udcffth", "au\u2028th"):
+        assert "authsite.site-name" in message(AUTHSITE_SITE_NAME=text)
+
+
+PRODUCTION = {
+    "AUTHSITE_PRODUCTION": "true",
+    "AUTHSITE_BASE_URL": "https://auth.example.org",
+    "AUTHSITE_MAIL_DRIVER": "smtp",
+}
+
+
+def test_production_starts_with_what_it_needs():
+    assert settings(**PRODUCTION).production is True
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"AUTHSITE_BASE_URL": ""}, "authsite.base-url: it is not set; production needs"),
+        ({"AUTHSITE_BASE_URL": "http://auth.example.org"}, "production needs https"),
+        ({"AUTHSITE_MAIL_DRIVER": "log"}, "authsite.mail-driver = 'log': the log driver writes"),
+        ({"AUTHSITE_MAIL_DRIVER": ""}, "authsite.mail-driver = 'log': the log driver writes"),
+        ({"AUTHSITE_METRICS_TOKEN": "short"}, "at least 16 characters"),
+    ],
+)
+@pytest.mark.control("M04")
+def test_production_refuses_what_is_for_trying_out(changed, expected):
+    text = message(**PRODUCTION | changed)
+
+    assert text.startswith("One setting is wrong:")
+    assert expected in text
+    assert settings(**PRODUCTION | changed | {"AUTHSITE_PRODUCTION": "false"})
+
+
+@pytest.mark.control("M04")
+def test_production_can_be_forced_to_take_the_log_driver():
+    forced = {"AUTHSITE_MAIL_DRIVER": "log", "AUTHSITE_MAIL_LOG_IN_PRODUCTION": "true"}
+
+    assert settings(**PRODUCTION | forced).mail_driver == "log"
+
+
+@pytest.mark.parametrize("base", ["http://localhost:6543", "http://127.0.0.1", "http://[::1]:80"])
+def test_production_can_be_tried_on_this_machine(base):
+    assert settings(**PRODUCTION | {"AUTHSITE_BASE_URL": base}).production
+
+
+def test_a_wrong_base_url_in_production_is_not_called_missing_too():
+    assert message(**PRODUCTION | {"AUTHSITE_BASE_URL": "auth.example.org"}).startswith(
+        "One setting is wrong:"
+    )
+
+
+@pytest.mark.control("T17")
+def test_ten_years_deserve_a_warning_and_shorter_lifetimes_do_not():
+    assert ["authsite.expires-in is 3650 days" in text for text in cautions(settings())] == [
+        True,
+        False,
+    ]
+    assert cautions(settings(API_TOKEN_EXPIRES="1", API_REFRESH_TOKEN_EXPIRES="30")) == []
+
+
+def test_production_without_limits_deserves_a_warning():
+    cfg = settings(
+        **PRODUCTION, API_TOKEN_EXPIRES="1", API_REFRESH_TOKEN_EXPIRES="1", AUTHSITE_LIMITS="off"
+    )
+
+    assert [text[:22] for text in cautions(cfg)] == ["authsite.limits is off"]
