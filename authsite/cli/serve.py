@@ -44,9 +44,11 @@ def serve(config: str | None, host: str, port: int, workers: int | None) -> None
 def application() -> Any:
     """The WSGI application of one worker process."""
     from authsite import main
+    from authsite.ops.logging import configure
     from authsite.settings import read_ini
 
     path = Path(os.environ["AUTHSITE_CONFIG"])
+    configure(as_json=settings_of(str(path)).production)
     return main({"__file__": str(path.resolve())}, **read_ini(path))
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 
@@ -48,13 +48,14 @@ def serving(ini, workers=1, **variables):
         process = subprocess.Popen(
             command, stdout=output, stderr=output, env={**os.environ, **variables}
         )
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
     try:
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
-        _wait(client, process, log)
+        _wait(client, process, log, workers)
         client.log = log
         client.process = process
         yield client
     finally:
+        client.close()  # the server waits for idle connections before it ends
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(15)
@@ -71,15 +72,14 @@ def authsite(*arguments, ini, stdin=None, **variables):
     )  # fmt: skip
 
 
-def _wait(client, process, log):
+def _wait(client, process, log, workers):
+    """Until every worker runs: one that is told to stop while it starts does not hear it."""
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            client.get("/v1/user")
-            return
-        except httpx.TransportError:
-            if process.poll() is not None:
-                break
-            time.sleep(0.05)
+    while time.monotonic() < deadline and process.poll() is None:
+        if log.read_text(errors="replace").count("Started worker-") >= workers:
+            with suppress(httpx.TransportError):
+                client.get("/v1/user")
+                return
+        time.sleep(0.05)
     text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
     raise RuntimeError(f"the server did not start:\n{text}")

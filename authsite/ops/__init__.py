@@ -1,0 +1,1 @@
+"""Running the service: logging, and later health and metrics."""
