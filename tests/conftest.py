@@ -13,7 +13,9 @@ for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
     if _name not in ("AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE"):
         del os.environ[_name]
 
+from authsite import clock
 from tests.support import databases
+from tests.support.frozen import FrozenClock
 from tests.support.site import Site
 
 
@@ -78,3 +80,11 @@ def site_with(sites):
 def site(site_with):
     """A site with the settings of `tests.support.site`."""
     return site_with()
+
+
+@pytest.fixture
+def frozen(monkeypatch):
+    """The time, standing still: ``frozen.advance(seconds)`` moves it."""
+    made = FrozenClock()
+    monkeypatch.setattr(clock, "now", made.now)
+    return made

@@ -20,6 +20,14 @@ def init(config: str | None) -> None:
 
     Safe to run again: what is there is kept.
     """
+    revision = prepare(config)
+    click.echo(
+        f"The schema is at revision {revision}; secrets are in {env_file_path(environment())}."
+    )
+
+
+def prepare(config: str | None) -> str | None:
+    """Make what is missing; the revision of the schema."""
     path = env_file_path(environment())
     try:
         ini = read_ini(config_path(config))
@@ -29,7 +37,7 @@ def init(config: str | None) -> None:
         raise click.ClickException(str(error)) from None
     revision = upgrade_schema(cfg)
     _add(path, _missing_web_client(cfg))
-    click.echo(f"The schema is at revision {revision}; secrets are in {path}.")
+    return revision
 
 
 def _missing_secret(ini: dict[str, str]) -> dict[str, str]:

@@ -18,15 +18,20 @@ THREADS = 16  # per worker: requests that may wait for the database or a hash at
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Processes. Default: one for each core."
 )
-def serve(config: str | None, host: str, port: int, workers: int | None) -> None:
+@click.option("--init", "init_first", is_flag=True, help="Do `authsite init` first.")
+def serve(config: str | None, host: str, port: int, workers: int | None, init_first: bool) -> None:
     """Run the service until it is told to stop (SIGTERM lets requests end)."""
+    if init_first:
+        from .init import prepare
+
+        prepare(config)
     from granian import Granian
     from granian.constants import Interfaces
 
     path = config_path(config)
-    cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
+    settings_of(config)  # a bad setting stops the start here, once, with its name
     os.environ["AUTHSITE_CONFIG"] = str(path)
-    click.echo(greeting(cfg, f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
+    click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
     Granian(
         "authsite.cli.serve:application",
         factory=True,
@@ -52,14 +57,15 @@ def application() -> Any:
     return main({"__file__": str(path.resolve())}, **read_ini(path))
 
 
-def greeting(cfg: Any, url: str) -> str:
+def greeting(url: str) -> str:
     """What to open, and a login to copy."""
     return f"""\
 authsite serves {url}  (stop with Ctrl-C)
 
-  API, to read and try   {url}/docs
-  make a user            authsite user create --email you@example.com
-  log in                 curl -s {url}/v1/clients/web/login \\
-                           -d username=you@example.com -d password='the password'
-  ask who you are        curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'
+  Open           {url}/docs
+  Register       curl -s {url}/v1/register \\
+                   -d email=you@example.com -d 'password=purple wolf 77 tea'
+  Log in         curl -s {url}/v1/clients/web/login \\
+                   -d username=you@example.com -d 'password=purple wolf 77 tea'
+  Who am I       curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'
 """
