@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from authsite.settings import Settings, env_file_path, environment, load, read_ini
-from authsite.settings import SettingsError
+from authsite.settings import Settings, SettingsError, env_file_path, environment, load, read_ini
 
 from .db import upgrade_schema
 from .shared import config_path, source, transaction

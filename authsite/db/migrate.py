@@ -47,7 +47,8 @@ def current(database: Database) -> str | None:
     with database.reader.connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return None
-        return connection.scalar(text("SELECT version_num FROM alembic_version"))
+        version: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        return version
 
 
 def _run(verb: str, database: Database, revision: str) -> None:

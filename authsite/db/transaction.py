@@ -1,17 +1,19 @@
 """The request's session, and the way to keep writes although the answer is an error."""
 
+from typing import Any
+
 from sqlalchemy.orm import Session
 from zope.sqlalchemy import register
 
 
-def session(request) -> Session:
+def session(request: Any) -> Session:
     """A session that commits and rolls back with ``request.tm``."""
     db = Session(request.database.writer, expire_on_commit=False)
     register(db, transaction_manager=request.tm)
     return db
 
 
-def keep_writes(request) -> None:
+def keep_writes(request: Any) -> None:
     """Commit what was written so far; the request goes on in a new transaction.
 
     pyramid_tm rolls back whenever an exception was raised, even if an exception view made a

@@ -4,15 +4,15 @@ import re
 from typing import Any
 
 from authsite import clock
-from authsite.oauth.live import USER_COLUMNS, find_live
+from authsite.oauth.live import find_live
 from authsite.oauth.tokens import ACCESS
-from authsite.users.account import Account
+from authsite.users.account import COLUMNS, Account
 
 from .caller import Caller
 from .errors import NotAuthenticated
 
 _BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
-_USER_AT = -len(USER_COLUMNS)
+_USER_AT = -len(COLUMNS)
 
 
 def api_guard(request: Any) -> Caller:
@@ -40,4 +40,4 @@ def api_guard(request: Any) -> Caller:
 
 
 def _looks_like_bearer(request: Any) -> bool:
-    return bool(request.environ.get("HTTP_AUTHORIZATION", "")[:6].lower() == "bearer")
+    return str(request.environ.get("HTTP_AUTHORIZATION", ""))[:6].lower() == "bearer"

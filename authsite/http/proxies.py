@@ -63,7 +63,7 @@ def _trusted(request: Any, address: str | None) -> bool:
 
 
 def _forwarded_for(request: Any) -> list[str]:
-    header = request.headers.get("X-Forwarded-For")
+    header: str | None = request.headers.get("X-Forwarded-For")
     if header is not None:
         return header.split(",")
     return [hop["for"] for hop in _forwarded(request) if "for" in hop]

@@ -2,6 +2,8 @@
 
 from authsite.users.passwords import HashGate, Passwords
 
+from .check import LoginStep
+
 
 def add_login_step(config, step):
     """Directive: ``step(cfg, account)`` runs at every login and refresh, and refuses by raising."""
@@ -13,7 +15,7 @@ def includeme(config):
     cfg = config.registry["authsite.settings"]
     passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
     config.registry["authsite.passwords"] = passwords
-    steps = config.registry["authsite.login_steps"] = []
+    steps: list[LoginStep] = config.registry["authsite.login_steps"] = []
     config.add_request_method(lambda _request: passwords, "passwords", property=True)
     config.add_request_method(lambda _request: steps, "login_steps", property=True)
     config.add_directive("add_login_step", add_login_step)

@@ -61,7 +61,7 @@ def create(
 def list_(cfg: Settings, as_json: bool) -> None:
     """List the clients; never their secrets."""
     with transaction(cfg) as db:
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "client_id": str(item.id),
                 "name": item.name,
@@ -121,7 +121,7 @@ def disable(cfg: Settings, client_id: str) -> None:
 
 def _find(db: Any, client_id: str) -> Client:
     try:
-        found = db.get(Client, uuid.UUID(client_id))
+        found: Client | None = db.get(Client, uuid.UUID(client_id))
     except ValueError:
         found = None
     if found is None:

@@ -5,6 +5,7 @@ those that were copied into it when the credential was checked. A dead family is
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, or_, select
 
@@ -55,9 +56,7 @@ LIVE = (
 _LIVE_WITH_USER = LIVE.add_columns(Client.name.label("client_name"), *USER_COLUMNS)
 
 
-def find_live(
-    database: Database, token: Token, now: datetime, grace: timedelta
-) -> Row[tuple[object, ...]] | None:
+def find_live(database: Database, token: Token, now: datetime, grace: timedelta) -> Row[Any] | None:
     """The row behind an access token, or None if the token is not good any more.
 
     Good is the row's own generation, and the one before it while less than ``grace`` has passed

@@ -46,7 +46,6 @@ def register(request):
     except IdentifierTaken:
         if not cfg.prevent_enumeration:
             raise
-        user = None
     if cfg.prevent_enumeration:
         request.response.status_int = 202
         return {"message": "If the address can be registered, a message is on its way to it."}
