@@ -15,7 +15,8 @@ def includeme(config):
     cfg = config.registry["authsite.settings"]
     passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
     config.registry["authsite.passwords"] = passwords
-    steps: list[LoginStep] = config.registry["authsite.login_steps"] = []
+    steps: list[LoginStep] = []
+    config.registry["authsite.login_steps"] = steps
     config.add_request_method(lambda _request: passwords, "passwords", property=True)
     config.add_request_method(lambda _request: steps, "login_steps", property=True)
     config.add_directive("add_login_step", add_login_step)

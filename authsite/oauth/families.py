@@ -161,7 +161,7 @@ def _spend(desk: Desk, row: Any, asked_scope: str | None) -> TokenPair | None:
             rotated_at=desk.now,
             refresh_expires_at=refresh_expires,
             scope=scope,
-            rescoped=scope != row.scope,
+            rescoped=set(scope.split()) != set(row.scope.split()),
         )
         .execution_options(synchronize_session=False)
     )
@@ -198,6 +198,7 @@ def _pair(
     return TokenPair(
         encode(ACCESS, family_id, generation, int(access_expires.timestamp())),
         encode(REFRESH, family_id, generation, int(refresh_expires_at.timestamp())),
-        int((access_expires - desk.now).total_seconds()),
+        # In the grace a short-lived token may be out of date before it is asked for again.
+        max(0, int((access_expires - desk.now).total_seconds())),
         scope,
     )

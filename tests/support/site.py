@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -17,6 +18,17 @@ from authsite.users import service as users
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 PASSWORD = "correct horse battery"
+
+
+# Credentials of first-party clients, as settings: ``site_with(**WEB)``.
+WEB = {
+    "clients.web.id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+    "clients.web.secret": "Q2vZs9WmYtKx4LrJbH7dPfUc3NgEaXo1Ti8BwRyzS5k",
+}
+MOBILE_APP = {
+    "clients.mobile-app.id": "0e37df36-f698-4e8b-9be0-6d2b9a0c1f11",
+    "clients.mobile-app.secret": "mD4kYt7RzBqUx2HsWc9NvJfLg5PaEo3Kb6TiXy8SrQw",
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,15 @@ class Site:
                 db, clock.now(), Source(), name, type, scope, default_scope
             )
         return ClientKeys(str(made.id), secret)
+
+    def first_party(self, name, type="password", **scopes):
+        """The client whose credentials the settings hold under ``name``."""
+        configured = self.cfg.clients[name]
+        with self.db() as db:
+            made, _ = clients.create(db, clock.now(), Source(), name, type, **scopes)
+            made.id = UUID(configured.id)
+            made.secret_hash = clients.hash_secret(configured.secret)
+        return ClientKeys(configured.id, configured.secret)
 
     def user(self, email="ann@example.com", password=PASSWORD, *, confirmed=False, **more):
         """A new user."""
