@@ -23,9 +23,9 @@ bench: $(VENV)/.tests
 # The exact versions in requirements*.txt, anew from the ranges in setup.py.
 lock: $(VENV)/.tests
 	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  setup.py -o requirements.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
 
 $(VENV)/.python:

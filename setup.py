@@ -16,6 +16,7 @@ setup(
         "authsite.migrations": ["versions/*.py", "*.mako"],
     },
     install_requires=[
+        "setuptools>=77,<81",  # Pyramid 2.1 asks for pkg_resources, which 81 warns about
         "pyramid>=2.1,<3",
         "pyramid_jinja2>=2.10,<3",
         "pyramid_tm>=2.6,<3",

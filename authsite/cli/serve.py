@@ -1,10 +1,13 @@
 """``authsite serve``: the service on Granian."""
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
 import click
+
+from authsite.settings import cautions
 
 from .shared import config_path, settings_of
 
@@ -29,9 +32,13 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     from granian.constants import Interfaces
 
     path = config_path(config)
-    settings_of(config)  # a bad setting stops the start here, once, with its name
+    cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
+    for caution in cautions(cfg):
+        click.secho(f"note: {caution}", err=True)
     os.environ["AUTHSITE_CONFIG"] = str(path)
     click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
+    # Sixteen threads are meant: they wait for the database and for hashes, not for the cores.
+    logging.getLogger("_granian").addFilter(lambda line: "quite high" not in line.getMessage())
     Granian(
         "authsite.cli.serve:application",
         factory=True,
@@ -40,7 +47,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         interface=Interfaces.WSGI,
         workers=workers or len(os.sched_getaffinity(0)),
         blocking_threads=THREADS,
-        workers_kill_timeout=10,
+        workers_kill_timeout=10  # seconds that requests have to end,
+        websockets=False,
         log_access=False,
         respawn_failed_workers=True,
     ).serve()
@@ -54,6 +62,7 @@ def application() -> Any:
 
     path = Path(os.environ["AUTHSITE_CONFIG"])
     configure(as_json=settings_of(str(path)).production)
+    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
     return main({"__file__": str(path.resolve())}, **read_ini(path))
 
 
