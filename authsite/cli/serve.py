@@ -47,7 +47,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         interface=Interfaces.WSGI,
         workers=workers or len(os.sched_getaffinity(0)),
         blocking_threads=THREADS,
-        workers_kill_timeout=10  # seconds that requests have to end,
+        workers_kill_timeout=10,  # seconds that requests have to end
         websockets=False,
         log_access=False,
         respawn_failed_workers=True,
