@@ -16,6 +16,7 @@ ROOMS = (
     "users",
     "signup",
     "proxy",
+    "openapi",
 )
 
 
@@ -36,6 +37,7 @@ def main(global_config, **settings):
         "tm.annotate_user": "false",
         "tm.manager_hook": "pyramid_tm.explicit_manager",
         "retry.attempts": "3",
+        "retry.activate_hook": "authsite.http.bodies.attempts",
         **settings,
     }
     config = Configurator(settings=settings, default_permission="guarded")

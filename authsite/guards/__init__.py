@@ -2,15 +2,20 @@
 
 from pyramid.events import ApplicationCreated, ContextFound
 
-from . import bearer, policy
+from authsite.keys import KeyRing
+
+from . import bearer, csrf, policy, session
 
 
 def includeme(config):
     """The route options, the guards, and their enforcement."""
-    config.registry["authsite.guards"] = {"api": bearer.api_guard}
+    config.registry["authsite.guards"] = {"api": bearer.api_guard, "web": session.web_guard}
     config.registry["authsite.route_rules"] = {}
     for name, option in policy.ROUTE_OPTIONS.items():
         config.add_route_predicate(name, option)
     config.add_request_method(policy.no_caller, "caller", reify=True)
+    secrets = config.registry["authsite.settings"].secret
+    config.registry["authsite.csrf_keys"] = KeyRing(secrets, "csrf")
+    config.add_request_method(csrf.token, "csrf_token", reify=True)
     config.add_subscriber(policy.check_routes, ApplicationCreated)
     config.add_subscriber(policy.enforce, ContextFound)

@@ -18,6 +18,7 @@ class Caller:
     family_id: UUID | None = None
     client_id: UUID | None = None
     client_name: str | None = None
+    session_id: UUID | None = None
 
     def acting_user(self) -> Account:
         """The user this request acts for; raises `UserRequired` if it acts for none."""

@@ -53,3 +53,12 @@ class EmailNotConfirmed(ApiError):
     status = 403
     code = "email_not_confirmed"
     message = "Confirm your e-mail address first: ask for a new link and open it."
+
+
+class NotSignedIn(ApiError):
+    """The web guard's answer to a stranger who asks for JSON."""
+
+    status = 401
+    code = "unauthenticated"
+    message = MESSAGE
+    listed = False

@@ -64,7 +64,15 @@ class Unconfirmed(RouteOption):
     option = "unconfirmed"
 
 
-ROUTE_OPTIONS = {option.option: option for option in (Guard, Scope, Verified, Unconfirmed)}
+class Anonymous(RouteOption):
+    """``anonymous=True``: a request without any Authorization header comes in as nobody."""
+
+    option = "anonymous"
+
+
+ROUTE_OPTIONS = {
+    option.option: option for option in (Guard, Scope, Verified, Unconfirmed, Anonymous)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,7 @@ class Rules:
     scope: str = ""
     verified: bool = False
     unconfirmed: bool = False
+    anonymous: bool = False
 
 
 def rules_of(route: Any) -> Rules:
@@ -107,6 +116,8 @@ def enforce(event: Any) -> None:
     rules = known.get(route)
     if rules is None:
         rules = known[route] = rules_of(route)
+    if rules.anonymous and "HTTP_AUTHORIZATION" not in request.environ:
+        return
     if rules.guard is not None:
         caller = request.registry["authsite.guards"][rules.guard](request)
         _check(rules, caller, request.cfg)

@@ -3,11 +3,11 @@
 from pyramid.events import ApplicationCreated, ContextFound
 from pyramid.tweens import INGRESS
 
-from . import bodies, error_views, methods, proxies, source
+from . import assets, bodies, error_views, methods, proxies, source
 
 
 def includeme(config):
-    """Request attributes, the edge tween, the ``body=`` view option and the error views."""
+    """Request attributes, the edge tween, ``body=``, static files and the error views."""
     config.registry["authsite.prefix"] = f"/{config.route_prefix}" if config.route_prefix else ""
     for name, function in {
         "id": source.request_id,
@@ -22,4 +22,5 @@ def includeme(config):
     config.add_view_deriver(bodies.body_deriver, "body")
     config.add_subscriber(methods.remember_methods, ApplicationCreated)
     config.add_subscriber(methods.refuse_other_methods, ContextFound)
+    assets.add_assets(config)
     error_views.add_views(config, standalone=config.registry["authsite.standalone"])

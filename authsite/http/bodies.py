@@ -5,6 +5,7 @@ document shows. The view finds an instance of it at ``request.given``.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
@@ -30,9 +31,15 @@ def _text(limit: int, *, required: bool = True) -> Any:
     return StringConstraints(min_length=1 if required else 0, max_length=limit)
 
 
-Email = Annotated[str, _text(254), Field(json_schema_extra={"format": "email"})]
+Email = Annotated[
+    str, _text(254), Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"])
+]
 Identifier = Annotated[str, _text(320)]
-Password = Annotated[str, _text(4096), Field(json_schema_extra={"format": "password"})]
+Password = Annotated[
+    str,
+    _text(4096),
+    Field(json_schema_extra={"format": "password"}, examples=["correct horse battery staple"]),
+]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]
@@ -40,15 +47,22 @@ MaybeEmpty = Annotated[str, _text(1024, required=False)]
 
 
 class Body(BaseModel):
-    """The base of request models: strings only, unknown keys ignored, null means absent."""
+    """The base of request models: strings only, unknown keys ignored, null means absent.
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    The words under a field describe it in the OpenAPI document; ``examples`` (a name -> the
+    fields to send) are shown there where the fields' own examples do not make one request.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore", strict=True, frozen=True, use_attribute_docstrings=True
+    )
     form_only: ClassVar[bool] = False
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 
 
 Model = TypeVar("Model", bound=Body)
 
-_WORDS = {
+WORDS = {
     "required": "This field is required.",
     "too_long": "This value is too long.",
     "invalid": "This value must be one plain string.",
@@ -106,9 +120,20 @@ def body_deriver(view: Any, info: Any) -> Any:
 body_deriver.options = ("body",)  # type: ignore[attr-defined]
 
 
+def attempts(request: Any) -> int | None:
+    """How often pyramid_retry may run ``request``: None for as often as is set.
+
+    Running it again needs the whole body read and kept before anyone looks at its length. A body
+    over the limit, or of unknown length, gets one attempt and stays unread till `read` refuses it.
+    """
+    length = request.content_length
+    bounded = not request.is_body_readable or (length is not None and length <= MAX_BODY)
+    return None if bounded else 1
+
+
 def _values(request: Any, form_only: bool) -> dict[str, Any]:
     raw = _raw(request)
-    kind = request.content_type
+    kind = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
     if not raw and not kind:
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
@@ -181,4 +206,4 @@ def _is_text(value: str) -> bool:
 
 def _field_error(item: Any) -> FieldError:
     code = _CODES.get(item["type"], "invalid")
-    return FieldError(code, str(item["loc"][0]), _WORDS[code])
+    return FieldError(code, str(item["loc"][0]), WORDS[code])

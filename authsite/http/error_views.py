@@ -1,7 +1,6 @@
 """The one place where an error becomes a response, in the body its path speaks."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import structlog
@@ -12,6 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from authsite.db.transaction import keep_writes
 
+from .error_bodies import house_body, oauth_body, style_of
 from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
 
 log = structlog.get_logger("authsite.errors")
@@ -25,34 +25,7 @@ def speaks(request: Any) -> str:
         path = request.path_info
     except UnicodeDecodeError:
         path = request.environ["PATH_INFO"]
-    path = path.removeprefix(request.registry["authsite.prefix"])
-    if path.startswith(("/v1/oauth/", "/v1/clients/")):
-        return "oauth"
-    return "house" if path == "/v1" or path.startswith("/v1/") else "page"
-
-
-def house_body(error: ApiError, request_id: str) -> dict[str, Any]:
-    """``message`` and ``errors``; a bug carries the request id and nothing else."""
-    details: list[Mapping[str, Any]] = [
-        {"code": item.code, "field": item.field, "message": item.message} for item in error.details
-    ]
-    if not details and error.listed:
-        details = [{"code": error.code, "field": None, "message": error.message}]
-    body = {"message": error.message, "errors": details}
-    return body | {"request_id": request_id} if error.status == 500 else body
-
-
-def oauth_body(error: ApiError, request_id: str) -> dict[str, Any]:
-    """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
-    code = "invalid_request" if error.status in (413, 415) else error.code
-    body: dict[str, Any] = {
-        "error": code,
-        "error_description": error.message,
-        "message": error.message,
-    }
-    if error.details:
-        body["errors"] = house_body(error, request_id)["errors"]
-    return body | {"request_id": request_id} if error.status == 500 else body
+    return style_of(path.removeprefix(request.registry["authsite.prefix"]))
 
 
 def respond(error: ApiError, request: Any) -> Response:

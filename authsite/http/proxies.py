@@ -41,7 +41,7 @@ def client_address(request: Any) -> str | None:
 
 
 def base_url(request: Any) -> str:
-    """Scheme, host and prefix of our own addresses, without a trailing slash."""
+    """Scheme, host and prefix of our own addresses, without a trailing slash and usual port."""
     if request.cfg.base_url:
         return str(request.cfg.base_url)
     scheme, host = request.scheme, request.host
@@ -50,6 +50,8 @@ def base_url(request: Any) -> str:
             scheme
         )
         host = _last(request, "X-Forwarded-Host", "host", _HOST.fullmatch) or host
+    # As browsers write an origin (RFC 6454, section 6.2), whatever the Host header says.
+    host = host.removesuffix(":443" if scheme == "https" else ":80")
     return f"{scheme}://{host}{request.script_name}".rstrip("/")
 
 

@@ -56,12 +56,7 @@ def check(
     name, a wrong password and a disabled user cost the same hash and give the same answer
     (ASVS 6.3.8). Raises `HashCapacityExceeded` when too many wait.
     """
-    kinds = list(kinds or cfg.login_identifiers)
-    names = candidates(typed, kinds, cfg.phone_region)
-    row: Any = None
-    if names:
-        keys = [name.key for name in names]
-        row = database.one(_BY_KEY, {"keys": keys, "kinds": [name.kind for name in names]})
+    row = _find(database, typed, kinds or cfg.login_identifiers, cfg.phone_region)
     right = passwords.check(password, row.password_hash if row else None)
     account = Account(*row[: len(COLUMNS)]) if row else None
     if not right or row is None or row.disabled_at is not None:
@@ -71,10 +66,27 @@ def check(
     return Checked(account, account)
 
 
+def find_account(
+    database: Database, typed: str, kinds: Sequence[str], region: str | None
+) -> Account | None:
+    """The enabled user whom ``typed`` names, read apart from any transaction."""
+    row = _find(database, typed, kinds, region)
+    enabled = row is not None and row.disabled_at is None
+    return Account(*row[: len(COLUMNS)]) if enabled else None
+
+
 def pass_steps(steps: Sequence[LoginStep], cfg: Settings, account: Account) -> None:
     """Let every step that a room registered have its say; a step refuses by raising."""
     for step in steps:
         step(cfg, account)
+
+
+def _find(database: Database, typed: str, kinds: Sequence[str], region: str | None) -> Any:
+    names = candidates(typed, kinds, region)
+    if not names:
+        return None
+    keys, found_kinds = [name.key for name in names], [name.kind for name in names]
+    return database.one(_BY_KEY, {"keys": keys, "kinds": found_kinds})
 
 
 def _upgrade(database: Database, passwords: Passwords, row: Any, password: str) -> None:

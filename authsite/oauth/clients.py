@@ -34,6 +34,7 @@ _COLUMNS = tuple(getattr(Client, name) for name in KnownClient._fields)
 _BY_ID = select(*_COLUMNS, Client.secret_hash, Client.previous_secret_hash).where(
     Client.id == bindparam("client_id"), Client.disabled_at.is_(None)
 )
+_NOBODYS_ID = uuid.UUID(int=0)
 _NOBODY = sha256(secrets.token_bytes(32)).hexdigest()
 
 
@@ -128,8 +129,12 @@ def listing(db: Session) -> Sequence[Client]:
 
 
 def _as_id(text: str | None) -> uuid.UUID:
-    """``text`` as an id; an id that nobody has for anything that is none."""
+    """``text`` as an id; an id that nobody has for anything that is none.
+
+    Only the canonical spelling counts: what is limited per client id must not have two names.
+    """
     try:
-        return uuid.UUID(text) if text and len(text) == 36 else uuid.UUID(int=0)
+        found = uuid.UUID(text) if text and len(text) == 36 else _NOBODYS_ID
     except ValueError:
-        return uuid.UUID(int=0)
+        return _NOBODYS_ID
+    return found if str(found) == text else _NOBODYS_ID

@@ -1,19 +1,22 @@
 """The proxies: token issuance with the credentials of a configured client added."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.http.answers import REFRESH_COOKIE, answers
 from authsite.http.bodies import Body, MaybeEmpty, Password
 from authsite.oauth import grants
-from authsite.oauth.api import desk, token_answer
+from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, desk, token_answer
 from authsite.oauth.clients import authenticate
 from authsite.oauth.desk import TokenRequest
+from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
 
 from . import cookie
-from .errors import NoRefreshToken, UnknownProxy, WhichIdentifier
+from .errors import ForeignOrigin, NoRefreshToken, UnknownProxy, WhichIdentifier
 
 Name = Annotated[str, Field(max_length=320)]
 TokenText = Annotated[str, Field(max_length=512)]
@@ -22,18 +25,50 @@ TokenText = Annotated[str, Field(max_length=512)]
 class LoginBody(Body):
     """``username``, or one field named as an enabled identifier, and the password."""
 
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "a user logs in": {
+            "username": "ann@example.com",
+            "password": "correct horse battery staple",
+        },
+    }
+
     username: Name | None = None
+    """The login name, of any kind that is enabled."""
     email: Name | None = None
+    """Instead of `username`, where e-mail addresses are enabled."""
     phone: Name | None = None
+    """Instead of `username`, where phone numbers are enabled."""
     password: Password
+    """The user's password."""
     scope: MaybeEmpty | None = None
+    """Scopes, separated by blanks. Without any: the client's default."""
 
 
 class RefreshBody(Body):
     """The refresh token; without it the cookie is used."""
 
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "by cookie": {},
+        "by parameter": {"refresh_token": REFRESH_TOKEN},
+    }
+
     refresh_token: TokenText | None = None
+    """The refresh token. It wins over the cookie."""
     scope: MaybeEmpty | None = None
+    """Fewer scopes than now, separated by blanks. Without any: what was granted."""
+
+
+class ClientPath(BaseModel):
+    """Which first-party client."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    client: Annotated[str, Field(examples=["web"])]
+    """The client's name in the settings."""
+
+
+# What the configured credentials may be refused for.
+_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 
 
 @view_config(
@@ -50,8 +85,22 @@ class RefreshBody(Body):
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
+@answers(
+    {200: TokenAnswer},
+    errors=(
+        WhichIdentifier("Send the login name in exactly one of these fields: username."),
+        InvalidGrant,
+        InvalidScope,
+        *_CLIENT_ERRORS,
+    ),
+    path=ClientPath,
+)
 def login(request):
-    """Log a user in for a first-party client, whose credentials the server adds."""
+    """Log a user in for a first-party client, whose credentials the server adds.
+
+    The refresh token also becomes the cookie `refreshToken`, which scripts cannot read and which
+    is sent only to the routes of this client, by pages of the same site.
+    """
     given = request.given
     client = _client(request)
     name, kinds = _identifier(request)
@@ -68,8 +117,18 @@ def login(request):
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
+@answers(
+    {200: TokenAnswer},
+    errors=(NoRefreshToken, InvalidGrant, InvalidScope, ForeignOrigin, *_CLIENT_ERRORS),
+    credentials=REFRESH_COOKIE,
+    path=ClientPath,
+)
 def refresh(request):
-    """Refresh for a first-party client, by parameter or by cookie; the parameter wins."""
+    """Renew the tokens for a first-party client, by cookie or by parameter.
+
+    By cookie it is only for our own pages and for origins in `cors-origins`; without an `Origin`
+    header, send `Content-Type: application/json`. The cookie is replaced.
+    """
     given = request.given
     client = _client(request)
     token = given.refresh_token or cookie.token_from(request)

@@ -20,9 +20,10 @@ def clear(request: Any) -> None:
 
 
 def clear_all(request: Any) -> None:
-    """Take the cookies of all configured clients away (at logout)."""
+    """Take the cookies of all configured clients away (at logout), under both spellings."""
     for client in request.cfg.clients:
-        _write(request, client, "", 0)
+        for name in dict.fromkeys((client, client.replace("_", "-"))):
+            _write(request, name, "", 0)
 
 
 def token_from(request: Any) -> str | None:

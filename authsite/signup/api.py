@@ -4,9 +4,11 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite import clock
+from authsite.http.answers import Message, answers, exact
 from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password, Url
+from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import check_page_url
-from authsite.users.account import as_json
+from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken
 
 from . import service
@@ -16,11 +18,26 @@ class RegisterBody(Body):
     """A new user. ``username`` and ``phone`` count only where they are enabled."""
 
     email: Email
+    """The user's e-mail address."""
     password: Password
+    """Long, or hard to guess; no rules of composition."""
     name: MaybeEmpty | None = None
+    """What the user is called."""
     username: Identifier | None = None
+    """A login name, where usernames are enabled."""
     phone: Identifier | None = None
+    """A phone number to log in with, where they are enabled."""
     verification_url: Url | None = None
+    """The page that the link in the verification mail opens: one of those configured."""
+
+
+@exact
+class MaybeRegistered(Message):
+    """With `prevent-enumeration`: the same answer, whether or not the address was free."""
+
+
+_WEAK = FieldError("weak_password", "password", "This is a common word or name.")
+_NOT_ALLOWED = FieldError("not_allowed", "verification_url", "Send one of those configured.")
 
 
 @view_config(
@@ -30,8 +47,19 @@ class RegisterBody(Body):
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
+@answers(
+    {201: UserAnswer, 202: MaybeRegistered},
+    errors=(
+        ValidationFailed(details=[_WEAK]),
+        ValidationFailed(details=[_NOT_ALLOWED]),
+        IdentifierTaken(["email"]),
+    ),
+)
 def register(request):
-    """Create a user. No tokens are issued: log in next."""
+    """Create a user.
+
+    No tokens are issued: log in next.
+    """
     given, cfg = request.given, request.cfg
     if given.verification_url is not None:
         own = (f"{request.base_url}/email/verify",)

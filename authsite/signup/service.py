@@ -61,7 +61,7 @@ def _names(
         try:
             names.append(of_kind(kind, text, cfg.phone_region))
         except InvalidIdentifier as error:
-            mistakes.append(FieldError("invalid", kind, str(error)))
+            mistakes.append(FieldError(error.code, kind, error.message))
     return names, mistakes
 
 

@@ -2,11 +2,15 @@
 
 from pyramid.view import view_config
 
-from .account import as_json
+from authsite.guards.errors import UserRequired
+from authsite.http.answers import answers
+
+from .account import UserAnswer, as_json
 
 
 @view_config(route_name="authsite.user", request_method="GET", renderer="json")
 @view_config(route_name="authsite.profile", request_method="GET", renderer="json")
+@answers({200: UserAnswer}, errors=(UserRequired,))
 def show(request):
     """The user that the token acts for."""
     return as_json(request.caller.acting_user())

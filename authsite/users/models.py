@@ -16,6 +16,7 @@ class User(Base):
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(String(254))
+    pending_email: Mapped[str | None] = mapped_column(String(254))
     username: Mapped[str | None] = mapped_column(String(64))
     phone: Mapped[str | None] = mapped_column(String(20))
     name: Mapped[str | None] = mapped_column(String(1024))

@@ -126,3 +126,12 @@ def sign_out(db: Session, now: datetime, source: Source, user: User) -> None:
     """End all tokens and sessions of the user; the password stays."""
     end_everything(db, user.id)
     record(db, now, source, "user.signed_out", user_id=user.id)
+
+
+def by_email(db: Session, key: str) -> User | None:
+    """The enabled user whose address has this login key."""
+    return db.scalars(
+        select(User)
+        .join(LoginName, LoginName.user_id == User.id)
+        .where(LoginName.key == key, LoginName.kind == "email", User.disabled_at.is_(None))
+    ).first()

@@ -42,6 +42,7 @@ def upgrade() -> None:
         "users",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("email", sa.String(length=254), nullable=False),
+        sa.Column("pending_email", sa.String(length=254), nullable=True),
         sa.Column("username", sa.String(length=64), nullable=True),
         sa.Column("phone", sa.String(length=20), nullable=True),
         sa.Column("name", sa.String(length=1024), nullable=True),

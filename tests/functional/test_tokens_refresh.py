@@ -77,9 +77,7 @@ def test_without_grace_the_previous_access_token_is_dead_at_once(strict):
 
 
 @pytest.mark.control("T12")
-def test_within_the_grace_the_same_successor_comes_again_and_nothing_is_written(
-    site, keys, frozen
-):
+def test_within_the_grace_the_same_successor_comes_again_and_nothing_is_written(site, keys, frozen):
     first = site.login(keys)
     second = site.refresh(keys, first["refresh_token"])
     before = vars(site.families()[0]).copy(), site.events()

@@ -12,7 +12,7 @@ from authsite import clock, main
 from authsite.audit.models import AuditEvent
 from authsite.http.source import Source
 from authsite.oauth import clients
-from authsite.oauth.models import Family
+from authsite.oauth.models import Client, Family
 from authsite.signup.service import register
 from authsite.users import service as users
 
@@ -81,6 +81,19 @@ class Site:
             made.id = UUID(configured.id)
             made.secret_hash = clients.hash_secret(configured.secret)
         return ClientKeys(configured.id, configured.secret)
+
+    def client_with_id(self, id, type="password", secret=None, name="test"):
+        """A client whose id (and secret) the test chooses."""
+        secret = secret or clients.new_secret()
+        at = clock.now()
+        with self.db() as db:
+            db.add(
+                Client(
+                    id=id, name=name, type=type, secret_hash=clients.hash_secret(secret),
+                    created_at=at, updated_at=at,
+                )
+            )  # fmt: skip
+        return ClientKeys(str(id), secret)
 
     def user(self, email="ann@example.com", password=PASSWORD, *, confirmed=False, **more):
         """A new user."""

@@ -2,6 +2,7 @@
 
 import time
 
+import email_validator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +90,17 @@ def test_what_is_not_exactly_one_address_is_refused(typed):
     with pytest.raises(InvalidIdentifier) as refusal:
         normalise(typed)
     assert refusal.value.code == "invalid"
+
+
+@pytest.mark.control("U01")
+@pytest.mark.parametrize(
+    "typed", ["<a@b.de>", "Anna <a@b.de>", '"a b"@c.de', "a@[127.0.0.1]", "@b.de"]
+)
+def test_what_the_application_around_us_allows_changes_nothing(typed, monkeypatch):
+    for name in ("DISPLAY_NAME", "QUOTED_LOCAL", "DOMAIN_LITERAL", "EMPTY_LOCAL"):
+        monkeypatch.setattr(email_validator, f"ALLOW_{name}", True)
+    with pytest.raises(InvalidIdentifier):
+        normalise(typed)
 
 
 @pytest.mark.control("U01")

@@ -80,6 +80,21 @@ def test_the_last_character_of_a_long_password_counts(length):
 
 
 @pytest.mark.control("P03")
+@pytest.mark.control("P04")
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "v1$-$2b$04$abcdefghijklmnopqrstuuHtW8B39wZwLPbl/M3Dv3OlTyqQtmCgu",
+        "v1$eae56f0c$2b$04$abcdefghijklmnopqrstuuS2JrPKQCpSaH.G3ooaOUmeyv1hUPHhm",
+    ],
+)
+def test_what_was_stored_once_is_verified_for_ever(stored):
+    passwords = Passwords(4, ["a pepper"], GATE)
+    assert passwords.check("\ufb01sh \u2460 cafe\u0301", stored)
+    assert not passwords.check("fish 1 café", stored)  # NFC keeps what NFKC would lose
+
+
+@pytest.mark.control("P03")
 def test_composed_and_decomposed_spelling_are_one_password():
     composed, decomposed = (unicodedata.normalize(f, "žluťoučký kůň") for f in ("NFC", "NFD"))
     assert composed != decomposed

@@ -110,7 +110,7 @@ def test_the_work_is_bounded_for_every_password():
         begun = time.thread_time()
         problem(password, 8, CONTEXT)
         # Unbounded, zxcvbn takes over a second for most of them.
-        assert time.thread_time() - begun < 0.25
+        assert time.thread_time() - begun < (0.25 if len(password) < 64 else 0.05)
 
 
 def test_two_threads_do_not_judge_by_each_others_words():

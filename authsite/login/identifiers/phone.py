@@ -7,6 +7,11 @@ from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier,
 MAX_TYPED = 320
 _EXAMPLE = "Enter the phone number with its country code, such as +49 30 901820."
 
+# What people put between digits: blanks, dashes, and the invisible marks of direction that address
+# books put around a number.
+_BETWEEN = "()./\N{MIDDLE DOT}"
+_BETWEEN_CATEGORIES = ("Zs", "Pd", "Cf")
+
 
 def normalise(text: str, region: str | None = None) -> Identifier:
     """The number in ``text`` as E.164. Without a ``region`` the country code must be there.
@@ -40,12 +45,7 @@ def _dialled(text: str) -> str:
             kept.append(str(digit))
         elif character in "+\N{FULLWIDTH PLUS SIGN}" and not kept:
             kept.append("+")
-        # Blanks, dashes, and the invisible marks of direction that address books put around.
-        elif character not in "()./\N{MIDDLE DOT}" and unicodedata.category(character) not in (
-            "Zs",
-            "Pd",
-            "Cf",
-        ):
+        elif not (character in _BETWEEN or unicodedata.category(character) in _BETWEEN_CATEGORIES):
             raise InvalidIdentifier(_EXAMPLE)
     dialled = "".join(kept)
     return f"+{dialled[2:]}" if dialled.startswith("00") else dialled

@@ -14,19 +14,22 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
+from authsite.http.errors import TemporarilyUnavailable
+
 T = TypeVar("T")
 Line: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 
 RETRY_AFTER_SECONDS = 2
 
 
-class HashCapacityExceeded(Exception):
+class HashCapacityExceeded(TemporarilyUnavailable):
     """All hash threads are busy and the line before them is full, or does not move."""
 
+    message = f"Too many logins at once. Try again in {RETRY_AFTER_SECONDS} seconds."
     retry_after = RETRY_AFTER_SECONDS
 
     def __init__(self) -> None:
-        super().__init__(f"Too many logins at once. Try again in {self.retry_after} seconds.")
+        super().__init__(self.retry_after)
 
 
 class HashGate:

@@ -1,0 +1,28 @@
+"""Web sessions: one row for each browser that is signed in."""
+
+import uuid
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from authsite.db.base import Base
+
+
+class WebSession(Base):
+    """A signed-in browser. The cookie's value is stored only as its SHA-256."""
+
+    __tablename__ = "web_sessions"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    user_epoch: Mapped[int]
+    remember: Mapped[bool]
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))

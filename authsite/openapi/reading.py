@@ -1,0 +1,196 @@
+"""The document, arranged for reading: groups of endpoints, tables, example requests."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from .curl import curl
+
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A parameter or a field."""
+
+    name: str
+    type: str
+    where: str
+    required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer: a success, or one way to fail. ``body`` is JSON, or None without one."""
+
+    status: int
+    phrase: str
+    name: str
+    description: str
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One endpoint."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    access: str
+    media: str
+    rows: list[Row]
+    requests: dict[str, str]
+    answers: list[Case]
+    errors: list[Case]
+    aliases: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The endpoints of one subject."""
+
+    id: str
+    name: str
+    description: str
+    entries: list[Entry]
+
+
+def groups(document: Mapping[str, Any], base_url: str, wanted: str = "") -> list[Group]:
+    """The groups with those endpoints that every word of ``wanted`` occurs in, if there are any.
+
+    ``base_url`` is what the example requests begin with.
+    """
+    entries: dict[str, tuple[str, Entry]] = {}
+    operations = list(_operations(document))
+    for path, method, operation in operations:
+        if "x-alias-of" not in operation:
+            entry = _entry(document, base_url, path, method, operation)
+            entries[operation["operationId"]] = (operation["tags"][0], entry)
+    for path, _method, operation in operations:
+        if "x-alias-of" in operation:
+            entries[operation["x-alias-of"]][1].aliases.append(path)
+    words = wanted.lower().split()
+    return [
+        Group(f"group-{number}", tag["name"], tag["description"], kept)
+        for number, tag in enumerate(document["tags"], 1)
+        if (
+            kept := [
+                entry
+                for name, entry in entries.values()
+                if name == tag["name"] and all(word in _text(entry, name) for word in words)
+            ]
+        )
+    ]
+
+
+def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def _entry(
+    document: Mapping[str, Any], base_url: str, path: str, method: str, operation: Any
+) -> Entry:
+    body = operation.get("requestBody")
+    content = body["content"] if body else {}
+    return Entry(
+        id=operation["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=operation["summary"],
+        description=operation.get("description", ""),
+        access=_access(operation["security"]),
+        media=" or ".join(_MEDIA[kind] for kind in content),
+        rows=[*_parameters(operation), *_fields(document, content)],
+        requests=_requests(document, base_url, path, method, operation),
+        answers=[case for case in _cases(operation) if case.status < 400],
+        errors=[case for case in _cases(operation) if case.status >= 400],
+    )
+
+
+_MEDIA = {"application/json": "JSON", "application/x-www-form-urlencoded": "form"}
+
+
+def _access(security: list[Mapping[str, list[str]]]) -> str:
+    names = {
+        "bearer": "Bearer token",
+        "clientBasic": "Client credentials",
+        "refreshCookie": "Refresh token",
+    }
+    for requirement in security:
+        for name, scopes in requirement.items():
+            return names[name] + (f" with {' '.join(scopes)}" if scopes else "")
+    return ""
+
+
+def _parameters(operation: Any) -> Iterator[Row]:
+    for item in operation.get("parameters", ()):
+        yield Row(
+            item["name"], _type(item["schema"]), item["in"], item["required"],
+            item.get("description", ""),
+        )  # fmt: skip
+
+
+def _fields(document: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Row]:
+    for media in list(content.values())[:1]:
+        schema = _resolved(document, media["schema"])
+        for name, part in schema["properties"].items():
+            required = name in schema.get("required", ())
+            yield Row(name, _type(part), "body", required, part.get("description", ""))
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Such as ``string (email)``, with the longest length that is taken."""
+    types = schema.get("type", "string")
+    name = types if isinstance(types, str) else next(each for each in types if each != "null")
+    shown = f"{name} ({schema['format']})" if "format" in schema else name
+    return f"{shown}, up to {schema['maxLength']}" if "maxLength" in schema else shown
+
+
+def _requests(
+    document: Mapping[str, Any], base_url: str, path: str, method: str, operation: Any
+) -> dict[str, str]:
+    for item in operation.get("parameters", ()):
+        example = (item["schema"].get("examples") or [f"<{item['name']}>"])[0]
+        path = path.replace(f"{{{item['name']}}}", str(example))
+    used = [name for requirement in operation["security"] for name in requirement]
+    schemes = {name: document["components"]["securitySchemes"][name] for name in used}
+    body = operation.get("requestBody")
+    if not body:
+        return {"": curl(method.upper(), base_url + path, {}, schemes)}
+    examples = next(iter(body["content"].values()))["examples"]
+    return {
+        (name if len(examples) > 1 else ""): curl(
+            method.upper(), base_url + path, example["value"], schemes
+        )
+        for name, example in examples.items()
+    }
+
+
+def _cases(operation: Any) -> Iterator[Case]:
+    for code, response in operation["responses"].items():
+        status = int(code)
+        phrase = HTTPStatus(status).phrase
+        media = next(iter(response.get("content", {}).values()), {})
+        for name, example in media.get("examples", {}).items():
+            yield Case(status, phrase, name, example["summary"], example["value"])
+        if "examples" not in media:
+            yield Case(status, phrase, "", response["description"], media.get("example"))
+
+
+def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    name = schema["$ref"].rpartition("/")[2]
+    return document["components"]["schemas"][name]
+
+
+def _text(entry: Entry, group: str) -> str:
+    """What the filter looks at."""
+    parts = (group, entry.method, entry.path, *entry.aliases, entry.summary, entry.description)
+    return " ".join(parts).lower()
