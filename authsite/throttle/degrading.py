@@ -6,7 +6,7 @@ value times the number of processes (ASVS 16.5.3).
 
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from limits.errors import StorageError
@@ -24,8 +24,6 @@ class LocalStorage(MemoryStorage):
 
     In the library's, a reader that finds no window may throw away one that begins just then.
     """
-
-    STORAGE_SCHEME = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,13 +96,13 @@ class DegradingStorage(Storage):
         """Whether the storage itself is there."""
         return not self._away
 
-    def _ask(self, question: Callable[[Any], T]) -> T:
+    def _ask(self, question: Callable[[Storage], T]) -> T:
         if not self._away:
             try:
                 return question(self._storage)
             except _AWAY as error:
                 self._go_on_alone(error)
-        return question(self._spare)
+        return question(self._spare or self._storage)
 
     def _go_on_alone(self, error: Exception) -> None:
         with self._changing:

@@ -39,6 +39,8 @@ def take(limiter: Limiter, *parts: str) -> Taken:
     window, free = (delay(limiter, level), 1) if level else (item.get_expiry(), item.amount)
     number = storage.incr(_closure(key, level), window)
     if number > free:
+        if not level:
+            storage.incr(key, window, -1)  # a free one that is given back must be free again
         raise _closed(limiter, key, level)
     if number < free:
         return Taken(key, level, closed=False)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 from limits import RateLimitItem, parse
@@ -66,5 +65,5 @@ def refusal(limiter: Limiter, bucket: str, key: str) -> TooManyAttempts:
     return TooManyAttempts(limiter.storage.get_expiry(key) - clock.now().timestamp())
 
 
-def _windows(limiter: Limiter) -> Any:
+def _windows(limiter: Limiter) -> FixedWindowRateLimiter:
     return FixedWindowRateLimiter(limiter.storage)

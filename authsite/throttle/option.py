@@ -25,16 +25,18 @@ def throttle_deriver(view: Any, info: Any) -> Any:
         if name not in BUCKETS or BUCKETS[name].subject is None:
             known = ", ".join(name for name, bucket in BUCKETS.items() if bucket.subject)
             raise ConfigurationError(f"throttle={name!r}: a view names one or more of {known}")
+    buckets = {name: BUCKETS[name] for name in names}
 
     def throttled_view(context: Any, request: Any) -> Any:
         lent: list[tuple[str, str]] = []
         try:
-            for name in names:
-                subject = BUCKETS[name].subject(request)
-                if subject is not None:
-                    request.attempts.count(name, subject)
-                    if BUCKETS[name].failures:
-                        lent.append((name, subject))
+            for name, bucket in buckets.items():
+                subject = bucket.subject and bucket.subject(request)
+                if subject is None:
+                    continue
+                request.attempts.count(name, subject)
+                if bucket.failures:
+                    lent.append((name, subject))
             return view(context, request)
         except ApiError as error:
             lent = [each for each in lent if not counts_as_failure(each[0], error)]

@@ -62,7 +62,7 @@ class DatabaseStorage(Storage):
     def get(self, key: str) -> int:
         """The count of the running window, 0 if there is none."""
         row = self._database.one(_LIVING, {"key": key, "now": clock.now()})
-        return row.count if row else 0
+        return int(row[0]) if row else 0
 
     def get_expiry(self, key: str) -> float:
         """When the running window ends, in seconds since 1970; now, if there is none."""
@@ -118,20 +118,16 @@ def sweep(at_most: int) -> Executable:
 def _increment(dialect: str) -> Executable:
     upsert: Any = (sqlite if dialect == "sqlite" else postgresql).insert(LimitCounter)
     over = or_(LimitCounter.expires_at <= bindparam("now"), LimitCounter.count <= 0)
-    return (
+    new = upsert.excluded
+    changed = {
+        "count": case((over, new.count), else_=LimitCounter.count + bindparam("amount")),
+        "expires_at": case((over, new.expires_at), else_=LimitCounter.expires_at),
+    }
+    statement: Executable = (
         upsert.values(
             key=bindparam("key"), count=bindparam("first"), expires_at=bindparam("expires_at")
         )
-        .on_conflict_do_update(
-            index_elements=[LimitCounter.key],
-            set_={
-                "count": case(
-                    (over, bindparam("first")), else_=LimitCounter.count + bindparam("amount")
-                ),
-                "expires_at": case(
-                    (over, upsert.excluded.expires_at), else_=LimitCounter.expires_at
-                ),
-            },
-        )
+        .on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed)
         .returning(LimitCounter.count)
     )
+    return statement

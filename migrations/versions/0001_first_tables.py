@@ -101,7 +101,30 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_login_names_user_id"), "login_names", ["user_id"])
 
+    op.create_table(
+        "web_sessions",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("key_hash", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.Uuid(), nullable=False),
+        sa.Column("user_epoch", sa.Integer(), nullable=False),
+        sa.Column("remember", sa.Boolean(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("used_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("address", sa.String(length=45), nullable=True),
+        sa.Column("agent", sa.String(length=200), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["user_id"],
+            ["users.id"],
+            name=op.f("fk_web_sessions_user_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_web_sessions")),
+        sa.UniqueConstraint("key_hash", name=op.f("uq_web_sessions_key_hash")),
+    )
+    op.create_index(op.f("ix_web_sessions_user_id"), "web_sessions", ["user_id"])
+
 
 def downgrade() -> None:
-    for table in ("login_names", "families", "users", "clients", "audit_events"):
+    for table in ("web_sessions", "login_names", "families", "users", "clients", "audit_events"):
         op.drop_table(table)
