@@ -10,10 +10,14 @@ ROOMS = (
     "settings",
     "db",
     "http",
+    "throttle",
+    "mail",
     "login",
     "guards",
     "oauth",
     "users",
+    "verification",
+    "recovery",
     "signup",
     "proxy",
     "openapi",
@@ -30,6 +34,11 @@ def includeme(config):
 
 def main(global_config, **settings):
     """The stand-alone WSGI application (PasteDeploy's ``app_factory``)."""
+    return compose(settings).make_wsgi_app()
+
+
+def compose(settings):
+    """The stand-alone application before it is made: every room is in its registry."""
     from authsite.guards.policy import GuardedByDefault
 
     settings = {
@@ -45,4 +54,4 @@ def main(global_config, **settings):
     config.registry["authsite.standalone"] = True
     config.include("pyramid_retry")
     config.include("authsite")
-    return config.make_wsgi_app()
+    return config

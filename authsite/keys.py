@@ -55,4 +55,5 @@ class KeyRing:
 
     def verify_any(self, message: bytes, mac: bytes) -> bool:
         """Whether ``mac`` is that of ``message`` under one of the keys; constant time."""
-        return any([hmac.compare_digest(key.mac(message), mac) for key in self._keys])
+        matches = [hmac.compare_digest(key.mac(message), mac) for key in self._keys]
+        return any(matches)

@@ -6,6 +6,7 @@ import authsite.audit.models
 import authsite.login.models
 import authsite.mail.models
 import authsite.oauth.models
+import authsite.throttle.models
 import authsite.users.models  # noqa: F401  importing a model registers its table
 from authsite.db.base import Base
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "serve": ("authsite.cli.serve", "Run the service."),
     "client": ("authsite.oauth.cli", "OAuth clients: create, list, rotate-secret, disable."),
     "user": ("authsite.users.cli", "Users: create, list, disable, set-password, sign-out."),
+    "mail": ("authsite.mail.cli", "Mails: send, list, retry."),
     "db": ("authsite.cli.db", "The database schema."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, and say what production needs."),

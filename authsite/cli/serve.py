@@ -63,7 +63,12 @@ def application() -> Any:
     path = Path(os.environ["AUTHSITE_CONFIG"])
     configure(as_json=settings_of(str(path)).production)
     logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
-    return main({"__file__": str(path.resolve())}, **read_ini(path))
+    app = main({"__file__": str(path.resolve())}, **read_ini(path))
+    if app.registry["authsite.settings"].mail_sender is None:
+        from authsite.mail.thread import start
+
+        start(app.registry)
+    return app
 
 
 def greeting(url: str) -> str:

@@ -83,6 +83,7 @@ def _open_sqlite(url: URL) -> Database:
     reader = create_engine(url, isolation_level="AUTOCOMMIT", **options)
     for engine in (writer, reader):
         event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(writer, "checkin", _end_left_open)
     # Taking the write lock at once waits its turn; upgrading a read to a write later fails.
     event.listen(writer, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
     return Database(writer, reader)
@@ -96,6 +97,15 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         "foreign_keys=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _end_left_open(connection: Any, _record: Any) -> None:
+    """A COMMIT that failed (a full disk) leaves its transaction open, write lock and all.
+
+    SQLAlchemy takes the connection back as it is, and every later request would fail on it.
+    """
+    if connection is not None and connection.in_transaction:
+        connection.rollback()
 
 
 def _create_private(path: Path) -> None:

@@ -16,16 +16,17 @@ from .errors import ApiError
 CLIENT_BASIC = "clientBasic"
 REFRESH_COOKIE = "refreshCookie"
 
-# A field that is not declared must not be answered; the words under a field describe it.
+# Decorator of a TypedDict that is a body: a field that is not declared must not be answered, and
+# the words under a field describe it.
 exact = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
 
 
 @exact
 class Message(TypedDict):
-    """It is done."""
+    """Done, or on its way."""
 
-    message: Annotated[str, Field(examples=["Done."])]
-    """The same in words, for a person."""
+    message: Annotated[str, Field(examples=["A message with a link is on its way."])]
+    """For a person."""
 
 
 @dataclass(frozen=True, slots=True)

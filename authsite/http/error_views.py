@@ -46,7 +46,10 @@ def respond(error: ApiError, request: Any) -> Response:
 def api_error(error: ApiError, request: Any) -> Response:
     """Any error of ours; what it keeps is committed before the rest is rolled back."""
     if error.keeps_writes:
-        keep_writes(request)
+        try:
+            keep_writes(request)
+        except STORAGE_ERRORS as failure:  # no other view looks after this one
+            return storage_failed(failure, request)
     return respond(error, request)
 
 

@@ -102,7 +102,10 @@ class Forbidden(ApiError):
 
 
 class TemporarilyUnavailable(ApiError):
-    """Storage or hash capacity is missing for the moment; ``retry_after`` in seconds."""
+    """Storage or hash capacity is missing for the moment.
+
+    ``retry_after`` in seconds.
+    """
 
     status = 503
     code = "temporarily_unavailable"

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.db import Database
+from authsite.http.errors import FieldError, ValidationFailed
 from authsite.settings import Settings
 from authsite.users.account import COLUMNS, Account
 from authsite.users.models import LoginName, User
@@ -31,6 +32,11 @@ _BY_KEY = (
         LoginName.key.in_(bindparam("keys", expanding=True)),
         LoginName.kind.in_(bindparam("kinds", expanding=True)),
     )
+)
+
+
+_HASH = select(User.password_hash).where(
+    User.id == bindparam("user_id"), User.epoch == bindparam("epoch")
 )
 
 
@@ -73,6 +79,21 @@ def find_account(
     row = _find(database, typed, kinds, region)
     enabled = row is not None and row.disabled_at is None
     return Account(*row[: len(COLUMNS)]) if enabled else None
+
+
+def current_password(
+    database: Database, passwords: Passwords, account: Account, password: str
+) -> None:
+    """Let somebody who is signed in prove it anew (ASVS 7.5.1).
+
+    Raises `ValidationFailed` with the code ``invalid_password`` on ``current_password``.
+    """
+    row = database.one(_HASH, {"user_id": account.id, "epoch": account.epoch})
+    if not passwords.check(password, row[0] if row else None):
+        message = "This is not your current password."
+        raise ValidationFailed(
+            details=[FieldError("invalid_password", "current_password", message)]
+        )
 
 
 def pass_steps(steps: Sequence[LoginStep], cfg: Settings, account: Account) -> None:

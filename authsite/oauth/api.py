@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from authsite import clock
 from authsite.audit.service import record
-from authsite.http.answers import CLIENT_BASIC, Message, answers, exact
+from authsite.http.answers import CLIENT_BASIC, answers, exact
 from authsite.http.bodies import Body, MaybeEmpty
 
 from . import families, grants
@@ -83,6 +83,14 @@ class TokenAnswer(TypedDict):
     """Only where it is not what was asked for: the scopes that were granted."""
 
 
+@exact
+class LoggedOut(TypedDict):
+    """The token is revoked."""
+
+    message: Annotated[str, Field(examples=["Token revoked successfully."])]
+    """For a person."""
+
+
 def desk(request) -> Desk:
     """What the grants work with, out of the request."""
     return Desk(
@@ -93,6 +101,7 @@ def desk(request) -> Desk:
         request.passwords,
         request.login_steps,
         request.source,
+        request.attempts,
         clock.now(),
     )
 
@@ -149,7 +158,7 @@ def token(request):
 
 @view_config(route_name="authsite.logout", request_method="DELETE", renderer="json")
 @view_config(route_name="authsite.logout.slash", request_method="DELETE", renderer="json")
-@answers({200: Message})
+@answers({200: LoggedOut})
 def logout(request):
     """Log out: revoke the token that was sent.
 

@@ -14,21 +14,27 @@ MAX_LENGTH = 1024
 def client_of(request: Any) -> KnownClient:
     """The client that authenticated this request.
 
-    Raises `InvalidClient` (with ``WWW-Authenticate: Basic`` when Basic was tried) and
-    `TwoClientAuthentications`.
+    Raises `InvalidClient` (with ``WWW-Authenticate: Basic`` when Basic was tried),
+    `TwoClientAuthentications` and `TooManyAttempts`.
     """
     given = request.given
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "basic":
-        return authenticate(request.database, given.client_id, given.client_secret)
+        return _authenticate(request, given.client_id, given.client_secret)
     try:
         client_id, secret = _basic(value)
         if given.client_secret or given.client_id not in (None, "", client_id):
             raise TwoClientAuthentications
-        return authenticate(request.database, client_id, secret)
+        return _authenticate(request, client_id, secret)
     except InvalidClient as error:
         error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
         raise
+
+
+def _authenticate(request: Any, client_id: str | None, secret: str | None) -> KnownClient:
+    attempts = request.attempts
+    with attempts.failures("client-auth", client_id or "", attempts.address):
+        return authenticate(request.database, client_id, secret)
 
 
 def _basic(value: str) -> tuple[str, str]:

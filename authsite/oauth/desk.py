@@ -9,6 +9,7 @@ from authsite.db import Database
 from authsite.http.source import Source
 from authsite.login.check import LoginStep
 from authsite.settings import Settings
+from authsite.throttle.attempts import Attempts
 from authsite.users.passwords import Passwords
 
 from .tokens import TokenCodec
@@ -25,6 +26,7 @@ class Desk:
     passwords: Passwords
     login_steps: list[LoginStep]
     source: Source
+    attempts: Attempts
     now: datetime
 
 

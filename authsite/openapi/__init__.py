@@ -1,4 +1,4 @@
-"""The API's own description: an OpenAPI 3.1 document and a page to read it."""
+"""This description: an OpenAPI 3.1 document and a page to read it."""
 
 
 def includeme(config):

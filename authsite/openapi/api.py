@@ -1,4 +1,4 @@
-"""This description of the API."""
+"""What this page is made of."""
 
 import json
 from typing import Annotated, Any
@@ -44,6 +44,12 @@ def openapi(request):
         text = json.dumps(described(request), ensure_ascii=False)
         kept[server] = keep(text.encode(), "application/json")
     return answer(request, kept[server], FIVE_MINUTES)
+
+
+def address(request) -> str:
+    """Scheme, host and path that the document's paths stand below, for examples to paste."""
+    prefix: str = request.registry["authsite.prefix"]
+    return str(request.base_url).removesuffix(prefix)
 
 
 def _server(request) -> str:

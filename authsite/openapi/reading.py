@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 
 from .curl import curl
@@ -26,8 +25,7 @@ class Case:
     """One answer: a success, or one way to fail. ``body`` is JSON, or None without one."""
 
     status: int
-    phrase: str
-    name: str
+    code: str
     description: str
     body: Any = None
 
@@ -147,11 +145,11 @@ def _fields(document: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """Such as ``string (email)``, with the longest length that is taken."""
+    """Such as ``email, up to 254 characters``."""
     types = schema.get("type", "string")
     name = types if isinstance(types, str) else next(each for each in types if each != "null")
-    shown = f"{name} ({schema['format']})" if "format" in schema else name
-    return f"{shown}, up to {schema['maxLength']}" if "maxLength" in schema else shown
+    name = schema.get("format", name)
+    return f"{name}, up to {schema['maxLength']} characters" if "maxLength" in schema else name
 
 
 def _requests(
@@ -176,13 +174,18 @@ def _requests(
 
 def _cases(operation: Any) -> Iterator[Case]:
     for code, response in operation["responses"].items():
-        status = int(code)
-        phrase = HTTPStatus(status).phrase
         media = next(iter(response.get("content", {}).values()), {})
-        for name, example in media.get("examples", {}).items():
-            yield Case(status, phrase, name, example["summary"], example["value"])
+        for example in media.get("examples", {}).values():
+            body = example["value"]
+            yield Case(int(code), _error_code(body), example["summary"], body)
         if "examples" not in media:
-            yield Case(status, phrase, "", response["description"], media.get("example"))
+            yield Case(int(code), "", response["description"], media.get("example"))
+
+
+def _error_code(body: Mapping[str, Any]) -> str:
+    """What a program would compare, in either style; nothing for a plain refusal."""
+    listed = [item["code"] for item in body.get("errors", ())]
+    return str(body.get("error") or next(iter(listed), ""))
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:

@@ -57,12 +57,16 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
     yield PayloadTooLarge()
     accepted = FORM if model.form_only else f"{FORM} or {JSON}"
     yield UnsupportedMediaType(f"Send the body as {accepted}.")
+    if endpoint.style == "oauth":
+        [first, *_] = model.model_fields
+        mistake = FieldError("required", first, WORDS["required"])
+        yield as_invalid_request(ValidationFailed(details=[mistake]))
+        return
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     codes = WORDS if required else {code: WORDS[code] for code in WORDS if code != "required"}
     field = [*required, *model.model_fields][0]
     for code, words in codes.items():
-        error = ValidationFailed(details=[FieldError(code, field, words)])
-        yield as_invalid_request(error) if endpoint.style == "oauth" else error
+        yield ValidationFailed(details=[FieldError(code, field, words)])
 
 
 def _by_machinery(endpoint: Endpoint) -> Iterator[ApiError]:

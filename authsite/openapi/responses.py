@@ -84,9 +84,12 @@ def _examples(errors: Sequence[ApiError], bodies: Sequence[Any]) -> dict[str, An
 
 
 def _when(error: ApiError) -> str:
-    """The case, in the words of the error's class (or of its mistake, where the class has many)."""
+    """The case: its mistake, else its own words, else those of its class."""
     if error.details:
-        return f"`{error.details[0].field}`: {error.details[0].message}"
+        mistake = error.details[0]
+        return f"`{mistake.field}`: {mistake.message}" if mistake.field else mistake.message
+    if error.message != type(error).message:
+        return error.message
     return _sentence(type(error))
 
 

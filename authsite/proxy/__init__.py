@@ -1,4 +1,4 @@
-"""Proxy endpoints for first-party clients: the server adds the client's credentials."""
+"""First-party clients: proxy endpoints, where the server adds the client's credentials."""
 
 from .cookie import clear_all
 

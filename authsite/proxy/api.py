@@ -1,4 +1,4 @@
-"""The proxies: token issuance with the credentials of a configured client added."""
+"""Login and refresh for your own applications; the server adds the client's credentials."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -9,11 +9,13 @@ from pyramid.view import view_config
 
 from authsite.http.answers import REFRESH_COOKIE, answers
 from authsite.http.bodies import Body, MaybeEmpty, Password
+from authsite.login.identifiers import counting_key
 from authsite.oauth import grants
 from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, desk, token_answer
 from authsite.oauth.clients import authenticate
 from authsite.oauth.desk import TokenRequest
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
+from authsite.throttle import device
 
 from . import cookie
 from .errors import ForeignOrigin, NoRefreshToken, UnknownProxy, WhichIdentifier
@@ -107,6 +109,8 @@ def login(request):
     asked = TokenRequest(given.scope, name, given.password, kinds=kinds)
     pair = grants.run("password", desk(request), client, asked)
     cookie.set_cookie(request, pair.refresh_token)
+    cfg = request.cfg
+    device.set_cookie(request, counting_key(name, kinds or cfg.login_identifiers, cfg.phone_region))
     return token_answer(pair, given.scope)
 
 

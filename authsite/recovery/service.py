@@ -12,7 +12,7 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.source import Source
 from authsite.keys import KeyRing
 from authsite.login.check import find_account
-from authsite.login.identifiers import InvalidIdentifier, of_kind
+from authsite.login.identifiers import key_of
 from authsite.mail import outbox
 from authsite.settings import Settings
 from authsite.users import service as users
@@ -47,10 +47,7 @@ def ask(
     is sent, so that the work is the same. The letter goes to the *stored* address
     (CVE-2019-19844).
     """
-    try:
-        key = of_kind("email", email).key
-    except InvalidIdentifier:
-        key = ""
+    key = key_of("email", email)
     user = users.by_email(db, key)
     told = user if user and not quiet else None
     outbox.put(
@@ -58,7 +55,7 @@ def ask(
         now,
         letter="reset",
         user_id=told.id if told else None,
-        address=told.email if told else "",
+        address=told.email if told else outbox.NOBODY,
         page_url=page_url,
         base_url=source.base_url,
         language=source.language,

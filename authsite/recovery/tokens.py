@@ -13,6 +13,8 @@ from uuid import UUID
 
 from authsite.keys import KeyRing
 
+PURPOSE = "reset password"
+
 _PAYLOAD = struct.Struct(">2xQ6s")
 _LENGTH = 64
 _TO_STANDARD = str.maketrans("-_+/", "+/  ")

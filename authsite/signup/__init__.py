@@ -1,4 +1,4 @@
-"""Registration."""
+"""Registration: from a stranger to a user."""
 
 
 def includeme(config):

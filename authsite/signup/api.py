@@ -1,15 +1,20 @@
-"""The registration endpoint."""
+"""How somebody becomes a user."""
 
+from typing import Annotated
+
+from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
+from typing_extensions import TypedDict
 
 from authsite import clock
-from authsite.http.answers import Message, answers, exact
+from authsite.http.answers import answers, exact
 from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password, Url
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import check_page_url
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken
+from authsite.verification.service import page_urls
 
 from . import service
 
@@ -31,9 +36,15 @@ class RegisterBody(Body):
     """The page that the link in the verification mail opens: one of those configured."""
 
 
+_MAYBE = "If the address can be registered, a message is on its way to it."
+
+
 @exact
-class MaybeRegistered(Message):
+class MaybeRegistered(TypedDict):
     """With `prevent-enumeration`: the same answer, whether or not the address was free."""
+
+    message: Annotated[str, Field(examples=[_MAYBE])]
+    """For a person."""
 
 
 _WEAK = FieldError("weak_password", "password", "This is a common word or name.")
@@ -44,6 +55,7 @@ _NOT_ALLOWED = FieldError("not_allowed", "verification_url", "Send one of those 
     route_name="authsite.register",
     request_method="POST",
     body=RegisterBody,
+    throttle="register-address",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -62,20 +74,20 @@ def register(request):
     """
     given, cfg = request.given, request.cfg
     if given.verification_url is not None:
-        own = (f"{request.base_url}/email/verify",)
-        allowed = cfg.allowed_verify_email_urls or own
+        allowed = page_urls(cfg, request.base_url)
         check_page_url(given.verification_url, allowed, "verification_url")
     identifiers = {"email": given.email, "username": given.username, "phone": given.phone}
     try:
         user = service.register(
             request.db, cfg, request.passwords, clock.now(), request.source,
-            identifiers, given.password, given.name,
+            identifiers, given.password, given.name, given.verification_url,
         )  # fmt: skip
     except IdentifierTaken:
         if not cfg.prevent_enumeration:
             raise
+        service.tell_owner(request.db, clock.now(), request.source, given.email)
     if cfg.prevent_enumeration:
         request.response.status_int = 202
-        return {"message": "If the address can be registered, a message is on its way to it."}
+        return {"message": _MAYBE}
     request.response.status_int = 201
     return as_json(user)

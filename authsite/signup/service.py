@@ -7,11 +7,13 @@ from sqlalchemy.orm import Session
 
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.source import Source
-from authsite.login.identifiers import Identifier, InvalidIdentifier, of_kind
+from authsite.login.identifiers import Identifier, InvalidIdentifier, key_of, of_kind
+from authsite.mail import outbox
 from authsite.settings import Settings
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.users.passwords import Passwords, strength
+from authsite.verification import service as verification
 
 
 def register(
@@ -23,12 +25,14 @@ def register(
     identifiers: Mapping[str, str | None],
     password: str,
     name: str | None = None,
+    page_url: str | None = None,
 ) -> User:
     """A new user with these identifiers (kind -> text) and this password.
 
-    Raises `ValidationFailed` with one entry for each mistake, `IdentifierTaken`, and
-    `HashCapacityExceeded`. A kind that is not enabled is ignored, save the e-mail address, which
-    every user has. The password is hashed before anything is written.
+    ``page_url``: where the verification link that is mailed leads; without it none is mailed,
+    unless Variant B requires confirmation. Raises `ValidationFailed` with one entry for each
+    mistake, `IdentifierTaken`, and `HashCapacityExceeded`. A kind that is not enabled is ignored,
+    save the e-mail address, which every user has. The password is hashed before anything is written.
     """
     names, mistakes = _names(cfg, identifiers)
     mistakes += _text_mistakes("name", name)
@@ -39,7 +43,22 @@ def register(
         mistakes.append(FieldError(weak.code, "password", weak.message))
     if mistakes:
         raise ValidationFailed(details=mistakes)
-    return users.create(db, now, source, names, passwords.hash(password), name=name or None)
+    user = users.create(db, now, source, names, passwords.hash(password), name=name or None)
+    if cfg.variant == "B" and cfg.require_email_confirmation:
+        page_url = verification.page_urls(cfg, source.base_url)[0]
+    if page_url:
+        verification.ask(db, cfg, now, source, user.id, user.email, page_url)
+    return user
+
+
+def tell_owner(db: Session, now: datetime, source: Source, email: str) -> None:
+    """Where enumeration is prevented: tell the owner of a taken address that somebody tried."""
+    owner = users.by_email(db, key_of("email", email))
+    outbox.put(
+        db, now, letter="already_registered",
+        user_id=owner.id if owner else None, address=owner.email if owner else outbox.NOBODY,
+        base_url=source.base_url, language=source.language,
+    )  # fmt: skip
 
 
 def context_words(

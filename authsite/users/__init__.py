@@ -1,4 +1,4 @@
-"""Users and their passwords."""
+"""Users: who they are, and their passwords."""
 
 
 def includeme(config):

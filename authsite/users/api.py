@@ -1,4 +1,4 @@
-"""The user endpoint."""
+"""The user that a token acts for."""
 
 from pyramid.view import view_config
 
@@ -12,5 +12,5 @@ from .account import UserAnswer, as_json
 @view_config(route_name="authsite.profile", request_method="GET", renderer="json")
 @answers({200: UserAnswer}, errors=(UserRequired,))
 def show(request):
-    """The user that the token acts for."""
+    """Show the user that the token acts for."""
     return as_json(request.caller.acting_user())

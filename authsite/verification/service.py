@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from authsite.audit.service import record
 from authsite.http.source import Source
-from authsite.login.identifiers import Identifier, of_kind
+from authsite.login.identifiers import Identifier, key_of, of_kind
 from authsite.mail import outbox
 from authsite.settings import Settings
 from authsite.users import service as users
@@ -60,6 +60,27 @@ def ask(
         expires_at=now + cfg.verification_expires_in,
     )
     record(db, now, source, "verification.asked", user_id=user_id)
+
+
+def ask_by_address(
+    db: Session,
+    cfg: Settings,
+    now: datetime,
+    source: Source,
+    email: str,
+    page_url: str,
+    *,
+    quiet: bool = False,
+) -> None:
+    """`ask` for whoever has this address, if it still waits for its proof.
+
+    Everyone else, and ``quiet`` (over the limit), gets a row that nobody is sent.
+    """
+    user = users.by_email(db, key_of("email", email))
+    waits = user is not None and user.email_verified_at is None and not quiet
+    told = user if waits else None
+    user_id, address = (told.id, told.email) if told else (None, outbox.NOBODY)
+    ask(db, cfg, now, source, user_id, address, page_url)
 
 
 def redeem(db: Session, now: datetime, source: Source, link: VerifiedLink) -> bool:

@@ -6,7 +6,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 import pytest
 
 from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
-from tests.support.site import bearer
 from tests.support.statements import counted
 
 FOREIGN = TokenCodec(["some other site's secret 8mK2nQwR5tYuIo9PaSdF"])

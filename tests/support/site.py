@@ -114,6 +114,17 @@ class Site:
         form = {"grant_type": "password", "username": username, "password": password, **form}
         return self.token(keys, status, **form).json
 
+    def try_login(
+        self, keys, password="not this one", *, username="ann@example.com", address="192.0.2.1",
+        **headers,
+    ):  # fmt: skip
+        """The password grant from some address, with whatever answer."""
+        form = keys.form(grant_type="password", username=username, password=password)
+        environ = {"REMOTE_ADDR": address}
+        return self.http.post(
+            "/v1/oauth/token", form, headers=headers, extra_environ=environ, status="*"
+        )
+
     def refresh(self, keys, refresh_token, status=200, **form):
         """The refresh token grant; the answer's JSON."""
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token, **form}

@@ -1,0 +1,95 @@
+"""From a letter to its subject, text and HTML, in the reader's language."""
+
+import textwrap
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from authsite.i18n import translations
+from authsite.settings import Settings
+
+from .leases import Claimed
+from .letters import Letter
+from .wording import lifetime_words, moment_words, readable_on, tame_name
+
+TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
+WIDTH = 72  # characters of a line of text
+ACCENT = "#1d5bbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What its reader sees of a letter."""
+
+    subject: str
+    text: str
+    html: str
+
+
+def render(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> Rendered:
+    """``letter`` for the row ``mail``; raises jinja2's errors for a template that is wrong."""
+    templates = environment(mail.language)
+    text = templates.get_template(f"{letter.template}.txt")
+    # The subject sees the site's name and nothing else: no header carries what a user wrote.
+    heading = text.blocks["subject"](text.new_context({"site_name": cfg.site_name}))
+    subject = " ".join("".join(heading).split())
+    values = _values(letter, mail, cfg, now) | {"subject": subject}
+    html = templates.get_template(f"{letter.template}.html")
+    return Rendered(subject, text.render(values), html.render(values))
+
+
+@cache
+def environment(language: str) -> Environment:
+    """The letters' templates in ``language``: HTML is escaped, text is not."""
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.policies["ext.i18n.trimmed"] = True
+    templates.filters["wrap"] = wrap
+    templates.install_gettext_translations(  # type: ignore[attr-defined]  # the extension's
+        translations(language), newstyle=True
+    )
+    return templates
+
+
+def wrap(paragraph: str) -> str:
+    """``paragraph`` in lines of 72 characters; a longer word, such as an address, stays whole."""
+    return textwrap.fill(
+        " ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _values(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> dict[str, Any]:
+    accent = cfg.accent_color or ACCENT
+    return {
+        "language": mail.language,
+        "site_name": cfg.site_name,
+        "site_logo": _logo(cfg, mail),
+        "accent": accent,
+        "on_accent": readable_on(accent),
+        "link": letter.link,
+        "name": tame_name(letter.name),
+        "address": mail.address,
+        "when": moment_words(mail.created_at, mail.language),
+        "lifetime": mail.expires_at
+        and lifetime_words(mail.created_at, mail.expires_at, now, mail.language),
+    }
+
+
+def _logo(cfg: Settings, mail: Claimed) -> str | None:
+    """The logo's full address: a mail has no page that a path could start from."""
+    base = cfg.base_url or mail.base_url
+    if cfg.site_logo is None or cfg.site_logo.startswith("http"):
+        return cfg.site_logo
+    return urljoin(base, cfg.site_logo) if base else None

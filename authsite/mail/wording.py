@@ -1,0 +1,64 @@
+"""Values as words: names, moments and lifetimes as a letter may show them."""
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+MAX_NAME = 60  # characters
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# What a mail client would make a link of, or a reader would take for one: a scheme, a path, an
+# address, or a dot (in any script) before two letters.
+_LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·]\s?[^\W\d_]{2}", re.IGNORECASE)
+_UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
+
+
+def tame_name(name: str | None) -> str | None:
+    """``name`` as a letter may address its reader; None when it is better not to.
+
+    A stranger can register with somebody's address and "you won, see evil.example" for a name,
+    and our letter would carry it (CVE-2026-48019). Control and direction characters go, 60
+    characters stay, and what looks like a link is no name at all.
+    """
+    text = unicodedata.normalize("NFKC", name or "")
+    shown = "".join(char for char in text if unicodedata.category(char) not in _HIDDEN)
+    shown = " ".join(shown.split())[:MAX_NAME].rstrip()
+    return None if _LINK_LIKE.search(shown) else shown or None
+
+
+def lifetime_words(created_at: datetime, expires_at: datetime, now: datetime, language: str) -> str:
+    """How long a link still works: "1 hour", "90 minutes". A late letter promises only the rest."""
+    left = expires_at - now
+    if now - created_at < timedelta(minutes=2):
+        left = expires_at - created_at
+    return duration_words(left, language)
+
+
+def duration_words(span: timedelta, language: str) -> str:
+    """The largest unit that says it exactly; at least one minute, parts of one left out."""
+    from babel.units import format_unit
+
+    seconds = max(60, int(span.total_seconds()) // 60 * 60)
+    unit, size = next((unit, size) for unit, size in _UNITS if seconds % size == 0)
+    return format_unit(seconds // size, f"duration-{unit}", length="long", locale=language)
+
+
+def moment_words(moment: datetime, language: str) -> str:
+    """A date and time for people: "November 20, 2026, 18:04 UTC"."""
+    from babel.dates import format_date, format_time
+
+    moment = moment.astimezone(UTC)
+    date = format_date(moment, "long", locale=language)
+    return f"{date}, {format_time(moment, 'HH:mm', locale=language)} UTC"
+
+
+def readable_on(colour: str) -> str:
+    """Black or white, whichever is easier to read on ``colour`` (WCAG 2, contrast ratio)."""
+    digits = colour.removeprefix("#")
+    digits = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
+    red, green, blue = (_linear(int(digits[at : at + 2], 16) / 255) for at in (0, 2, 4))
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#ffffff" if 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05 else "#000000"
+
+
+def _linear(channel: float) -> float:
+    return float(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)

@@ -1,0 +1,143 @@
+/** Types of authsite.js; docs/web-client.md explains how to use it. */
+
+export interface ClientOptions {
+  /** The first-party client whose proxy is used. Default: `web`. */
+  client?: string;
+  /**
+   * Where authsite is: nothing for the page's own origin, a path (`/auth`) when it is included
+   * below one, or an origin of the same site (`https://auth.example.org`) that lists the page's
+   * origin in `cors-origins`.
+   */
+  base?: string;
+  /** The variant that authsite runs in. Default: `A`. */
+  variant?: "A" | "B";
+  /** Further origins whose APIs may get the access token, exactly as `https://api.example.org`. */
+  origins?: string[];
+}
+
+/** What listeners hear; also when it happened in another tab. */
+export interface Change {
+  signedIn: boolean;
+  /**
+   * `login`: somebody logged in, perhaps another user than before: load everything anew.
+   * `restored`: the session came back by its cookie. `logout`: the user signed out.
+   * `ended`: the session was revoked or ran out. `none`: there was no session to come back to.
+   */
+  reason: "login" | "restored" | "logout" | "ended" | "none";
+}
+
+export interface FieldError {
+  /** A stable code: `required`, `invalid`, `too_long`, `taken`, `weak_password`, … */
+  code: string;
+  field: string | null;
+  /** For a person, in English. */
+  message: string;
+}
+
+/** What everything in the client rejects with, unless its caller aborted it. */
+export class AuthsiteError extends Error {
+  /** The HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /**
+   * The first of `codes`. Besides the service's own: `network` (no answer came),
+   * `invalid_response` (something else answered), `foreign_origin` (the token is not for there),
+   * `unauthenticated` (401 without a code) and `http_<status>`.
+   */
+  readonly code: string;
+  /** Every code of the answer, such as `["invalid_grant", "email_not_confirmed"]`. */
+  readonly codes: string[];
+  readonly errors: FieldError[];
+  /** The first message for each field with a mistake. */
+  readonly fields: Record<string, string>;
+  /** Seconds to wait before trying again, with 429 and 503. */
+  readonly retryAfter: number | undefined;
+  /** What to name when reporting a fault. */
+  readonly requestId: string | undefined;
+  constructor(
+    message: string,
+    details?: {
+      status?: number;
+      codes?: string[];
+      errors?: FieldError[];
+      retryAfter?: number;
+      requestId?: string;
+      cause?: unknown;
+    },
+  );
+  /** The error that an answer with a status of 400 or more stands for. Reads its body. */
+  static from(response: Response): Promise<AuthsiteError>;
+}
+
+export interface User {
+  id: string;
+  email: string;
+  username: string | null;
+  phone: string | null;
+  name: string | null;
+  confirmed: boolean;
+  email_verified_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Message {
+  message: string;
+}
+
+export interface Client {
+  /** Whether a user is signed in; undefined until the service was asked. */
+  readonly signedIn: boolean | undefined;
+
+  /** Signs in. Wrong credentials: status 400, code `invalid_grant`. */
+  login(username: string, password: string): Promise<void>;
+
+  /** Ends the session in all tabs. When it rejects, the session goes on: say so, and try again. */
+  logout(): Promise<void>;
+
+  /** Comes back by the cookie, after a reload; whether there was a session to come back to. */
+  restore(): Promise<boolean>;
+
+  /**
+   * `fetch` as the user: with the access token, which is renewed when it has run out. Resolves to
+   * whatever the server answers; a 401 means that the session has ended. Throws
+   * `AuthsiteError` when no answer came, when the token could not be renewed for the moment, and
+   * for an origin that the token is not for.
+   */
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
+
+  /** Calls `listener` when somebody signs in or out, in any tab. Returns what ends that. */
+  onChange(listener: (change: Change) => void): () => void;
+
+  /** Makes a user, who then logs in. Only the message when `prevent-enumeration` is on. */
+  register(fields: {
+    email: string;
+    password: string;
+    name?: string;
+    username?: string;
+    phone?: string;
+    /** The page that the link in the mail leads to; without it no mail is sent (Variant A). */
+    verification_url?: string;
+  }): Promise<User | Message>;
+
+  /** Mails a link to `page`, by default authsite's own, if the address belongs to a user. */
+  forgotPassword(email: string, page?: string): Promise<Message>;
+
+  /** Sets a new password, with what the mailed link carries. Ends every session of the user. */
+  resetPassword(fields: {
+    email: string;
+    token: string;
+    password: string;
+    password_confirmation?: string;
+  }): Promise<Message>;
+
+  /**
+   * Mails the signed-in user a link to `page`, by default authsite's own (Variant B: the
+   * configured one). In Variant B also without a session, to `email`.
+   */
+  sendVerification(options?: { email?: string; page?: string }): Promise<Message>;
+
+  /** Proves the address: `link` is the `url` parameter that the mailed link has. */
+  verifyEmail(link: string): Promise<Message>;
+}
+
+export function createClient(options?: ClientOptions): Client;

@@ -1,0 +1,179 @@
+// @ts-check
+/**
+ * Who is signed in, in all tabs of a browser: one refresh for everybody who needs it.
+ *
+ * @typedef {import("./authsite.js").Change} Change
+ *
+ * @typedef {object} State what this tab knows; never changed, only replaced
+ * @property {number} at when it came about, in milliseconds; of two states the later one counts
+ * @property {boolean} [signedIn] undefined until the server was asked
+ * @property {string | null} token the access token
+ * @property {number} expires when the token dies, in milliseconds by our own clock
+ * @property {number} early how long before that it is renewed, in milliseconds
+ * @property {number} login when that login happened, 0 where no tab saw it
+ * @property {number} since when it began for this tab: a later `login` is another one
+ *
+ * @typedef {Pick<State, "token" | "expires" | "early">} Grant
+ * @typedef {State & {reason?: Change["reason"]}} News what tabs tell each other
+ */
+import { AuthsiteError, call, foreign } from "./calls.js";
+import { makeChannel, makeLock } from "./tabs.js";
+
+// Milliseconds. A refresh whose answer is lost is sent again while the server, in its grace of ten
+// seconds, still gives the same tokens for the same cookie.
+const REFRESH_TIMEOUT = 6_000;
+const RETRY_PAUSE = 500;
+const NEWS_PATIENCE = 150;
+const EARLY = 30_000;
+const NOBODY = { token: null, expires: 0, early: 0 };
+
+/**
+ * @param {string} api the address of `/v1`
+ * @param {string} proxy the address of the first-party client below it
+ * @param {RequestCredentials} credentials for the proxy: nothing else needs the cookie
+ */
+export function createSession(api, proxy, credentials) {
+  /** @type {State} */
+  let state = { at: 0, login: 0, since: 0, ...NOBODY };
+  /** @type {Set<(change: Change) => void>} */
+  const listeners = new Set();
+  /** @type {Promise<void> | null} the one refresh that all callers of this tab wait for */
+  let renewing = null;
+  let heard = () => {};
+
+  const exclusive = makeLock(`authsite ${proxy}`);
+  const tell = makeChannel(`authsite ${proxy}`, (/** @type {News | "ask"} */ message) => {
+    if (message === "ask") {
+      if (state.token) tell(state);
+    } else if (message.at > state.at) {
+      const { reason = "restored", ...news } = message;
+      const another = news.login > state.since;
+      const since = another ? news.login : state.since;
+      become({ ...news, since }, another ? "login" : reason);
+      heard();
+    }
+  });
+
+  /** @param {State} next @param {Change["reason"]} reason */
+  function become(next, reason) {
+    const signedIn = next.signedIn === true;
+    const changed = next.signedIn !== state.signedIn || reason === "login";
+    state = next;
+    // Each apart from the others: a listener that throws keeps the news from nobody.
+    if (changed) for (const each of listeners) queueMicrotask(() => each({ signedIn, reason }));
+  }
+
+  /** This tab's own news. @param {Grant | null} grant @param {Change["reason"]} reason */
+  function change(grant, reason) {
+    const at = Math.max(Date.now(), state.at + 1);
+    const login = reason === "login" ? at : state.login;
+    const since = reason === "login" || !state.signedIn ? at : state.since;
+    become({ at, login, since, signedIn: grant !== null, ...(grant ?? NOBODY) }, reason);
+    // A stranger's page says nothing about the others.
+    if (reason !== "none") tell({ ...state, reason });
+  }
+
+  /** Refreshes by the cookie, inside the lock. Leaves another state, or throws. */
+  async function rotate() {
+    const before = state;
+    const grant = await refresh();
+    if (state !== before) return; // a login or logout came in between and is the newer truth
+    if (grant) change(grant, "restored");
+    else change(null, before.signedIn ? "ended" : "none");
+  }
+
+  /** @returns {Promise<Grant | null>} null when there is no session any more */
+  async function refresh() {
+    const sent = Date.now();
+    // It outlives its page: a reload in the middle must not lose the new cookie.
+    const options = { body: {}, credentials, keepalive: true, timeout: REFRESH_TIMEOUT };
+    const ask = () => call("POST", `${proxy}/refresh`, options);
+    try {
+      const answer = await ask().catch(async (error) => {
+        if (error.code !== "network") throw error;
+        await pause(RETRY_PAUSE);
+        return ask();
+      });
+      return granted(answer, sent);
+    } catch (error) {
+      // Only these two say so. A limit, an outage or a foreign origin does not end a session.
+      const over = error instanceof AuthsiteError && error.status === 400;
+      if (over && ["invalid_grant", "invalid_request"].includes(error.code)) return null;
+      throw error;
+    }
+  }
+
+  /** After waiting for the lock: its last holder's news may still be on the way, so ask. */
+  async function catchUp() {
+    const news = new Promise((resolve) => (heard = () => resolve(null)));
+    tell("ask");
+    await Promise.race([news, pause(NEWS_PATIENCE)]);
+  }
+
+  /** Resolves when the state is another than `seen`. @param {State} seen */
+  async function renew(seen) {
+    while (state === seen) {
+      renewing ??= exclusive(async (waited) => {
+        if (waited && state === seen) await catchUp();
+        if (state === seen) await rotate();
+      }).finally(() => (renewing = null));
+      await renewing;
+    }
+  }
+
+  /** @param {string} username @param {string} password */
+  async function login(username, password) {
+    // Inside the lock: an older refresh must not put its cookie over that of this login.
+    await exclusive(async () => {
+      const sent = Date.now();
+      const body = { username, password };
+      const answer = await call("POST", `${proxy}/login`, { body, credentials });
+      change(granted(answer, sent), "login");
+    });
+  }
+
+  async function logout() {
+    await exclusive(async (waited) => {
+      if (waited) await catchUp();
+      const alive = state.token !== null && Date.now() < state.expires;
+      if (state.signedIn !== false && !alive) await rotate(); // to say which session should end
+      for (let tries = 1; state.signedIn; tries += 1) {
+        try {
+          await call("DELETE", `${api}/logout`, { token: state.token, keepalive: true });
+          change(null, "logout");
+        } catch (error) {
+          if (!(error instanceof AuthsiteError) || error.status !== 401 || tries > 1) throw error;
+          await rotate();
+        }
+      }
+    });
+  }
+
+  // A page out of the back-forward cache has missed what the other tabs told.
+  addEventListener("pageshow", (event) => {
+    if (event.persisted && state.signedIn) renew(state).catch(() => {});
+  });
+
+  return {
+    /** @returns {State} */
+    get state() {
+      return state;
+    },
+    listeners,
+    renew,
+    login,
+    logout,
+  };
+}
+
+/** @param {any} answer a token response; its refresh_token is left alone @param {number} sent */
+function granted(answer, sent) {
+  if (typeof answer?.access_token !== "string") throw foreign(200);
+  const life = answer.expires_in * 1000;
+  return { token: answer.access_token, expires: sent + life, early: Math.min(EARLY, life / 10) };
+}
+
+/** @param {number} milliseconds */
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
