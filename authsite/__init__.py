@@ -19,6 +19,7 @@ ROOMS = (
     "verification",
     "recovery",
     "signup",
+    "account",
     "proxy",
     "openapi",
 )

@@ -4,7 +4,7 @@ from pyramid.events import ApplicationCreated, ContextFound
 
 from authsite.keys import KeyRing
 
-from . import bearer, csrf, policy, session
+from . import bearer, csrf, forms, policy, session
 
 
 def includeme(config):
@@ -17,5 +17,10 @@ def includeme(config):
     secrets = config.registry["authsite.settings"].secret
     config.registry["authsite.csrf_keys"] = KeyRing(secrets, "csrf")
     config.add_request_method(csrf.token, "csrf_token", reify=True)
+    config.add_request_method(session.signed_in, "signed_in", reify=True)
+    config.add_request_method(lambda _request: {}, "typed", reify=True)
+    config.add_request_method(lambda _request: (), "mistakes", reify=True)
+    # Outside the limits: what they refuse is shown in the form, too.
+    config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="throttle")
     config.add_subscriber(policy.check_routes, ApplicationCreated)
     config.add_subscriber(policy.enforce, ContextFound)

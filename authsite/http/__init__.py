@@ -1,9 +1,9 @@
 """Everything between the wire and a view: strict bodies, errors, headers, who is calling."""
 
-from pyramid.events import ApplicationCreated, ContextFound
+from pyramid.events import ApplicationCreated, BeforeRender, ContextFound
 from pyramid.tweens import INGRESS
 
-from . import assets, bodies, error_views, methods, proxies, source
+from . import assets, bodies, error_views, methods, proxies, rendering, source
 
 
 def includeme(config):
@@ -22,5 +22,8 @@ def includeme(config):
     config.add_view_deriver(bodies.body_deriver, "body")
     config.add_subscriber(methods.remember_methods, ApplicationCreated)
     config.add_subscriber(methods.refuse_other_methods, ContextFound)
+    config.add_subscriber(rendering.choose_language, ContextFound)
+    config.add_subscriber(rendering.add_globals, BeforeRender)
+    config.add_translation_dirs("authsite:locale")
     assets.add_assets(config)
     error_views.add_views(config, standalone=config.registry["authsite.standalone"])

@@ -21,6 +21,12 @@ REFRESH_COOKIE = "refreshCookie"
 exact = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
 
 
+class Parameters(BaseModel):
+    """The base of what stands in the path or in the query; the words under a field describe it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
 @exact
 class Message(TypedDict):
     """Done, or on its way."""
@@ -40,8 +46,8 @@ class Answers:
     bodies: Mapping[int, Any] = field(default_factory=dict)
     errors: Sequence[ApiError | type[ApiError]] = ()
     credentials: str | None = None
-    path: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
+    path: type[Parameters] | None = None
+    query: type[Parameters] | None = None
 
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -54,8 +60,8 @@ def answers(
     *,
     errors: Sequence[ApiError | type[ApiError]] = (),
     credentials: str | None = None,
-    path: type[BaseModel] | None = None,
-    query: type[BaseModel] | None = None,
+    path: type[Parameters] | None = None,
+    query: type[Parameters] | None = None,
 ) -> Callable[[View], View]:
     """Decorator: state what a view answers; it changes nothing about the view."""
 

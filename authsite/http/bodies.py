@@ -79,7 +79,11 @@ def read(request: Any, model: type[Model]) -> Model:
 
     Raises `PayloadTooLarge`, `UnsupportedMediaType`, `MalformedRequest` or `ValidationFailed`.
     """
-    values = _values(request, model.form_only)
+    return validate(values_of(request, form_only=model.form_only), model)
+
+
+def validate(values: dict[str, Any], model: type[Model]) -> Model:
+    """``values`` as an instance of ``model``; raises `ValidationFailed`."""
     broken = [
         FieldError("invalid", name, "This value contains characters that are not text.")
         for name, value in values.items()
@@ -131,7 +135,8 @@ def attempts(request: Any) -> int | None:
     return None if bounded else 1
 
 
-def _values(request: Any, form_only: bool) -> dict[str, Any]:
+def values_of(request: Any, *, form_only: bool) -> dict[str, Any]:
+    """What the body says, by name, before any of it is checked against a model."""
     raw = _raw(request)
     kind = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
     if not raw and not kind:

@@ -12,6 +12,7 @@ from authsite import clock
 from authsite.audit.service import record
 from authsite.http.answers import CLIENT_BASIC, answers, exact
 from authsite.http.bodies import Body, MaybeEmpty
+from authsite.throttle.errors import TooManyAttempts
 
 from . import families, grants
 from .client_auth import client_of
@@ -28,8 +29,8 @@ from .errors import (
 )
 
 # In the documentation.
-ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA"
-REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJCrze8"
+ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
+REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
 
 Name = Annotated[str, Field(max_length=320)]
 Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
@@ -137,6 +138,7 @@ def token_answer(pair: families.TokenPair, asked_scope: str | None) -> TokenAnsw
         MissingParameter("username and password"),
         TwoClientAuthentications,
         ParametersInQuery,
+        TooManyAttempts(60),
     ),
     credentials=CLIENT_BASIC,
 )

@@ -23,7 +23,7 @@ from authsite.users.models import User
 from . import scopes
 from .desk import Desk
 from .errors import InvalidGrant, TokenReused
-from .live import LIVE
+from .live import LIVE, within_grace
 from .models import Client, Family
 from .tokens import ACCESS, REFRESH, Token
 
@@ -114,8 +114,8 @@ def rotate(desk: Desk, token: Token, client_id: UUID, asked_scope: str | None) -
         row = _live(desk, token, client_id)  # another request was faster: see what it left
     if token.generation > row.generation:
         raise InvalidGrant  # a database restored from before this token
-    if token.generation == row.generation - 1 and (
-        desk.now - row.rotated_at < desk.cfg.refresh_grace
+    if token.generation == row.generation - 1 and within_grace(
+        desk.now, row.rotated_at, desk.cfg.refresh_grace
     ):
         return _pair(
             desk, row.id, row.generation, row.rotated_at, row.refresh_expires_at, row.scope

@@ -68,4 +68,13 @@ def find_live(database: Database, token: Token, now: datetime, grace: timedelta)
     if token.generation == row.generation:
         return row
     previous = token.generation == row.generation - 1 and not row.rescoped
-    return row if previous and now - row.rotated_at < grace else None
+    return row if previous and within_grace(now, row.rotated_at, grace) else None
+
+
+def within_grace(now: datetime, rotated_at: datetime, grace: timedelta) -> bool:
+    """Whether a refresh at ``rotated_at`` is less than ``grace`` ago; no grace means never.
+
+    A request that read the clock before the refresh it met, or a machine whose clock is behind,
+    sees a refresh in the future: for them no time has passed yet.
+    """
+    return max(timedelta(), now - rotated_at) < grace

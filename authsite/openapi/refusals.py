@@ -20,6 +20,7 @@ from authsite.http.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from authsite.throttle.errors import TooManyAttempts
 
 from .endpoints import Endpoint
 
@@ -70,6 +71,8 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
 
 
 def _by_machinery(endpoint: Endpoint) -> Iterator[ApiError]:
-    # Both read the database, and a body is most often a reason to hash or to write.
-    if endpoint.rules.guard or endpoint.body:
+    if endpoint.options.get("throttle"):
+        yield TooManyAttempts(60)
+    # Whatever can be refused is looked up somewhere.
+    if endpoint.rules.guard or endpoint.body or endpoint.answers.errors:
         yield TemporarilyUnavailable()

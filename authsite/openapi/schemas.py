@@ -48,7 +48,7 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def example_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    """An example of ``schema``: the stated one, else made of the examples of its required parts."""
+    """An example of ``schema``: the stated one, else one of what it requires or shows."""
     if "$ref" in schema:
         return example_of(components[schema["$ref"].removeprefix(_REF)], components)
     if schema.get("examples"):
@@ -62,7 +62,7 @@ def example_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
         return {
             name: example_of(part, components)
             for name, part in schema.get("properties", {}).items()
-            if name in schema.get("required", ())
+            if name in schema.get("required", ()) or part.get("examples")
         }
     if types == "array":
         return [example_of(schema["items"], components)]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.answers import REFRESH_COOKIE, answers
+from authsite.http.answers import REFRESH_COOKIE, Parameters, answers
 from authsite.http.bodies import Body, MaybeEmpty, Password
 from authsite.login.identifiers import counting_key
 from authsite.oauth import grants
@@ -16,6 +16,7 @@ from authsite.oauth.clients import authenticate
 from authsite.oauth.desk import TokenRequest
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
 from authsite.throttle import device
+from authsite.throttle.errors import TooManyAttempts
 
 from . import cookie
 from .errors import ForeignOrigin, NoRefreshToken, UnknownProxy, WhichIdentifier
@@ -60,17 +61,15 @@ class RefreshBody(Body):
     """Fewer scopes than now, separated by blanks. Without any: what was granted."""
 
 
-class ClientPath(BaseModel):
+class ClientPath(Parameters):
     """Which first-party client."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     client: Annotated[str, Field(examples=["web"])]
     """The client's name in the settings."""
 
 
 # What the configured credentials may be refused for.
-_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
+_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttempts(60))
 
 
 @view_config(

@@ -34,8 +34,8 @@ def register(
     mistake, `IdentifierTaken`, and `HashCapacityExceeded`. A kind that is not enabled is ignored,
     save the e-mail address, which every user has. The password is hashed before anything is written.
     """
-    names, mistakes = _names(cfg, identifiers)
-    mistakes += _text_mistakes("name", name)
+    names, mistakes = identifiers_of(cfg, identifiers)
+    mistakes += text_mistakes("name", name)
     weak = strength.problem(
         password, cfg.password_min_length, context_words(cfg, identifiers, name)
     )
@@ -69,9 +69,10 @@ def context_words(
     return [word for word in words if word]
 
 
-def _names(
+def identifiers_of(
     cfg: Settings, identifiers: Mapping[str, str | None]
 ) -> tuple[list[Identifier], list[FieldError]]:
+    """The identifiers (kind -> text) of enabled kinds, and what is wrong with the others."""
     names, mistakes = [], []
     for kind in dict.fromkeys(("email", *cfg.login_identifiers)):
         text = identifiers.get(kind)
@@ -84,7 +85,8 @@ def _names(
     return names, mistakes
 
 
-def _text_mistakes(field: str, text: str | None) -> list[FieldError]:
+def text_mistakes(field: str, text: str | None) -> list[FieldError]:
+    """What is wrong with a line of text, if anything."""
     if text is None or text.isprintable():
         return []
     return [FieldError("invalid", field, "Leave line breaks and control characters out.")]

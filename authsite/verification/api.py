@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite import clock
 from authsite.guards.errors import NotAuthenticated, UserRequired
-from authsite.http.answers import Message, answers
+from authsite.http.answers import Message, Parameters, answers
 from authsite.http.bodies import Body, Email, Password, Url
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import check_page_url
@@ -43,20 +43,24 @@ class EmailBody(Body):
     """The page that the link opens: one of those configured. The first of them by default."""
 
 
-class VerifyPath(BaseModel):
+class VerifyPath(Parameters):
     """Whom the link is for."""
 
     user_id: Annotated[str, Field(examples=["0b0e4f5c-3f1c-4f4e-9a57-6a1c2b7d9e10"])]
+    """The user's id."""
     hash: Annotated[
         str, Field(examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"])
     ]
+    """SHA-256 of the address that the link was mailed to."""
 
 
-class VerifyQuery(BaseModel):
+class VerifyQuery(Parameters):
     """What the link was signed with."""
 
     expires: Annotated[str, Field(examples=["1798761600"])]
+    """When the link ends, in seconds since 1970."""
     signature: Annotated[str, Field(examples=["0" * 64])]
+    """Over all of the above, and what the link is for."""
 
 
 @view_config(

@@ -163,3 +163,8 @@ def _change(db: Session, now: datetime, source: Source, user: User, address: str
     user.email, user.pending_email = new.display, None
     user.email_verified_at = user.updated_at = now
     record(db, now, source, "email.changed", user_id=user.id)
+
+
+def pending_email(db: Session, user_id: UUID) -> str | None:
+    """The address that the user asked for and has not proved yet."""
+    return db.scalar(select(User.pending_email).where(User.id == user_id))

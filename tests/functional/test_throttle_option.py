@@ -125,7 +125,7 @@ def test_behind_a_trusted_proxy_the_address_that_it_wrote_counts(site_with):
     def through_proxy(number, forwarded):
         body = {"email": f"user{number}@example.com", "password": "purple wolf 77 tea"}
         headers = {"X-Forwarded-For": forwarded}
-        return site.http.post_json("/v1/register", body, headers, status="*").status_int
+        return site.http.post_json("/v1/register", body, headers=headers, status="*").status_int
 
     assert through_proxy(1, "198.51.100.1, 203.0.113.5") == 201
     assert through_proxy(2, "198.51.100.2, 203.0.113.5") == 429  # only the left-most is another

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 from authsite import clock
-from authsite.audit.service import pseudonym, record
-from authsite.login.check import check, pass_steps
-from authsite.login.identifiers import counting_key
+from authsite.login.service import log_in
 
 from .. import families, scopes
 from ..clients import KnownClient
@@ -25,28 +23,12 @@ def grant(desk: Desk, client: KnownClient, asked: TokenRequest) -> TokenPair:
     if not asked.username or not asked.password:
         raise MissingParameter("username and password")
     scope = scopes.granted(asked.scope, client.scope, client.default_scope)
-    kinds = asked.kinds or desk.cfg.login_identifiers
-    name = counting_key(asked.username, kinds, desk.cfg.phone_region)
-    with desk.attempts.login(name) as attempt:
-        checked = check(
-            desk.database, desk.cfg, desk.passwords, asked.username, asked.password, kinds
-        )
-        attempt.right = checked.account is not None
-    desk = replace(desk, now=clock.now())  # the hash, and the line before it, took their time
-    account = checked.account
+    account = log_in(
+        desk.db, desk.database, desk.cfg, desk.passwords, desk.attempts, desk.login_steps,
+        desk.source, asked.username, asked.password, kinds=asked.kinds, client_id=client.id,
+    )  # fmt: skip
     if account is None:
-        aimed_at = checked.aimed_at.id if checked.aimed_at else None
-        details = None if aimed_at else {"name": pseudonym(asked.username)}
-        record(
-            desk.db, desk.now, desk.source, "login.failed", user_id=aimed_at,
-            client_id=client.id, details=details,
-        )  # fmt: skip
-        if attempt.closed:
-            record(
-                desk.db, desk.now, desk.source, "login.closed", user_id=aimed_at,
-                client_id=client.id, details=details,
-            )  # fmt: skip
         raise LoginRefused
-    pass_steps(desk.login_steps, desk.cfg, account)
+    desk = replace(desk, now=clock.now())  # the hash, and the line before it, took their time
     owner = Owner(client.id, client.epoch, account.id, account.epoch)
     return families.issue(desk, owner, scope)

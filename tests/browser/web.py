@@ -1,0 +1,137 @@
+"""What the tests of the web client share: a server with users, and tabs that use the client."""
+
+import re
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from authsite.http.edge import PAGE_POLICY
+from tests.support import databases
+from tests.support.servers import serving, write_ini
+from tests.support.site import PASSWORD, WEB, Site
+
+USERS = ("ann@example.com", "bob@example.com")
+MODULE = "/authsite/static/current/client/authsite.js"
+
+NO_LOCKS = "Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })"
+NO_CHANNEL = "delete window.BroadcastChannel"
+LATE_NEWS = """
+    const channel = BroadcastChannel.prototype;
+    const { set } = Object.getOwnPropertyDescriptor(channel, "onmessage");
+    Object.defineProperty(channel, "onmessage", {
+        set(listener) { set.call(this, (event) => setTimeout(listener, 40, event)); },
+    });
+"""
+
+START = """async ([module, options]) => {
+    Object.assign(window, await import(module));
+    window.auth = createClient(options);
+    window.changes = [];
+    auth.onChange(({ reason }) => changes.push(reason));
+    // A failure as plain values; a response as its status.
+    window.outcome = (promise) => promise.then(
+        (value) => (value instanceof Response ? value.status : value ?? "done"),
+        (error) => ({ ...error, name: error.name, ours: error instanceof AuthsiteError }),
+    );
+    window.gets = (count) => Promise.all(
+        Array.from({ length: count }, () => outcome(auth.fetch("/v1/user"))),
+    );
+}"""
+
+
+@contextmanager
+def web_server(folder, **settings):
+    """A real server with the web client and `USERS`; yields ``(origin, site)``."""
+    url = databases.migrated(databases.new_url("sqlite", folder, "web"))
+    site = Site(url, **WEB)
+    site.first_party("web")
+    for email in USERS:
+        site.user(email)
+    with serving(write_ini(folder, url, **WEB, **settings)) as http:
+        yield str(http.base_url).rstrip("/"), site
+    site.database.dispose()
+
+
+class Tabs:
+    """The tabs of one browser profile at one origin, and what they sent."""
+
+    def __init__(self, context, origin, *, restore=True, **options):
+        self.context, self.origin = context, origin
+        self.restore, self.options = restore, options
+        self.sent = []
+        self.page_errors = []
+        context.on("request", lambda request: self.sent.append(request))
+        context.on("weberror", lambda error: self.page_errors.append(str(error.error)))
+        context.route(
+            f"{origin}/blank",
+            lambda route: route.fulfill(
+                content_type="text/html",
+                headers={"Content-Security-Policy": PAGE_POLICY},
+                body="<!doctype html><title>a page</title>",
+            ),
+        )
+
+    def open(self, *scripts):
+        """A new tab with the client as ``auth``; ``scripts`` run before it."""
+        page = self.context.new_page()
+        for script in scripts:
+            page.add_init_script(script)
+        page.goto(f"{self.origin}/blank")
+        self.start(page)
+        return page
+
+    def reload(self, page):
+        """Load the page of a tab anew."""
+        page.reload()
+        self.start(page)
+
+    def start(self, page):
+        page.evaluate(START, [MODULE, self.options])
+        if self.restore:
+            page.evaluate("auth.restore()")
+
+    def signed_in(self, *scripts, email=USERS[0]):
+        """A new tab where a user has just logged in."""
+        page = self.open(*scripts)
+        login(page, email)
+        return page
+
+    def paths(self, pattern):
+        """The paths of all requests so far that match ``pattern``."""
+        paths = [urlsplit(request.url).path for request in self.sent]
+        return [path for path in paths if re.search(pattern, path)]
+
+    def refreshes(self):
+        """How many refreshes were sent so far."""
+        return len(self.paths("/refresh$"))
+
+    def forget(self):
+        """Count from here on."""
+        self.sent.clear()
+
+    @contextmanager
+    def held(self, pattern):
+        """The first request that matches waits inside the block, which gets a list of it."""
+        waiting = []
+
+        def hold(route):
+            waiting.append(route)
+
+        self.context.route(re.compile(pattern), hold, times=1)
+        yield waiting
+        for route in waiting:
+            route.continue_()
+
+
+def login(page, email=USERS[0]):
+    """Log in through the client of a tab."""
+    page.evaluate("([email, password]) => auth.login(email, password)", [email, PASSWORD])
+
+
+def until(page, condition):
+    """Wait for a JavaScript condition in a tab."""
+    page.wait_for_function(f"async () => {condition}")
+
+
+def newest(site):
+    """The family of the last login."""
+    return site.families()[-1]

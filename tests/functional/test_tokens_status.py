@@ -1,0 +1,153 @@
+"""Every path asks anew whether the user and the client may still come in."""
+
+import uuid
+
+import pytest
+
+from authsite import clock
+from authsite.http.source import Source
+from authsite.oauth import clients
+from authsite.oauth.errors import InvalidGrant
+from authsite.oauth.models import Client
+from authsite.users import service as users
+from authsite.users.models import User
+from tests.support.site import PASSWORD, WEB, bearer
+
+LOGIN_FORM = {"username": "ann@example.com", "password": PASSWORD}
+
+
+@pytest.fixture
+def site(site_with):
+    made = site_with(**WEB)
+    made.user()
+    return made
+
+
+@pytest.fixture
+def keys(site):
+    return site.first_party("web")
+
+
+def paths(site, keys, tokens):
+    """Each way in, as (name, what it answers)."""
+    refresh = {"refresh_token": tokens["refresh_token"]}
+    ask = {"status": "*"}
+    yield "password grant", site.token(keys, "*", grant_type="password", **LOGIN_FORM)
+    yield "proxy", site.http.post("/v1/clients/web/login", LOGIN_FORM, **ask)
+    yield "proxy users", site.http.post("/v1/clients/web/users/login", LOGIN_FORM, **ask)
+    yield "refresh", site.token(keys, "*", grant_type="refresh_token", **refresh)
+    yield "proxy refresh", site.http.post("/v1/clients/web/refresh", refresh, **ask)
+    for path in ("/v1/user", "/v1/profile"):
+        yield path, site.http.get(path, headers=bearer(tokens["access_token"]), **ask)
+    yield "logout", site.http.delete("/v1/logout", headers=bearer(tokens["access_token"]), **ask)
+
+
+def only_disabled(site, model):
+    """Disabled without a new epoch: the flag alone must be enough, on every path."""
+    with site.db() as db:
+        for row in db.query(model):
+            row.disabled_at = clock.now()
+
+
+def statuses(site, keys, tokens):
+    return {name: answer.status_int for name, answer in paths(site, keys, tokens)}
+
+
+GUARDED = ("/v1/user", "/v1/profile", "logout")
+
+
+@pytest.mark.control("T20")
+def test_an_enabled_user_of_an_enabled_client_comes_in_everywhere(site, keys):
+    assert set(statuses(site, keys, site.login(keys)).values()) == {200}
+
+
+@pytest.mark.control("T20")
+def test_a_disabled_user_is_refused_on_every_path(site, keys):
+    tokens = site.login(keys)
+    only_disabled(site, User)
+    for name, answer in paths(site, keys, tokens):
+        assert answer.status_int == (401 if name in GUARDED else 400), name
+        if name not in GUARDED:
+            assert answer.json["error"] == "invalid_grant", name
+
+
+@pytest.mark.control("T20")
+def test_a_disabled_client_is_refused_on_every_path(site, keys):
+    tokens = site.login(keys)
+    only_disabled(site, Client)
+    for name, answer in paths(site, keys, tokens):
+        assert answer.status_int == 401, name
+        if name not in GUARDED:
+            assert answer.json["error"] == "invalid_client", name
+
+
+@pytest.mark.control("T20")
+def test_a_disabled_client_cannot_use_its_own_tokens(site):
+    keys = site.client("personal")
+    tokens = site.token(keys, grant_type="client_credentials").json
+    site.me(tokens["access_token"], status=403)
+    with site.db() as db:
+        clients.disable(db, clock.now(), Source(), uuid.UUID(keys.client_id))
+    site.me(tokens["access_token"], status=401)
+    site.logout(tokens["access_token"], status=401)
+
+
+@pytest.mark.control("T20")
+def test_a_login_step_is_asked_at_every_login_and_every_refresh(site, keys):
+    tokens = site.login(keys)
+    asked = []
+
+    def step(cfg, account):
+        asked.append((cfg, account.email))
+        raise InvalidGrant
+
+    steps = site.app.registry["authsite.login_steps"]
+    steps.append(step)
+    try:
+        found = statuses(site, keys, tokens)
+    finally:
+        steps.remove(step)
+    refused = {name for name, status in found.items() if status == 400}
+    assert refused == {"password grant", "proxy", "proxy users", "refresh", "proxy refresh"}
+    assert asked == [(site.cfg, "ann@example.com")] * 5
+
+
+@pytest.mark.control("T20")
+def test_a_refused_refresh_spends_nothing(site, keys):
+    tokens = site.login(keys)
+    steps = site.app.registry["authsite.login_steps"]
+
+    def step(_cfg, _account):
+        raise InvalidGrant
+
+    steps.append(step)
+    try:
+        site.refresh(keys, tokens["refresh_token"], status=400)
+    finally:
+        steps.remove(step)
+    assert site.families()[0].generation == 0
+    site.refresh(keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("T20")
+def test_a_login_step_is_not_asked_before_the_password_was_right(site, keys):
+    asked = []
+    steps = site.app.registry["authsite.login_steps"]
+    steps.append(lambda _cfg, account: asked.append(account))
+    try:
+        site.login(keys, password="wrong horse battery", status=400)
+        site.login(keys, "bo@example.com", status=400)
+    finally:
+        steps.pop()
+    assert asked == []
+
+
+@pytest.mark.control("T20")
+def test_a_user_who_was_enabled_again_can_log_in(site, keys):
+    with site.db() as db:
+        user = db.query(User).one()
+        users.disable(db, clock.now(), Source(), user)
+    site.login(keys, status=400)
+    with site.db() as db:
+        users.enable(db, clock.now(), Source(), db.query(User).one())
+    site.me(site.login(keys)["access_token"])

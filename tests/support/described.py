@@ -1,0 +1,42 @@
+"""What the OpenAPI document says, asked by tests: which operations, and does an answer fit."""
+
+from jsonschema import Draft202012Validator
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+
+class Described:
+    """The document that a site serves."""
+
+    def __init__(self, site):
+        self.document = site.http.get("/v1/openapi.json").json
+
+    def operations(self):
+        """``(method, path, operation)`` of each."""
+        return [
+            (method.upper(), path, item[method])
+            for path, item in self.document["paths"].items()
+            for method in METHODS
+            if method in item
+        ]
+
+    def operation(self, method, path):
+        return self.document["paths"][path][method.lower()]
+
+    def mistakes(self, schema, value):
+        """What is wrong with ``value`` by a schema of the document."""
+        rooted = {**schema, "components": self.document["components"]}
+        return [error.message for error in Draft202012Validator(rooted).iter_errors(value)]
+
+    def fits(self, answer, method, path):
+        """Assert that ``answer`` is one that the operation announces; it is returned."""
+        responses = self.operation(method, path)["responses"]
+        assert str(answer.status_int) in responses, f"{answer.status_int} is not announced"
+        response = responses[str(answer.status_int)]
+        if "content" not in response:
+            assert not answer.body
+            return answer
+        [(kind, media)] = response["content"].items()
+        assert answer.content_type == kind
+        assert self.mistakes(media["schema"], answer.json) == []
+        return answer
