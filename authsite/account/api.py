@@ -125,7 +125,7 @@ def change_password(request):
 def list_sign_ins(request):
     """List where the user is signed in."""
     caller = request.caller
-    found = signins.listing(request.db, clock.now(), caller.acting_user().id, caller.family_id)
+    found = signins.listing(request.reading, clock.now(), caller.acting_user().id, caller.family_id)
     return {
         "sessions": [
             {

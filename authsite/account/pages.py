@@ -58,10 +58,10 @@ def account(request):
     """Everything the page shows: the user as they are now, and where they are signed in."""
     caller = request.caller
     user = caller.acting_user()
-    row = verification.pending_email(request.db, user.id)
-    found = signins.listing(request.db, clock.now(), user.id, caller.session_id)
+    pending = verification.pending_email(request.reading, user.id)
+    found = signins.listing(request.reading, clock.now(), user.id, caller.session_id)
     route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
-    return {"user": user, "pending_email": row, "sessions": found, "which": route or None,
+    return {"user": user, "pending_email": pending, "sessions": found, "which": route or None,
             "done": request.GET.get("done")}  # fmt: skip
 
 

@@ -13,6 +13,13 @@ def session(request: Any) -> Session:
     return db
 
 
+def reading(request: Any) -> Session:
+    """A session that only reads, in AUTOCOMMIT: it takes no lock and joins no transaction."""
+    db = Session(request.database.reader)
+    request.add_finished_callback(lambda _request: db.close())
+    return db
+
+
 def keep_writes(request: Any) -> None:
     """Commit what was written so far; the request goes on in a new transaction.
 

@@ -18,6 +18,7 @@ def includeme(config):
     config.registry["authsite.csrf_keys"] = KeyRing(secrets, "csrf")
     config.add_request_method(csrf.token, "csrf_token", reify=True)
     config.add_request_method(session.signed_in, "signed_in", reify=True)
+    config.add_request_method(lambda _request: {}, "sent", reify=True)
     config.add_request_method(lambda _request: {}, "typed", reify=True)
     config.add_request_method(lambda _request: (), "mistakes", reify=True)
     # Outside the limits: what they refuse is shown in the form, too.

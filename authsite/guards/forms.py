@@ -28,6 +28,7 @@ def form_deriver(view: Any, info: Any) -> Any:
     def posting(context: Any, request: Any) -> Any:
         try:
             values = values_of(request, form_only=True)
+            request.sent = values
             request.typed = {
                 name: value for name, value in values.items() if name not in SECRET_FIELDS
             }

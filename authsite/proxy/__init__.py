@@ -9,4 +9,6 @@ def includeme(config):
     config.add_route("authsite.proxy.users_login", "/v1/clients/{client}/users/login")
     config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh")
     config.at_logout(clear_all)
+    config.add_route("authsite.app", "/app")
     config.scan(".api")
+    config.scan(".pages")

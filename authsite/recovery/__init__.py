@@ -17,4 +17,7 @@ def includeme(config):
     separator = "-" if cfg.variant == "B" else "/"
     config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot")
     config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset")
+    config.add_route("authsite.forgot.page", "/password/forgot")
+    config.add_route("authsite.reset.page", "/password/reset")
     config.scan(".api")
+    config.scan(".pages")

@@ -2,6 +2,8 @@
 
 
 def includeme(config):
-    """The route."""
+    """The endpoint and the page."""
     config.add_route("authsite.register", "/v1/register")
+    config.add_route("authsite.register.page", "/register")
     config.scan(".api")
+    config.scan(".pages")

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from tests.browser.web import OTHER_ORIGIN, Tabs, web_server
 from tests.conftest import need
 
 CHROMIUM = {
@@ -45,3 +46,32 @@ def new_context(chromium):
     yield new
     for context in made:
         context.close()
+
+
+@pytest.fixture(scope="package")
+def strict(tmp_path_factory):
+    """``(origin, site)``: tokens for an hour and no grace, a refresh too many ends the session."""
+    folder = tmp_path_factory.mktemp("strict")
+    with web_server(
+        folder, expires_in="60m", refresh_grace="0s", cors_origins=OTHER_ORIGIN
+    ) as served:
+        yield served
+
+
+@pytest.fixture(scope="package")
+def quick(tmp_path_factory):
+    """``(origin, site)``: access tokens that live for two seconds, and the usual grace."""
+    with web_server(tmp_path_factory.mktemp("quick"), expires_in="2s") as served:
+        yield served
+
+
+@pytest.fixture
+def tabs(new_context, strict):
+    """A browser at `strict`."""
+    return Tabs(new_context(), strict[0])
+
+
+@pytest.fixture
+def quick_tabs(new_context, quick):
+    """A browser at `quick`."""
+    return Tabs(new_context(), quick[0])

@@ -2,15 +2,23 @@
 
 import re
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import authsite
+from authsite import clock
 from authsite.http.edge import PAGE_POLICY
+from authsite.oauth import families
 from tests.support import databases
 from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, WEB, Site
 
+# Same site as the servers, another origin. Nobody listens there: the tests answer.
+OTHER_ORIGIN = "http://127.0.0.1:65000"
 USERS = ("ann@example.com", "bob@example.com")
 MODULE = "/authsite/static/current/client/authsite.js"
+
+CLIENT_FOLDER = Path(authsite.__file__).parent / "static" / "client"
 
 NO_LOCKS = "Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })"
 NO_CHANNEL = "delete window.BroadcastChannel"
@@ -20,6 +28,12 @@ LATE_NEWS = """
     Object.defineProperty(channel, "onmessage", {
         set(listener) { set.call(this, (event) => setTimeout(listener, 40, event)); },
     });
+"""
+
+# Every patience of the client in a fortieth of the time.
+IMPATIENT = """
+    const { timeout } = AbortSignal;
+    AbortSignal.timeout = (milliseconds) => timeout.call(AbortSignal, milliseconds / 40);
 """
 
 START = """async ([module, options]) => {
@@ -54,21 +68,21 @@ def web_server(folder, **settings):
 class Tabs:
     """The tabs of one browser profile at one origin, and what they sent."""
 
-    def __init__(self, context, origin, *, restore=True, **options):
+    def __init__(self, context, origin, *, policy=PAGE_POLICY, restore=True, **options):
         self.context, self.origin = context, origin
         self.restore, self.options = restore, options
         self.sent = []
-        self.page_errors = []
         context.on("request", lambda request: self.sent.append(request))
-        context.on("weberror", lambda error: self.page_errors.append(str(error.error)))
         context.route(
             f"{origin}/blank",
             lambda route: route.fulfill(
                 content_type="text/html",
-                headers={"Content-Security-Policy": PAGE_POLICY},
+                headers={"Content-Security-Policy": policy} if policy else {},
                 body="<!doctype html><title>a page</title>",
             ),
         )
+        if origin == OTHER_ORIGIN:
+            context.route(f"{origin}/**/*.js", _from_disk)
 
     def open(self, *scripts):
         """A new tab with the client as ``auth``; ``scripts`` run before it."""
@@ -130,6 +144,17 @@ def login(page, email=USERS[0]):
 def until(page, condition):
     """Wait for a JavaScript condition in a tab."""
     page.wait_for_function(f"async () => {condition}")
+
+
+def _from_disk(route):
+    name = urlsplit(route.request.url).path.rpartition("/")[2]
+    route.fulfill(path=CLIENT_FOLDER / name, content_type="text/javascript")
+
+
+def revoke(site):
+    """End the session of the last login on the server."""
+    with site.db() as db:
+        families.revoke(db, clock.now(), newest(site).id, "test")
 
 
 def newest(site):

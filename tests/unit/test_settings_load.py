@@ -115,6 +115,13 @@ def test_an_unknown_limit_is_told_the_names_of_all():
     )
 
 
+def test_a_long_value_is_cut_in_the_message():
+    text = message(AUTHSITE_VARIANT="A" * 500)
+
+    assert "A" * 100 + "…" in text
+    assert "A" * 101 not in text
+
+
 def test_the_keys_of_others_in_the_same_ini_are_passed_over():
     ini = {"pyramid.reload_templates": "true", "use": "egg:other", "authsites.x": "1", "x": None}
 

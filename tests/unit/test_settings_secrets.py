@@ -18,7 +18,9 @@ OLD = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"
 GUESSABLE = [
     "changeme",
     "secret",
-    "x" * 31,
+    GOOD[:31],
+    "xZqxxZqZqqxZxqZxxqqZqxZxqZqxxZqqZxxZ",
+    "T4f9kQ2xM" * 4,
     "a" * 64,
     "changeme" * 8,
     "change-me-to-something-long-and-random",
@@ -111,6 +113,14 @@ def test_random_bytes_in_hexadecimal_are_never_called_guessable(raw):
         assert len(set(text)) < 8 or text[: len(text) // 2] == text[len(text) // 2 :]
 
 
+@pytest.mark.parametrize("odd", ["\x00", "\x1b", "\udcff"])
+def test_a_secret_with_control_characters_or_broken_text_is_refused(odd):
+    for name in ("AUTHSITE_PASSWORD_PEPPER", "AUTHSITE_DATABASE_URL"):
+        refusal = message({}, {"AUTHSITE_SECRET": GOOD, name: f"sqlite:///{odd}{OLD}"})
+        assert refusal.startswith("One setting is wrong:")
+        assert "give text in UTF-8 without control characters" in refusal
+
+
 @pytest.mark.control("K03")
 def test_secrets_are_lists_whose_first_is_used():
     cfg = load({}, {"AUTHSITE_SECRET": f"{GOOD} {OLD}", "AUTHSITE_PASSWORD_PEPPER": OLD})
@@ -165,6 +175,7 @@ def test_no_refusal_and_no_traceback_shows_a_secret():
         "CLIENT_WEB_SECRET": CANARY,
     }
     ini = {"authsite.secrett": CANARY, "authsite.smtp-password": CANARY, "authsite.peper": CANARY}
+    ini["authsite.metrics-tokn"] = CANARY
 
     with pytest.raises(SettingsError) as refused:
         load(ini, wrong)

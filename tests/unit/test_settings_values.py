@@ -162,6 +162,7 @@ HOSTILE = [
     "https://auth.example.org\\@evil.test",
     "https://auth.example.org#fragment",
     "https://*.example.org",
+    "https://example.org/*",
     "https://auth.example.org:0",
     "https://auth.example.org:",
     "https://auth.example.org:65536",

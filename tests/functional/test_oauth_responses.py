@@ -1,0 +1,111 @@
+"""What every answer near a credential says about being kept."""
+
+import pytest
+
+from tests.support.site import PASSWORD, WEB, bearer
+
+LOGIN = {"username": "ann@example.com", "password": PASSWORD}
+
+
+@pytest.fixture
+def site(site_with):
+    made = site_with(**WEB)
+    made.user()
+    return made
+
+
+def not_kept(answer):
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Pragma"] == "no-cache"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    assert answer.headers["X-Request-Id"]
+    assert "ETag" not in answer.headers
+    assert "Last-Modified" not in answer.headers
+    return answer
+
+
+@pytest.mark.control("T23")
+def test_no_answer_of_any_flow_with_credentials_may_be_kept(site):
+    web = site.first_party("web")
+    tokens = not_kept(site.token(web, grant_type="password", **LOGIN)).json
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    tokens = not_kept(site.token(web, **form)).json
+    not_kept(site.me(tokens["access_token"]))
+    not_kept(site.http.get("/v1/profile", headers=bearer(tokens["access_token"])))
+    for path in ("/v1/clients/web/login", "/v1/clients/web/users/login"):
+        proxied = not_kept(site.http.post(path, LOGIN)).json
+    form = {"refresh_token": proxied["refresh_token"]}
+    not_kept(site.http.post("/v1/clients/web/refresh", form))
+    form = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
+    not_kept(site.http.post("/v1/register", form, status=201))
+    not_kept(site.logout(tokens["access_token"]))
+    machine = site.client("personal")
+    not_kept(site.token(machine, grant_type="client_credentials"))
+
+
+@pytest.mark.control("T23")
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/v1/oauth/token", 400),
+        ("GET", "/v1/oauth/token", 405),
+        ("POST", "/v1/oauth/none", 404),
+        ("POST", "/v1/clients/web/login", 400),
+        ("POST", "/v1/clients/web/refresh", 400),
+        ("POST", "/v1/clients/none/login", 400),
+        ("POST", "/v1/register", 422),
+        ("GET", "/v1/user", 401),
+        ("HEAD", "/v1/user", 401),
+        ("DELETE", "/v1/logout", 401),
+        ("GET", "/v1/none", 404),
+        ("OPTIONS", "/v1/user", 405),
+        ("POST", "/v1/%ff", 400),
+    ],
+)
+def test_no_error_may_be_kept_either(site, method, path, status):
+    not_kept(site.http.request(path, method=method, status=status))
+
+
+@pytest.mark.control("T23")
+def test_every_guarded_route_refuses_a_stranger_with_an_answer_that_is_not_kept(site):
+    from pyramid.interfaces import IRoutesMapper
+
+    mapper = site.app.registry.getUtility(IRoutesMapper)
+    guarded = [
+        route
+        for route in mapper.get_routes()
+        if any(getattr(each, "option", None) == "guard" for each in route.predicates)
+        and route.path.startswith("/v1/")
+    ]
+    assert len(guarded) >= 4
+    for route in guarded:
+        methods = site.app.registry["authsite.methods"][route.name]
+        path = route.path.replace("{id}", "00000000-0000-4000-8000-000000000000")
+        for method in methods:
+            answer = not_kept(site.http.request(path, method=method, status=401))
+            assert answer.headers["WWW-Authenticate"].startswith('Bearer realm="authsite"')
+
+
+@pytest.mark.parametrize("path", ["/v1/%ff", "/v1/oauth/%ff", "/v1/clients/web/%ff"])
+def test_an_undecodable_path_of_an_allowed_origin_is_400_and_never_500(site_with, path):
+    site = site_with(cors_origins="https://app.example.org")
+    headers = {"Origin": "https://app.example.org"}
+    answer = site.http.post(path, headers=headers, status=400)
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://app.example.org"
+
+
+def test_a_body_that_breaks_off_is_400_and_never_500(site):
+    class BrokenOff:
+        """A connection that the other side closed after a few bytes."""
+
+        def read(self, size=-1):
+            return b"" if self.__dict__.setdefault("given", False) else self._first()
+
+        def _first(self):
+            self.given = True
+            return b"grant_type=pass"
+
+    environ = {"wsgi.input": BrokenOff(), "CONTENT_LENGTH": "1000"}
+    environ["CONTENT_TYPE"] = "application/x-www-form-urlencoded"
+    site.http.request("/v1/oauth/token", method="POST", environ=environ, status=400)
