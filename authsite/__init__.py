@@ -41,11 +41,13 @@ def main(global_config, **settings):
 def compose(settings):
     """The stand-alone application before it is made: every room is in its registry."""
     from authsite.guards.policy import GuardedByDefault
+    from authsite.http.request_class import settle
 
     settings = {
         # The guard is picked by the route; asking who calls before routing would find nobody.
         "tm.annotate_user": "false",
         "tm.manager_hook": "pyramid_tm.explicit_manager",
+        "tm.activate_hook": "authsite.db.transaction.writes",
         "retry.attempts": "3",
         "retry.activate_hook": "authsite.http.bodies.attempts",
         **settings,
@@ -55,4 +57,5 @@ def compose(settings):
     config.registry["authsite.standalone"] = True
     config.include("pyramid_retry")
     config.include("authsite")
+    settle(config)
     return config

@@ -10,4 +10,4 @@ def now() -> datetime:
 
 def rfc3339(moment: datetime) -> str:
     """``moment`` in UTC with second precision and ``Z`` (RFC 3339, section 5.6)."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"

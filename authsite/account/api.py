@@ -3,13 +3,13 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite import clock
 from authsite.guards.errors import UserRequired
-from authsite.http.answers import Message, answers, exact
+from authsite.http.answers import Message, Parameters, answers, exact
 from authsite.http.bodies import Body, MaybeEmpty, Password
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.oauth import signins
@@ -51,10 +51,8 @@ class DeleteBody(Body):
     """The user's password."""
 
 
-class SignInPath(BaseModel):
+class SignInPath(Parameters):
     """Which place."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
     """Its id in the list."""

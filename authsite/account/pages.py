@@ -11,6 +11,7 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.rendering import home_path, see_other
 from authsite.login.identifiers import InvalidIdentifier
 from authsite.oauth import signins
+from authsite.users import agents
 from authsite.verification import service as verification
 
 from . import service
@@ -62,7 +63,7 @@ def account(request):
     found = signins.listing(request.reading, clock.now(), user.id, caller.session_id)
     route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
     return {"user": user, "pending_email": pending, "sessions": found, "which": route or None,
-            "done": request.GET.get("done")}  # fmt: skip
+            "program": agents.describe, "done": request.GET.get("done")}  # fmt: skip
 
 
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)

@@ -65,7 +65,8 @@ def change_password(
     Raises `ValidationFailed` (a wrong current password, or a new one that breaks the rules) and
     `HashCapacityExceeded`.
     """
-    words = context_words(cfg, account._asdict(), account.name)
+    names = {"email": account.email, "username": account.username, "phone": account.phone}
+    words = context_words(cfg, names, account.name)
     weak = strength.problem(password, cfg.password_min_length, words)
     if weak:
         raise ValidationFailed(details=[FieldError(weak.code, "password", weak.message)])

@@ -7,7 +7,7 @@ __all__ = ["Database", "keep_writes", "open_database", "reading", "session"]
 
 
 def includeme(config):
-    """``request.db`` (a session in the request's transaction), ``request.reading`` and ``request.database``."""
+    """``request.db`` (writes, in the request's transaction), ``.reading`` and ``.database``."""
     config.include("pyramid_tm")
     database = open_database(config.registry["authsite.settings"].database_url)
     config.registry["authsite.database"] = database

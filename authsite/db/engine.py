@@ -7,13 +7,15 @@ request. Reading never opens a transaction, so nothing is held while a password 
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, Executable, Row, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError
+
+from .point import Points
 
 # Milliseconds. A statement that takes longer is a fault, and its caller gets a 503 (D03).
 PG_OPTIONS = (
@@ -23,13 +25,22 @@ CONNECT_TIMEOUT = 3  # seconds
 POOL_TIMEOUT = 2  # seconds
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
+COMMON: Mapping[str, Any] = {
+    "pool_timeout": POOL_TIMEOUT,
+    "hide_parameters": True,  # an error's text ends in a log, and parameters are people's data
+}
+
 
 @dataclass(frozen=True)
 class Database:
-    """The two engines of one database."""
+    """The two engines of one database, and the point reads beside them."""
 
     writer: Engine
     reader: Engine
+    points: Points = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", Points(self.reader))
 
     def one(self, statement: Executable, parameters: Mapping[str, Any]) -> Row[Any] | None:
         """The only row of a point read, or None; reads once more if the connection had died."""
@@ -46,6 +57,7 @@ class Database:
 
     def dispose(self) -> None:
         """Close all connections."""
+        self.points.close()
         self.writer.dispose()
         self.reader.dispose()
 
@@ -58,7 +70,7 @@ def open_database(url: str) -> Database:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     options: dict[str, Any] = {
-        "pool_timeout": POOL_TIMEOUT,
+        **COMMON,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT, "options": PG_OPTIONS},
     }
     return Database(
@@ -76,7 +88,7 @@ def _open_sqlite(url: URL) -> Database:
     options: dict[str, Any] = {
         "pool_size": 8,
         "max_overflow": 8,
-        "pool_timeout": POOL_TIMEOUT,
+        **COMMON,
         "connect_args": {"timeout": SQLITE_BUSY_TIMEOUT / 1000, "check_same_thread": False},
     }
     writer = create_engine(url, **options)

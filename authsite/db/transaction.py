@@ -1,5 +1,7 @@
 """The request's session, and the way to keep writes although the answer is an error."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -11,6 +13,29 @@ def session(request: Any) -> Session:
     db = Session(request.database.writer, expire_on_commit=False)
     register(db, transaction_manager=request.tm)
     return db
+
+
+def writes(request: Any) -> bool:
+    """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
+
+    Reading needs none; what has to write on a GET says so with `own_transaction`.
+    """
+    return request.method not in ("GET", "HEAD", "OPTIONS")
+
+
+@contextmanager
+def own_transaction(request: Any) -> Iterator[None]:
+    """A transaction around the block, where the request has none yet."""
+    if "tm.active" in request.environ:
+        yield
+        return
+    request.tm.begin()
+    try:
+        yield
+    except BaseException:
+        request.tm.abort()
+        raise
+    request.tm.commit()
 
 
 def reading(request: Any) -> Session:

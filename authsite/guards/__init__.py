@@ -21,6 +21,7 @@ def includeme(config):
     config.add_request_method(lambda _request: {}, "sent", reify=True)
     config.add_request_method(lambda _request: {}, "typed", reify=True)
     config.add_request_method(lambda _request: (), "mistakes", reify=True)
+    config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Outside the limits: what they refuse is shown in the form, too.
     config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="throttle")
     config.add_subscriber(policy.check_routes, ApplicationCreated)

@@ -6,13 +6,11 @@ from typing import Any
 from authsite import clock
 from authsite.oauth.live import find_live
 from authsite.oauth.tokens import ACCESS
-from authsite.users.account import COLUMNS, Account
 
 from .caller import Caller
 from .errors import NotAuthenticated
 
 _BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
-_USER_AT = -len(COLUMNS)
 
 
 def api_guard(request: Any) -> Caller:
@@ -26,16 +24,16 @@ def api_guard(request: Any) -> Caller:
         raise NotAuthenticated(token_sent=_looks_like_bearer(request))
     now = clock.now()
     token = request.token_codec.decode(ACCESS, header[1], now)
-    row = token and find_live(request.database, token, now, request.cfg.refresh_grace)
-    if not row:
+    family = token and find_live(request.database, token, now, request.cfg.refresh_grace)
+    if not family:
         raise NotAuthenticated(token_sent=True)
     return Caller(
         guard="api",
-        user=Account(*row[_USER_AT:]) if row[_USER_AT] else None,
-        scope=frozenset(row.scope.split()),
-        family_id=row[0],
-        client_id=row.client_id,
-        client_name=row.client_name,
+        user=family.account,
+        scope=frozenset(family.scope.split()),
+        family_id=family.id,
+        client_id=family.client_id,
+        client_name=family.client_name,
     )
 
 

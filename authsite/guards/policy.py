@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyramid.exceptions import ConfigurationError
-from pyramid.security import Allowed, Denied
+from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from .caller import Caller
 from .errors import EmailNotConfirmed, EmailNotVerified, InsufficientScope, UserRequired
@@ -106,6 +106,23 @@ def check_routes(event: Any) -> None:
             raise ConfigurationError(f"route {route.name!r} has options but no guard to keep them")
 
 
+def own_view_deriver(view: Any, info: Any) -> Any:
+    """In a host, our guarded views need no permission from the host's policy, nor its CSRF token.
+
+    Programs have no CSRF token, and the host's policy knows nothing of tokens; our guards and
+    forms look after both.
+    """
+    from pyramid.interfaces import IRoutesMapper
+
+    name = info.options["route_name"] or ""
+    if name.startswith("authsite.") and not info.registry["authsite.standalone"]:
+        info.options["require_csrf"] = False
+        route = info.registry.getUtility(IRoutesMapper).get_route(name)
+        if rules_of(route).guard and info.options["permission"] is None:
+            info.options["permission"] = NO_PERMISSION_REQUIRED
+    return view
+
+
 def enforce(event: Any) -> None:
     """On every matched route with a guard: find the caller, or raise the guard's refusal."""
     request = event.request
@@ -119,8 +136,12 @@ def enforce(event: Any) -> None:
     if rules.anonymous and "HTTP_AUTHORIZATION" not in request.environ:
         return
     if rules.guard is not None:
+        if rules.guard == "api" and request.speaks == "page":
+            request.speaks = "house"  # programs read JSON, wherever the host has put the route
+        request.guarding = True  # what fails now fails here, not in a host's view
         caller = request.registry["authsite.guards"][rules.guard](request)
         _check(rules, caller, request.cfg)
+        request.guarding = False
         request.caller = caller
 
 

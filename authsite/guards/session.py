@@ -24,6 +24,7 @@ def web_guard(request: Any) -> Caller:
         return caller
     accept = request.headers.get("Accept", "")
     if "application/json" in accept and "text/html" not in accept:
+        request.speaks = "house"
         raise NotSignedIn
     raise HTTPFound(login_url(request, request.path_qs))
 

@@ -22,8 +22,6 @@ def includeme(config):
     config.add_view_deriver(bodies.body_deriver, "body")
     config.add_subscriber(methods.remember_methods, ApplicationCreated)
     config.add_subscriber(methods.refuse_other_methods, ContextFound)
-    config.add_subscriber(rendering.choose_language, ContextFound)
     config.add_subscriber(rendering.add_globals, BeforeRender)
-    config.add_translation_dirs("authsite:locale")
     assets.add_assets(config)
     error_views.add_views(config, standalone=config.registry["authsite.standalone"])

@@ -10,11 +10,13 @@ import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from .accent import accent_css
 from .errors import NotFound
 from .kept import Kept, answer, fingerprint, keep
 
@@ -33,12 +35,16 @@ class Assets:
     fingerprint: str
 
 
-def load(folder: Path) -> Assets:
-    """Every file below ``folder``, read and compressed now."""
-    files = {
-        path.relative_to(folder).as_posix(): keep(path.read_bytes(), _content_type(path.name))
+def load(folder: Path, added: Mapping[str, bytes] = MappingProxyType({})) -> Assets:
+    """Every file below ``folder``, with what is ``added`` to its end, read and compressed now."""
+    paths = {
+        path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
+    }
+    files = {
+        name: keep(path.read_bytes() + added.get(name, b""), _content_type(name))
+        for name, path in paths.items()
     }
     names = [f"{name}={kept.fingerprint}".encode() for name, kept in files.items()]
     return Assets(files, fingerprint(*names))
@@ -56,7 +62,7 @@ def asset_path(request: Any, name: str) -> str:
 def serve(request: Any) -> Response:
     """A static file. Names are looked up among those read at start, never in the file system."""
     assets = _assets(request)
-    kept = assets.files.get("/".join(request.matchdict["name"]))
+    kept = assets.files.get(request.matchdict["name"])
     if kept is None:
         raise NotFound
     current = request.matchdict["fingerprint"] == assets.fingerprint
@@ -65,8 +71,8 @@ def serve(request: Any) -> Response:
 
 def add_assets(config: Any) -> None:
     """The route, its view and ``request.asset_path``."""
-    config.registry["authsite.assets"] = load(FOLDER)
-    config.add_route(ROUTE, "/authsite/static/{fingerprint}/*name")
+    config.registry["authsite.assets"] = _load(config.registry)
+    config.add_route(ROUTE, "/authsite/static/{fingerprint}/{name:.+}")
     config.add_view(
         serve, route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED
     )
@@ -76,9 +82,14 @@ def add_assets(config: Any) -> None:
 def _assets(request: Any) -> Assets:
     registry = request.registry
     if registry.settings.get("pyramid.reload_assets"):  # while somebody writes a stylesheet
-        return load(FOLDER)
+        return _load(registry)
     assets: Assets = registry["authsite.assets"]
     return assets
+
+
+def _load(registry: Any) -> Assets:
+    colour = registry["authsite.settings"].accent_color
+    return load(FOLDER, dict.fromkeys(("authsite.css", "docs.css"), accent_css(colour)))
 
 
 def _content_type(name: str) -> str:

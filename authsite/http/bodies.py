@@ -128,11 +128,17 @@ def attempts(request: Any) -> int | None:
     """How often pyramid_retry may run ``request``: None for as often as is set.
 
     Running it again needs the whole body read and kept before anyone looks at its length. A body
-    over the limit, or of unknown length, gets one attempt and stays unread till `read` refuses it.
+    over the limit, or of unknown length, gets one attempt and stays unread till `read` refuses it;
+    one that breaks off gets one attempt too.
     """
     length = request.content_length
-    bounded = not request.is_body_readable or (length is not None and length <= MAX_BODY)
-    return None if bounded else 1
+    if request.is_body_readable and (length is None or length > MAX_BODY):
+        return 1
+    try:
+        request.make_body_seekable()
+    except OSError:
+        return 1
+    return None
 
 
 def values_of(request: Any, *, form_only: bool) -> dict[str, Any]:
@@ -154,7 +160,10 @@ def values_of(request: Any, *, form_only: bool) -> dict[str, Any]:
 def _raw(request: Any) -> bytes:
     if (request.content_length or 0) > MAX_BODY:
         raise PayloadTooLarge
-    raw: bytes = request.body_file.read(MAX_BODY + 1)
+    try:
+        raw: bytes = request.body_file.read(MAX_BODY + 1)
+    except OSError:
+        raise MalformedRequest("The body broke off before its end.") from None
     if len(raw) > MAX_BODY:
         raise PayloadTooLarge
     return raw

@@ -1,7 +1,6 @@
 """The outermost layer: request id, browser security headers, CORS, one log context."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 from pyramid.response import Response
@@ -20,6 +19,9 @@ PAGE_POLICY = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+PAGE_HEADERS = (*HEADERS.items(), ("Content-Security-Policy", PAGE_POLICY))
+API_HEADERS = (*HEADERS.items(), ("Content-Security-Policy", API_POLICY))
+NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 HSTS = "max-age=31536000; includeSubDomains"
 CORS_METHODS = "GET, POST, PUT, PATCH, DELETE"
 CORS_HEADERS = "Authorization, Content-Type"
@@ -31,18 +33,20 @@ def edge_tween(handler: Any, _registry: Any) -> Any:
     def edge(request: Any) -> Response:
         structlog.contextvars.bind_contextvars(request_id=request.id)
         try:
-            response = _preflight(request) or handler(request)
+            response = handler(request)
         finally:
             structlog.contextvars.clear_contextvars()
-        if _ours(request):
+        if answers_for(request):
+            response = _preflight(request) or response
             _add_headers(request, response)
-            _allow_origin(request, response)
+            if request.cfg.cors_origins:
+                _allow_origin(request, response)
         return response
 
     return edge
 
 
-def _ours(request: Any) -> bool:
+def answers_for(request: Any) -> bool:
     """Whether the answer is authsite's: in a host's application its own pages stay as they are."""
     if request.registry["authsite.standalone"]:
         return True
@@ -51,17 +55,17 @@ def _ours(request: Any) -> bool:
 
 
 def _add_headers(request: Any, response: Response) -> None:
-    headers = response.headers
-    headers["X-Request-Id"] = request.id
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    page = request.speaks == "page"
-    headers.setdefault("Content-Security-Policy", PAGE_POLICY if page else API_POLICY)
-    if "Cache-Control" not in headers:
-        headers["Cache-Control"] = "no-store"
-        headers["Pragma"] = "no-cache"
-    if urlsplit(request.base_url).scheme == "https":
-        headers.setdefault("Strict-Transport-Security", HSTS)
+    # On the bare list: WebOb's mapping walks it anew for every name.
+    headers = response.headerlist
+    present = {name.lower() for name, _ in headers}
+    headers.append(("X-Request-Id", request.id))
+    for name, value in PAGE_HEADERS if request.speaks == "page" else API_HEADERS:
+        if name.lower() not in present:
+            headers.append((name, value))
+    if "cache-control" not in present:
+        headers += NOT_STORED
+    if request.base_url.startswith("https:"):
+        headers.append(("Strict-Transport-Security", HSTS))
 
 
 def _preflight(request: Any) -> Response | None:
@@ -80,7 +84,7 @@ def _preflight(request: Any) -> Response | None:
 
 
 def _allow_origin(request: Any, response: Response) -> None:
-    if request.speaks == "page" or not request.cfg.cors_origins:
+    if request.speaks == "page":
         return
     response.headers.add("Vary", "Origin")
     if origin := _allowed_origin(request):
@@ -88,7 +92,8 @@ def _allow_origin(request: Any, response: Response) -> None:
         response.headers["Access-Control-Expose-Headers"] = "X-Request-Id, Retry-After"
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         # Only the proxies set a cookie; nothing else may be asked for with credentials.
-        if "/v1/clients/" in request.path:
+        # (Not request.path: that raises where the path is no UTF-8.)
+        if "/v1/clients/" in request.environ["PATH_INFO"]:
             response.headers["Access-Control-Allow-Credentials"] = "true"
 
 

@@ -1,6 +1,7 @@
 """The one place where an error becomes a response, in the body its path speaks."""
 
 import json
+import traceback
 from typing import Any
 
 import structlog
@@ -11,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from authsite.db.transaction import keep_writes
 
+from .edge import answers_for
 from .error_bodies import house_body, oauth_body, style_of
 from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
 
@@ -75,9 +77,28 @@ def storage_failed(error: Exception, request: Any) -> Response:
     return respond(TemporarilyUnavailable(), request)
 
 
+class OurStorage:
+    """View predicate: in a host, errors of the host's own database are the host's affair.
+
+    Ours are those of our routes, and of a guard that could not find out who calls.
+    """
+
+    def __init__(self, value: bool, info: Any) -> None:
+        self.value = value
+
+    def text(self) -> str:
+        return "the failed storage is ours"
+
+    phash = text
+
+    def __call__(self, context: Any, request: Any) -> bool:
+        return answers_for(request) or getattr(request, "guarding", False)
+
+
 def bug(error: Exception, request: Any) -> Response:
     """Everything nobody thought of: logged whole, answered with the request id alone."""
-    log.error("internal_error", exc_info=error)
+    # The text, not exc_info: an unconfigured structlog prints every local variable beside it.
+    log.error("internal_error", exception="".join(traceback.format_exception(error)))
     return respond(ApiError(), request)
 
 
@@ -89,8 +110,9 @@ def _cause(error: Exception) -> str:
 def add_views(config: Any, *, standalone: bool) -> None:
     """Register the views; those for foreign errors only when the application is ours."""
     config.add_exception_view(api_error, context=ApiError)
+    config.add_view_predicate("authsite_storage", OurStorage)
     for storage_error in STORAGE_ERRORS:
-        config.add_exception_view(storage_failed, context=storage_error)
+        config.add_exception_view(storage_failed, context=storage_error, authsite_storage=True)
     if standalone:
         config.add_notfound_view(not_found)
         config.add_forbidden_view(forbidden)

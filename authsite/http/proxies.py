@@ -18,7 +18,7 @@ _PAIR = re.compile(r'\s*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^;,"\s]+)\s*')
 
 def through_trusted_proxy(request: Any) -> bool:
     """Whether the peer of the connection is one of our proxies."""
-    return _trusted(request, peer(request))
+    return bool(request.cfg.trusted_proxies) and _trusted(request, peer(request))
 
 
 def client_address(request: Any) -> str | None:

@@ -28,9 +28,10 @@ class Source:
 
 def request_id(request: Any) -> str:
     """The id of this request: a trusted proxy's ``X-Request-Id``, or a new one."""
-    given: str = request.headers.get("X-Request-Id", "")
-    if request.through_trusted_proxy and _REQUEST_ID.fullmatch(given):
-        return given
+    if request.through_trusted_proxy:
+        given: str = request.headers.get("X-Request-Id", "")
+        if _REQUEST_ID.fullmatch(given):
+            return given
     return secrets.token_hex(12)
 
 

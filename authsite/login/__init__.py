@@ -20,8 +20,9 @@ def includeme(config):
     config.add_request_method(lambda _request: passwords, "passwords", property=True)
     config.add_request_method(lambda _request: steps, "login_steps", property=True)
     config.add_directive("add_login_step", add_login_step)
-    if config.registry["authsite.standalone"] or config.route_prefix:
-        config.add_route("authsite.home", "/")  # a host without a prefix has its own
+    # In a host without a prefix "/" is the host's: ours is only linked to.
+    ours = config.registry["authsite.standalone"] or config.route_prefix
+    config.add_route("authsite.home", "/", static=not ours)
     config.add_route("authsite.login.page", "/login")
     config.add_route("authsite.logout.page", "/logout")
     config.scan(".pages")

@@ -1,5 +1,6 @@
 """``authsite mail …``"""
 
+import logging
 import signal
 import threading
 import uuid
@@ -40,6 +41,7 @@ def send(config: str | None, loop: bool) -> None:
 
     cfg = settings_of(config)
     configure(as_json=cfg.production)
+    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # the server says these
     stop = threading.Event()
     for signal_ in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_, lambda *_: stop.set())  # the mail under way is finished
@@ -95,12 +97,13 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> None:
 
 def _sender(config: str | None) -> Any:
     """A sender with every room's letters: the application is composed, but serves nothing."""
-    from authsite import compose
+    import authsite
     from authsite.settings import read_ini
 
     from .sender import open_sender
 
-    return open_sender(compose(read_ini(config_path(config))).registry)
+    application: Any = authsite.compose(read_ini(config_path(config)))  # type: ignore[no-untyped-call]
+    return open_sender(application.registry)
 
 
 def _send_due(sender: Any, stop: threading.Event) -> None:

@@ -16,7 +16,7 @@ from .letters import Desk, Letters
 from .message import Mail, compose
 from .outbox import KEEP_TRYING
 from .rendering import render
-from .transports import LeaseLost, NotNow, Refused, Transport, Unreachable
+from .transports import LeaseLost, NotNow, Refused, Transport
 from .transports.transport import LAST_WORD_LEASE
 
 log = structlog.get_logger("authsite.outbox")

@@ -8,6 +8,7 @@ from email.header import Header
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from email.utils import format_datetime, formataddr, parseaddr
+from typing import Any
 
 from authsite.settings import Settings
 
@@ -69,4 +70,5 @@ def _encoded(subject: str) -> str:
 def _part(text: str, subtype: str) -> MIMEText:
     # Plain ASCII travels as it is: a link stays on one line even in the raw mail.
     plain = text.isascii() and all(len(line) <= _MAX_LINE for line in text.splitlines())
-    return MIMEText(text, subtype, "us-ascii" if plain else _UTF8)
+    charset: Any = "us-ascii" if plain else _UTF8  # typeshed knows no Charset here
+    return MIMEText(text, subtype, charset)

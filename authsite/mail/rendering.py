@@ -1,11 +1,12 @@
 """From a letter to its subject, text and HTML, in the reader's language."""
 
+import re
 import textwrap
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urljoin
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -20,6 +21,8 @@ from .wording import lifetime_words, moment_words, readable_on, tame_name
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 ACCENT = "#1d5bbf"
+# In a narrow headline the word would be torn apart after its one letter.
+_E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +36,17 @@ class Rendered:
 
 def render(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> Rendered:
     """``letter`` for the row ``mail``; raises jinja2's errors for a template that is wrong."""
-    templates = environment(mail.language)
-    text = templates.get_template(f"{letter.template}.txt")
+    text = environment(mail.language, "txt").get_template(f"{letter.template}.txt")
     # The subject sees the site's name and nothing else: no header carries what a user wrote.
     heading = text.blocks["subject"](text.new_context({"site_name": cfg.site_name}))
     subject = " ".join("".join(heading).split())
     values = _values(letter, mail, cfg, now) | {"subject": subject}
-    html = templates.get_template(f"{letter.template}.html")
+    html = environment(mail.language, "html").get_template(f"{letter.template}.html")
     return Rendered(subject, text.render(values), html.render(values))
 
 
 @cache
-def environment(language: str) -> Environment:
+def environment(language: str, kind: Literal["txt", "html"]) -> Environment:
     """The letters' templates in ``language``: HTML is escaped, text is not."""
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -55,10 +57,13 @@ def environment(language: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.policies["ext.i18n.trimmed"] = True
     templates.filters["wrap"] = wrap
-    templates.install_gettext_translations(  # type: ignore[attr-defined]  # the extension's
-        translations(language), newstyle=True
+    catalogue = translations(language)
+    unbroken = _E_MAIL.sub if kind == "html" else lambda _hyphen, words: words
+    templates.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
+        lambda words: unbroken("\\1\u2011", catalogue.gettext(words)),
+        catalogue.ngettext,
+        newstyle=True,
     )
     return templates
 

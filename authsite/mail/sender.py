@@ -90,6 +90,7 @@ def run(sender: Sender, stop: Event) -> None:
 def _worse(trouble: Trouble, error: Exception) -> Trouble:
     """The trouble after ``error``: the pause doubles while it stays the same."""
     shortest, longest = SERVER_DELAYS
+    cause: dict[str, Any]
     match error:
         case Unreachable():
             kind, cause = "mail_server", {"reason": str(error)}

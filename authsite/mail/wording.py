@@ -8,7 +8,7 @@ MAX_NAME = 60  # characters
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # What a mail client would make a link of, or a reader would take for one: a scheme, a path, an
 # address, or a dot (in any script) before two letters.
-_LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·]\s?[^\W\d_]{2}", re.IGNORECASE)
+_LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·][^\W\d_]{2}", re.IGNORECASE)
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 

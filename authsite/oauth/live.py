@@ -5,12 +5,14 @@ those that were copied into it when the credential was checked. A dead family is
 """
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NamedTuple
+from uuid import UUID
 
-from sqlalchemy import Row, and_, bindparam, or_, select
+from sqlalchemy import and_, bindparam, or_, select
 
 from authsite.db import Database
 from authsite.users.account import COLUMNS as USER_COLUMNS
+from authsite.users.account import Account
 from authsite.users.models import User
 
 from .models import Client, Family
@@ -53,22 +55,41 @@ LIVE = (
         or_(Family.client_id.is_(None), Client.id.is_not(None)),
     )
 )
-_LIVE_WITH_USER = LIVE.add_columns(Client.name.label("client_name"), *USER_COLUMNS)
+# The id is known from the token: reading it back would only be converted for nothing.
+_LIVE_WITH_USER = LIVE.with_only_columns(*FAMILY_COLUMNS[1:], Client.name, *USER_COLUMNS)
+_USER_AT = -len(USER_COLUMNS)
 
 
-def find_live(database: Database, token: Token, now: datetime, grace: timedelta) -> Row[Any] | None:
-    """The row behind an access token, or None if the token is not good any more.
+class LiveFamily(NamedTuple):
+    """A living family, as the guard sees it; ``account`` is None where it acts for no user."""
+
+    id: UUID
+    client_id: UUID | None
+    generation: int
+    rotated_at: datetime
+    rescoped: bool
+    scope: str
+    client_name: str | None
+    account: Account | None
+
+
+def find_live(
+    database: Database, token: Token, now: datetime, grace: timedelta
+) -> LiveFamily | None:
+    """The family behind an access token, or None if the token is not good any more.
 
     Good is the row's own generation, and the one before it while less than ``grace`` has passed
     since the refresh, unless that refresh changed the scope.
     """
-    row = database.one(_LIVE_WITH_USER, {"family_id": token.family_id})
+    row = database.points.read(_LIVE_WITH_USER, {"family_id": token.family_id})
     if row is None:
         return None
-    if token.generation == row.generation:
-        return row
-    previous = token.generation == row.generation - 1 and not row.rescoped
-    return row if previous and within_grace(now, row.rotated_at, grace) else None
+    account = Account(*row[_USER_AT:]) if row[_USER_AT] else None
+    family = LiveFamily(token.family_id, *row[:_USER_AT], account)
+    if token.generation == family.generation:
+        return family
+    previous = token.generation == family.generation - 1 and not family.rescoped
+    return family if previous and within_grace(now, family.rotated_at, grace) else None
 
 
 def within_grace(now: datetime, rotated_at: datetime, grace: timedelta) -> bool:

@@ -27,7 +27,7 @@ class Description(TypedDict):
 
 def described(request) -> dict[str, Any]:
     """The document of this application: made at the first request, and kept."""
-    kept = request.registry.setdefault("authsite.openapi", {})
+    kept: dict[str, dict[str, Any]] = request.registry.setdefault("authsite.openapi", {})
     server = _server(request)
     if server not in kept:
         kept[server] = document(request.registry, server)

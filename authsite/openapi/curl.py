@@ -20,15 +20,10 @@ def curl(
     method: str, url: str, fields: Mapping[str, str], schemes: Mapping[str, Any] | None = None
 ) -> str:
     """A curl command of one or more lines; ``schemes`` are the security schemes to use."""
-    parts = [f"curl {_method(method, fields)}{_quoted(url)}"]
-    parts += _credentials(schemes or {}, fields)
-    parts += [_field(name, value) for name, value in fields.items()]
-    return " \\\n  ".join(parts)
-
-
-def _method(method: str, fields: Mapping[str, str]) -> str:
-    usual = "POST" if fields else "GET"
-    return "" if method == usual else f"-X {method} "
+    words = [*_credentials(schemes or {}, fields), *(_field(*each) for each in fields.items())]
+    usual = "POST" if any(word.startswith(("-d", "--data")) for word in words) else "GET"
+    option = "" if method == usual else f"-X {method} "
+    return " \\\n  ".join([f"curl {option}{shlex.quote(url)}", *words])
 
 
 def _credentials(schemes: Mapping[str, Any], fields: Mapping[str, str]) -> Iterator[str]:
@@ -39,16 +34,13 @@ def _credentials(schemes: Mapping[str, Any], fields: Mapping[str, str]) -> Itera
         elif kind == ("http", "basic") and not {"client_id", "client_secret"} & fields.keys():
             yield '-u "$CLIENT_ID:$CLIENT_SECRET"'
         elif scheme["type"] == "apiKey" and not fields:
-            yield '-H "Content-Type: application/json"'
             yield f'-b "{scheme["name"]}=$REFRESH_TOKEN"'
+            yield '-H "Content-Type: application/json"'
+            yield "-d '{}'"
 
 
 def _field(name: str, value: str) -> str:
     if name in _VARIABLES:
         return f'-d "{name}={_VARIABLES[name]}"'
     option = "-d" if _PLAIN.fullmatch(value) else "--data-urlencode"
-    return f"{option} {_quoted(f'{name}={value}')}"
-
-
-def _quoted(text: str) -> str:
-    return shlex.quote(text)
+    return f"{option} {shlex.quote(f'{name}={value}')}"

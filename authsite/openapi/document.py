@@ -114,7 +114,7 @@ def _operation(
 
 
 def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
-    if endpoint.rules.guard:
+    if endpoint.rules.guard == "api":
         return [{BEARER: endpoint.rules.scope.split()}]
     if endpoint.answers.credentials:
         return [{endpoint.answers.credentials: []}, {}]

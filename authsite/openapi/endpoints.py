@@ -76,7 +76,8 @@ def endpoints(registry: Any) -> list[Endpoint]:
 
 
 def _endpoint(registry: Any, route: Any, view: Any, method: str) -> Endpoint:
-    path = _PLACEHOLDER.sub(r"{\1}", route.pattern)
+    # Below a prefix Pyramid's patterns have no slash at the beginning.
+    path = "/" + _PLACEHOLDER.sub(r"{\1}", route.pattern).lstrip("/")
     return Endpoint(
         name=route.name.removeprefix("authsite."),
         method=method,

@@ -174,7 +174,7 @@ def _requests(
 
 def _cases(operation: Any) -> Iterator[Case]:
     for code, response in operation["responses"].items():
-        media = next(iter(response.get("content", {}).values()), {})
+        media: Any = next(iter(response.get("content", {}).values()), {})
         for example in media.get("examples", {}).values():
             body = example["value"]
             yield Case(int(code), _error_code(body), example["summary"], body)

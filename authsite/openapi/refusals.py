@@ -58,16 +58,13 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
     yield PayloadTooLarge()
     accepted = FORM if model.form_only else f"{FORM} or {JSON}"
     yield UnsupportedMediaType(f"Send the body as {accepted}.")
-    if endpoint.style == "oauth":
-        [first, *_] = model.model_fields
-        mistake = FieldError("required", first, WORDS["required"])
-        yield as_invalid_request(ValidationFailed(details=[mistake]))
-        return
     required = [name for name, field in model.model_fields.items() if field.is_required()]
-    codes = WORDS if required else {code: WORDS[code] for code in WORDS if code != "required"}
     field = [*required, *model.model_fields][0]
-    for code, words in codes.items():
-        yield ValidationFailed(details=[FieldError(code, field, words)])
+    mistakes = [FieldError(code, field, words) for code, words in WORDS.items()]
+    if endpoint.style == "oauth":
+        yield as_invalid_request(ValidationFailed(details=mistakes[:1]))
+    else:
+        yield from (ValidationFailed(details=[mistake]) for mistake in mistakes)
 
 
 def _by_machinery(endpoint: Endpoint) -> Iterator[ApiError]:

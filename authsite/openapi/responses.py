@@ -22,7 +22,8 @@ def successes(
     """The responses that ``answers`` states, by status."""
     responses: dict[str, Any] = {}
     for status, type_ in answers.bodies.items():
-        responses[str(status)] = response = {"description": _description(status, type_)}
+        response: dict[str, Any] = {"description": _description(status, type_)}
+        responses[str(status)] = response
         if type_ is not None:
             schema = schemas[type_, "serialization"]
             example = example_of(schema, components)

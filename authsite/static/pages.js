@@ -27,11 +27,6 @@ function addShowButton(box) {
   box.append(button, said);
 }
 
-function describe(input, element) {
-  const ids = input.getAttribute("aria-describedby") ?? "";
-  input.setAttribute("aria-describedby", `${ids} ${element.id}`.trim());
-}
-
 function addCapsLockHint(box) {
   const input = box.querySelector("input");
   const words = wordsOf(box);
@@ -84,11 +79,12 @@ function ownWords(form) {
 function addStrengthHint(input) {
   const words = wordsOf(input);
   const shortest = Number(input.dataset.new);
-  const bar = make("span", { className: "bar", innerHTML: "<i></i><i></i><i></i>" });
+  const bar = make("span", { className: "bar" });
   const text = make("span");
   const said = make("span", { className: "visually-hidden", role: "status" });
   const hint = make("p", { className: "strength", hidden: true });
   bar.setAttribute("aria-hidden", "true");
+  bar.append(make("i"), make("i"), make("i"));
   hint.append(bar, text);
   input.closest(".field").append(hint, said);
   let later;
@@ -98,8 +94,7 @@ function addStrengthHint(input) {
     const level = missing > 0 ? 0 : strength < 21 ? 1 : strength < 38 ? 2 : 3;
     hint.hidden = input.value === "";
     hint.dataset.level = level;
-    text.textContent =
-      level > 0 ? words.levels[level - 1] : missing === 1 ? words.short_one : words.short.replace("{n}", missing);
+    text.textContent = level ? words.levels[level - 1] : words.short.replace("{n}", missing);
     clearTimeout(later);
     // Read out only when the typing pauses.
     later = setTimeout(() => (said.textContent = hint.hidden ? "" : text.textContent), 900);
@@ -145,4 +140,7 @@ for (const box of document.querySelectorAll(".password")) {
 document.querySelectorAll("[data-new]").forEach(addStrengthHint);
 document.querySelectorAll("form[method=post]").forEach(sendOnce);
 localDates();
-document.querySelector(".summary, .notice[tabindex]")?.focus();
+// For browsers that know `autofocus` on inputs only.
+addEventListener("load", () => {
+  if (document.activeElement === document.body) document.querySelector("[tabindex][autofocus]")?.focus();
+});

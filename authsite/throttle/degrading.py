@@ -117,14 +117,16 @@ class DegradingStorage(Storage):
 
     def _wait_for_it(self) -> None:
         pause = threading.Event()
-        while True:
+        pause.wait(self._probe_seconds)  # also a storage that fails now and then gets its rest
+        while not self._is_back():
             pause.wait(self._probe_seconds)
-            try:
-                self._storage.incr("probe", 1)  # it must take a write, not only answer
-            except Exception:  # whatever it is, it is not back yet
-                log.debug("limits_storage_still_away", exc_info=True)
-                continue
-            with self._changing:
-                self._away = False
-            log.info("limits_storage_back")
-            return
+        with self._changing:
+            self._away = False
+        log.info("limits_storage_back")
+
+    def _is_back(self) -> bool:
+        try:
+            self._storage.incr("probe", 1)  # it must take a write, not only answer
+        except Exception:  # whatever it is, it must not end the thread that looks for the end of it
+            return False
+        return True

@@ -38,9 +38,11 @@ def take(limiter: Limiter, *parts: str) -> Taken:
     level = storage.get(_level(key))
     window, free = (delay(limiter, level), 1) if level else (item.get_expiry(), item.amount)
     number = storage.incr(_closure(key, level), window)
-    if number > free:
-        if not level:
-            storage.incr(key, window, -1)  # a free one that is given back must be free again
+    # Whoever comes first after a closure looks again: it may have ended because it was taken back.
+    stale = level > 0 and number == free and storage.get(_level(key)) != level
+    if number > free or stale:
+        if stale or not level:
+            storage.incr(_closure(key, level), window, -1)  # refused attempts leave no trace
         raise _closed(limiter, key, level)
     if number < free:
         return Taken(key, level, closed=False)
@@ -51,14 +53,14 @@ def take(limiter: Limiter, *parts: str) -> Taken:
 
 
 def give_back(limiter: Limiter, taken: Taken) -> None:
-    """Make it as it was before the attempt."""
+    """Make it as it was before the attempt: the level first, so that `take` can tell."""
     storage = limiter.storage
     if taken.closed:
-        storage.clear(_closure(taken.key, taken.level + 1))
         if taken.level:
             storage.incr(_level(taken.key), DAY, -1)
         else:
             storage.clear(_level(taken.key))
+        storage.clear(_closure(taken.key, taken.level + 1))
     if taken.level:
         storage.clear(_closure(taken.key, taken.level))
     else:

@@ -7,6 +7,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite import clock
+from authsite.db.transaction import own_transaction
 from authsite.guards.errors import NotAuthenticated, UserRequired
 from authsite.http.answers import Message, Parameters, answers
 from authsite.http.bodies import Body, Email, Password, Url
@@ -124,7 +125,8 @@ def verify(request):
     link = signed_urls.read(request.verification_keys, path, request.query_string, now)
     if request.method == "HEAD":
         return {}
-    service.redeem(request.db, now, request.source, link)
+    with own_transaction(request):
+        service.redeem(request.db, now, request.source, link)
     return {"message": "The e-mail address is verified."}
 
 

@@ -1,11 +1,13 @@
 """The bundled web client in one tab: log in, come back, call, refresh, log out."""
 
 import re
+from functools import partial
 
 import httpx
 import pytest
+from playwright.sync_api import Route
 
-from tests.browser.web import IMPATIENT, USERS, login, newest, revoke, until
+from tests.browser.web import IMPATIENT, USERS, login, newest, revoke, until, until_held
 
 pytestmark = pytest.mark.slow
 
@@ -120,9 +122,10 @@ def test_a_logout_during_a_refresh_has_the_last_word(tabs, strict):
     tab = tabs.signed_in()
     rotate_behind(tabs)
     with tabs.held("/refresh$") as waiting:
-        tab.evaluate("() => { window.calls = gets(2); window.out = auth.logout(); }")
+        tab.evaluate("() => { window.calls = gets(2); }")
+        until_held(tab, waiting)
+        tab.evaluate("() => { window.out = auth.logout(); }")
         until(tab, "(await navigator.locks.query()).pending.length === 1")
-        assert waiting
     tab.evaluate("out")
     assert set(tab.evaluate("calls")) <= {200, 401}  # before or after the logout
     assert tab.evaluate("auth.signedIn") is False
@@ -152,12 +155,10 @@ def test_trouble_with_a_refresh_is_told_and_keeps_the_session(tabs):
     tab = tabs.signed_in()
     rotate_behind(tabs)
     for status, code, wait in TROUBLES:
-        answer = {
-            "status": status,
-            "json": {"error": code, "error_description": "words", "message": "words"},
-            "headers": {"Retry-After": str(wait)} if wait else {},
-        }
-        tabs.context.route("**/refresh", lambda route, it=answer: route.fulfill(**it), times=1)
+        body = {"error": code, "error_description": "words", "message": "words"}
+        headers = {"Retry-After": str(wait)} if wait else {}
+        answer = partial(Route.fulfill, status=status, json=body, headers=headers)
+        tabs.context.route("**/refresh", answer, times=1)
         error = tab.evaluate("outcome(auth.fetch('/v1/user'))")
         assert (error["ours"], error["status"], error["code"]) == (True, status, code)
         assert error.get("retryAfter") == wait
@@ -188,10 +189,9 @@ def test_a_caller_that_gives_up_while_a_refresh_runs_spoils_it_for_nobody(tabs):
                 window.patient = gets(1);
             }"""
         )
-        until(tab, "(await navigator.locks.query()).held.length === 1")
+        until_held(tab, waiting)
         tab.evaluate("stop()")
         assert tab.evaluate("hasty.then((it) => [it.name, it.ours])") == ["AbortError", False]
-        assert waiting
     assert tab.evaluate("patient") == [200]
 
 

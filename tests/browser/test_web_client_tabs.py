@@ -12,7 +12,9 @@ from tests.browser.web import (
     newest,
     revoke,
     until,
+    until_held,
 )
+from tests.support.site import PASSWORD
 
 pytestmark = pytest.mark.slow
 
@@ -48,9 +50,9 @@ def test_the_calls_of_two_tabs_share_one_refresh(quick_tabs, quick, scripts):
     let_expire(one)
     quick_tabs.forget()
     generation = newest(quick[1]).generation
-    with quick_tabs.held("/refresh$"):
+    with quick_tabs.held("/refresh$") as waiting:
         start_calls(one)
-        until(one, HELD)
+        until_held(one, waiting)
         start_calls(two)
         until(two, QUEUED)
     assert one.evaluate("calls") == [200] * 10
@@ -67,10 +69,8 @@ def test_without_web_locks_each_tab_shares_one_refresh_and_none_is_logged_out(qu
     quick_tabs.forget()
     with quick_tabs.held("/refresh$") as waiting:
         start_calls(one)
-        one.wait_for_timeout(0)
-        start_calls(two)
-        assert two.evaluate("calls") == [200] * 10
-        assert waiting
+        until_held(one, waiting)
+        assert two.evaluate("gets(10)") == [200] * 10
     assert one.evaluate("calls") == [200] * 10
     assert quick_tabs.refreshes() == 2  # the second one got the same pair, by the grace
     assert newest(quick[1]).revoked_at is None
@@ -153,6 +153,7 @@ def test_a_call_of_one_user_is_never_repeated_as_another(tabs):
     two = tabs.open()
     with tabs.held("/v1/note$") as waiting:
         one.evaluate("() => { window.note = outcome(auth.fetch('/v1/note')); }")
+        until_held(one, waiting)
         login(two, USERS[1])
         until(one, "changes.join() === 'none,login,login'")
         waiting.pop().fulfill(status=401, body="")
@@ -165,12 +166,12 @@ def test_a_login_waits_for_a_refresh_whose_cookie_would_overwrite_its_own(tabs):
     two = tabs.open()
     tabs.restore = False
     tabs.reload(one)
-    with tabs.held("/refresh$"):
+    with tabs.held("/refresh$") as waiting:
         one.evaluate("() => { window.back = auth.restore(); }")
-        until(one, HELD)
-        two.evaluate("() => { window.done = auth.login('bob@example.com', 'correct horse battery'); }")
+        until_held(one, waiting)
+        two.evaluate("(it) => { window.done = auth.login(...it); }", [USERS[1], PASSWORD])
         until(two, QUEUED)
-        assert not tabs.paths("/login$")[1:]
+        assert len(tabs.paths("/login$")) == 1
     two.evaluate("done")
     until(one, "changes.at(-1) === 'login'")
     tabs.restore = True

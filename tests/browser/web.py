@@ -141,6 +141,15 @@ def login(page, email=USERS[0]):
     page.evaluate("([email, password]) => auth.login(email, password)", [email, PASSWORD])
 
 
+def until_held(page, waiting):
+    """Wait for the request that `Tabs.held` holds back."""
+    for _ in range(1000):
+        if waiting:
+            return
+        page.wait_for_timeout(10)
+    raise AssertionError("the request that should wait was never sent")
+
+
 def until(page, condition):
     """Wait for a JavaScript condition in a tab."""
     page.wait_for_function(f"async () => {condition}")

@@ -1,10 +1,27 @@
-"""What the tests of bad input share: one site whose rows no refused request changes."""
+"""What several functional tests share: hosts, and a site that no refused request changes."""
 
 import pytest
 
 from authsite.db.base import Base
 from tests.support import databases
+from tests.support.host import HostSite
 from tests.support.site import WEB
+
+
+@pytest.fixture
+def host_with(database_url):
+    """A factory of host applications on an empty database; see `HostSite`."""
+    made = []
+
+    def host(build, **options):
+        site = HostSite(database_url, build, **options)
+        made.append(site)
+        databases.empty(site.database)
+        return site
+
+    yield host
+    for site in made:
+        site.database.dispose()
 
 
 def with_ann(site):

@@ -82,7 +82,7 @@ MALFORMED = [
     "Bearer {token}, Basic dTpw",
     "Basic dTpw, Bearer {token}",
     "Bearer Bearer {token}",
-    "Bearer \"{token}\"",
+    'Bearer "{token}"',
     "Bearer token={token}",
     "Bearer <{token}>",
     "{token}",
@@ -168,7 +168,9 @@ def hosts(sites):
     def host(**settings):
         key = tuple(sorted(settings.items()))
         if key not in made:
-            given = {f"authsite.{name.replace('_', '-')}": value for name, value in settings.items()}
+            given = {
+                f"authsite.{name.replace('_', '-')}": value for name, value in settings.items()
+            }
             config = Configurator(
                 settings={
                     "authsite.secret": SECRET,

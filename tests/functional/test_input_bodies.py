@@ -133,8 +133,9 @@ def test_json_may_be_20_levels_deep_and_no_deeper(site):
 @pytest.mark.parametrize("text", ["%ff", "%C0%80", "a%80b"])
 @pytest.mark.parametrize("path", ["/v1/{}", "/v1/clients/{}/login", "/v1/oauth/{}", "/{}"])
 def test_a_path_that_is_not_utf_8_is_a_bad_request(refusing, unchanged, path, text):
+    refusing.http.reset()  # a jar with cookies reads the path too, and fails
     answer = refusing.http.get(path.format(text), status=400)
-    if path.startswith("/v1/clients") or path.startswith("/v1/oauth"):
+    if path.startswith(("/v1/clients", "/v1/oauth")):
         assert answer.json["error"] == "invalid_request"
     elif path.startswith("/v1"):
         assert [item["code"] for item in answer.json["errors"]] == ["invalid_request"]

@@ -89,10 +89,20 @@ def test_all_login_paths_share_one_counter(site_with, frozen):
     def proxy(path):
         return site.http.post(f"/v1/clients/web/{path}", form, status="*")
 
-    ways = [lambda: site.try_login(keys), lambda: proxy("login"), lambda: proxy("users/login")]
-    answers = [ways[number % 3]() for number in range(100)]
-    assert statuses(answers) == [400] * 5 + [429] * 95
-    assert {answer.json["error"] for answer in answers[5:]} == {"too_many_attempts"}
+    def page():
+        typed = site.http.get("/login").form
+        typed["username"], typed["password"] = form["username"], form["password"]
+        return typed.submit(status="*")
+
+    ways = [
+        page,
+        lambda: proxy("login"),
+        lambda: proxy("users/login"),
+        lambda: site.try_login(keys),
+    ]
+    answers = [ways[number % 4]() for number in range(100)]
+    assert statuses(answers) == [422, 400, 400, 400, 422] + [429] * 95
+    assert site.events().count("login.failed") == 5
 
 
 @pytest.mark.control("L06")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
 
 from authsite import clock
 from authsite.http.source import Source
@@ -48,7 +49,8 @@ def walk(site):
     keep(site.http.post("/v1/clients/web/login", login).json)
     keep(site.http.post("/v1/clients/web/users/login", login).json)
     proxied = keep(site.http.post_json("/v1/clients/web/refresh", {}).json)
-    keep(site.http.post("/v1/clients/web/refresh", {"refresh_token": proxied["refresh_token"]}).json)
+    named = {"refresh_token": proxied["refresh_token"]}
+    proxied = keep(site.http.post("/v1/clients/web/refresh", named).json)
     site.logout(proxied["access_token"])
     own = keep(site.token(machine, grant_type="client_credentials").json)
     narrow = keep(site.refresh(machine, own["refresh_token"], scope="a"))
@@ -179,3 +181,13 @@ def test_a_dumped_hash_of_a_client_secret_is_no_secret(own_site):
         stored = db.get(Client, uuid.UUID(keys.client_id)).secret_hash
     form = {"client_id": keys.client_id, "client_secret": stored}
     own_site.http.post("/v1/oauth/token", form | {"grant_type": "client_credentials"}, status=401)
+
+
+@pytest.mark.control("T02")
+@pytest.mark.parametrize("engine", ["reader", "writer"])
+def test_the_text_of_a_database_error_holds_no_parameters(site, engine):
+    statement = text("SELECT * FROM no_such_table WHERE a = :a")
+    connecting = getattr(site.database, engine).connect()
+    with connecting as connection, pytest.raises(DBAPIError) as caught:
+        connection.execute(statement, {"a": TYPED_WRONG})
+    assert TYPED_WRONG not in str(caught.value)

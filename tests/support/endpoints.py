@@ -45,7 +45,8 @@ class Endpoint:
         return GOOD if self.oauth else GOOD | {"email": "bo@example.com"}
 
     def send(self, site, body, content_type):
-        """The answer to ``body``, whatever it is."""
+        """The answer to ``body``, whatever it is, for a caller without cookies."""
+        site.http.reset()
         return site.http.request(
             self.path,
             method=self.method,

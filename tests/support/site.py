@@ -1,5 +1,6 @@
 """The one place where tests get their data: an application, its clients and its users."""
 
+import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,6 +16,7 @@ from authsite.oauth import clients
 from authsite.oauth.models import Client, Family
 from authsite.signup.service import register
 from authsite.users import service as users
+from tests.support import mails
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 PASSWORD = "correct horse battery"
@@ -51,6 +53,8 @@ class Site:
             "authsite.database-url": url,
             "authsite.bcrypt-cost": "10",
             "authsite.limits": "off",
+            "authsite.mail-driver": "file",
+            "authsite.mail-folder": tempfile.mkdtemp(prefix="authsite-mail-"),
         }
         given = {f"authsite.{key.replace('_', '-')}": value for key, value in settings.items()}
         self.app = main({}, **{**defaults, **given})
@@ -147,6 +151,11 @@ class Site:
         """The names of all audit events, oldest first."""
         with self.db() as db:
             return db.scalars(select(AuditEvent.event).order_by(AuditEvent.id)).all()
+
+    def mails(self):
+        """Send what waits in the outbox; the mails since the last call, oldest first."""
+        mails.send_all(self.app.registry)
+        return mails.read_folder(self.cfg.mail_folder)
 
 
 def bearer(access_token):

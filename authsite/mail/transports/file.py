@@ -26,7 +26,7 @@ def transport(cfg: Settings) -> Transport:
 
 def _name(mail: Mail) -> str:
     # The time first: a sorted listing is in order. The id: a second attempt replaces the first.
-    return f"{mail.created_at:%Y%m%dT%H%M%SZ}-{mail.letter}-{mail.id}.eml"
+    return f"{mail.created_at:%Y%m%dT%H%M%S.%fZ}-{mail.letter}-{mail.id}.eml"
 
 
 def _write_whole(path: Path, content: bytes) -> None:

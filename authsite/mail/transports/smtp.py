@@ -1,9 +1,11 @@
 """The driver ``smtp``: pyramid_mailer's mailer, with what it leaves open closed.
 
-Its STARTTLS does not verify certificates before Python 3.13 and it fails when a server hangs up
-after it has taken the mail; `_Careful` mends both on the connection it works with.
+Its STARTTLS does not verify certificates before Python 3.13, it ends lines with LF alone, and it
+fails when a server hangs up after it has taken the mail. `_Careful` mends that on the connection
+it works with.
 """
 
+import re
 import smtplib
 import socket
 import ssl
@@ -23,6 +25,7 @@ TIMEOUT = 10  # seconds, for each answer
 # here has often taken it: the next attempt would be a second copy (RFC 5321, section 4.5.3.2.6).
 # With the two answers before it this stays below `LAST_WORD_LEASE`.
 TAKEN_TIMEOUT = 30
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def transport(cfg: Settings) -> Transport:
@@ -69,20 +72,21 @@ class _Careful:
     def data(self, message: Any) -> Any:
         self._last_word()
         self._timeouts = [TIMEOUT, TAKEN_TIMEOUT]
-        return super().data(message)  # type: ignore[misc]
+        # The mailer hands over bare LF, which careful servers refuse (SMTP smuggling).
+        return super().data(_LINE_END.sub(b"\r\n", message))  # type: ignore[misc]
 
     def getreply(self) -> Any:
         if getattr(self, "_timeouts", None) and self.sock is not None:
             self.sock.settimeout(self._timeouts.pop(0))
         return super().getreply()  # type: ignore[misc]
 
-    def quit(self) -> None:
+    def quit(self) -> Any:
         # The mail was taken: however the server says good-bye, it is not sent again.
         try:
             self.sock.settimeout(1)
-            super().quit()  # type: ignore[misc]
+            return super().quit()  # type: ignore[misc]
         except (smtplib.SMTPException, OSError):
-            pass
+            return None
 
 
 class _Plain(_Careful, smtplib.SMTP):
@@ -134,6 +138,7 @@ def _our_name() -> str:
 
 def _verdict(error: Exception) -> Exception:
     """Whether the trouble is with this mail or with the server."""
+    answer: bytes | str
     match error:
         case smtplib.SMTPRecipientsRefused():
             code, answer = next(iter(error.recipients.values()))

@@ -1,7 +1,6 @@
 """What a transport is, and the ways in which one can fail."""
 
 from collections.abc import Callable
-
 from datetime import timedelta
 
 from authsite.mail.message import Mail

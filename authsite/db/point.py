@@ -1,0 +1,112 @@
+"""Point reads: one row by its key, as close to the driver as SQLAlchemy's types allow.
+
+A guarded request makes exactly one of these. SQLAlchemy Core writes the statement once and says how
+values are converted; executing it anew through Core would cost more than the database does.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, Select
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
+
+Convert = Callable[[Any], Any] | None
+
+
+class Prepared(NamedTuple):
+    """A statement in the words of one dialect."""
+
+    sql: str
+    names: tuple[str, ...]
+    binds: tuple[Convert, ...]
+    fixed: Mapping[str, Any]
+    positional: bool
+    results: tuple[Convert, ...]
+
+
+class Points:
+    """Runs point reads on connections of its own, in AUTOCOMMIT.
+
+    There are as many connections as reads were ever under way at once. One that fails is closed;
+    if the database had merely hung up, the read is made once more on a fresh one.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._idle: deque[DBAPIConnection] = deque()
+        self._prepared: dict[Select[Any], Prepared] = {}
+
+    def read(self, statement: Select[Any], values: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """The first row of ``statement``, or None. Raises SQLAlchemy's errors."""
+        prepared = self._prepared.get(statement)
+        if prepared is None:
+            prepared = self._prepared[statement] = prepare(statement, self._engine)
+        values = {**prepared.fixed, **values}
+        given = [
+            convert(values[name]) if convert else values[name]
+            for name, convert in zip(prepared.names, prepared.binds, strict=True)
+        ]
+        parameters = given if prepared.positional else dict(zip(prepared.names, given, strict=True))
+        try:
+            row = self._execute(prepared.sql, parameters)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            row = self._execute(prepared.sql, parameters)
+        if row is None:
+            return None
+        return tuple([
+            convert(value) if convert else value
+            for value, convert in zip(row, prepared.results, strict=True)
+        ])  # fmt: skip
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _execute(self, sql: str, parameters: Any) -> Any:
+        connection: Any = self._idle.pop() if self._idle else self._connect()
+        try:
+            row = connection.execute(sql, parameters).fetchone()
+        except self._engine.dialect.loaded_dbapi.Error as error:
+            lost = self._engine.dialect.is_disconnect(error, connection, None)
+            if lost:
+                self.close()  # the others were hung up on, too
+            connection.close()
+            raise DBAPIError.instance(
+                sql, None, error, self._engine.dialect.loaded_dbapi.Error,
+                connection_invalidated=lost, dialect=self._engine.dialect, hide_parameters=True,
+            ) from error  # fmt: skip
+        self._idle.append(connection)
+        return row
+
+    def _connect(self) -> Any:
+        # Detached: the pool of the engine stays for everyone else.
+        pooled = self._engine.raw_connection()
+        pooled.detach()
+        return pooled.dbapi_connection
+
+
+def prepare(statement: Select[Any], engine: Engine) -> Prepared:
+    """``statement`` as the driver of ``engine`` takes it."""
+    compiled: Any = statement.compile(engine)
+    dialect = engine.dialect
+    positional = bool(compiled.positional)
+    names = tuple(compiled.positiontup if positional else compiled.binds)
+    return Prepared(
+        sql=str(compiled),
+        names=names,
+        binds=tuple(
+            compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)
+            for name in names
+        ),
+        fixed={name: value for name, value in compiled.params.items() if value is not None},
+        positional=positional,
+        results=tuple(
+            column.type.dialect_impl(dialect).result_processor(dialect, None)
+            for column in statement.selected_columns
+        ),
+    )

@@ -1,0 +1,60 @@
+"""What authsite is held against, on the same server: a bare view, and the least a guard can do."""
+
+import os
+from hashlib import sha256
+
+from pyramid.config import Configurator
+from sqlalchemy import (
+    Column,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    select,
+)
+
+TOKENS = Table(
+    "prototype_tokens",
+    MetaData(),
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("name", String(100)),
+)
+BY_HASH = select(TOKENS.c.name).where(TOKENS.c.hash == bindparam("hash"))
+
+
+def engine(url):
+    """An AUTOCOMMIT engine, as the guard's path has one."""
+    made = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=8, max_overflow=8)
+    if made.dialect.name == "sqlite":
+        event.listen(made, "connect", lambda c, _record: c.execute("PRAGMA journal_mode=WAL"))
+    return made
+
+
+def bare():
+    """A Pyramid view that answers JSON and does nothing else."""
+    with Configurator() as config:
+        config.add_route("bare", "/")
+        config.add_view(lambda request: {"hello": "world"}, route_name="bare", renderer="json")
+        return config.make_wsgi_app()
+
+
+def prototype():
+    """Bearer header, hash, one SELECT by primary key, JSON."""
+    database = engine(os.environ["BENCH_DATABASE_URL"])
+
+    def view(request):
+        token = request.headers.get("Authorization", "")[7:]
+        with database.connect() as connection:
+            row = connection.execute(BY_HASH, {"hash": sha256(token.encode()).digest()}).first()
+        if row is None:
+            request.response.status_int = 401
+            return {"error": "invalid_token"}
+        return {"name": row.name}
+
+    with Configurator() as config:
+        config.add_route("guarded", "/")
+        config.add_view(view, route_name="guarded", renderer="json")
+        return config.make_wsgi_app()

@@ -1,0 +1,96 @@
+"""The data of a benchmark: users, clients and tokens, written straight into a database."""
+
+import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from urllib.parse import urlencode
+
+from sqlalchemy import insert
+from sqlalchemy.orm import Session
+
+from authsite import clock
+from authsite.db import open_database
+from authsite.http.source import Source
+from authsite.oauth import clients
+from authsite.oauth.desk import Desk
+from authsite.oauth.families import Owner, issue
+from authsite.oauth.tokens import TokenCodec
+from authsite.settings import load
+from authsite.signup.service import register
+from authsite.users.passwords import HashGate, Passwords
+
+from .rivals import TOKENS, engine
+
+SECRET = "bench-Zr8Vt3Kq9Lx2Mw7Ny5Bp4Cd6Fg1Hj0"
+PASSWORD = "purple wolf 77 tea"
+FAMILIES = 1000
+POOL = 200  # refresh tokens in turn; more than there are connections
+
+
+def ini(folder, url):
+    """An ini file for ``authsite serve`` on ``url``, limits off."""
+    path = folder / "bench.ini"
+    path.write_text(
+        "[app:main]\nuse = egg:authsite\n"
+        f"authsite.secret = {SECRET}\nauthsite.database-url = {url}\nauthsite.limits = off\n"
+        "authsite.expires-in = 60m\nauthsite.refresh-expires-in = 30d\n"
+    )
+    subprocess.run(
+        [sys.executable, "-m", "authsite", "db", "upgrade", "--config", str(path)],
+        check=True, capture_output=True, env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
+    )  # fmt: skip
+    return path
+
+
+def fill(folder, url, rounds):
+    """One user, two clients, and families; the files that wrk reads by name, files of refresh
+    tokens for each round, and the client's credentials for a form."""
+    cfg = load(
+        {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
+    )
+    database, codec, now = open_database(url), TokenCodec(cfg.secret), clock.now()
+    passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
+    files = {name: folder / name for name in ("access", "password", "credentials")}
+    with Session(database.writer, expire_on_commit=False) as db, db.begin():
+        user = register(db, cfg, passwords, now, Source(), {"email": "ann@example.com"}, PASSWORD)
+        app, app_secret = clients.create(db, now, Source(), "app", "password")
+        machine, machine_secret = clients.create(db, now, Source(), "machine", "personal")
+        db.flush()
+        desk = Desk(
+            db=db, database=database, cfg=cfg, codec=codec, passwords=passwords,
+            attempts=None, login_steps=[], source=Source(), now=now,
+        )  # fmt: skip
+        owner = Owner(app.id, 0, user.id, 0)
+        pairs = [issue(desk, owner, "") for _ in range(FAMILIES)]
+        pools = [[issue(desk, owner, "") for _ in range(POOL)] for _ in range(rounds)]
+    database.dispose()
+    files["access"].write_text("\n".join(pair.access_token for pair in pairs) + "\n")
+    for number, pool in enumerate(pools):
+        path = folder / f"refresh.{number}"
+        path.write_text("\n".join(pair.refresh_token for pair in pool) + "\n")
+    app_keys = {"client_id": str(app.id), "client_secret": app_secret}
+    login = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}
+    files["password"].write_text(urlencode(login | app_keys) + "\n")
+    machine_keys = {"client_id": str(machine.id), "client_secret": machine_secret}
+    credentials = urlencode({"grant_type": "client_credentials"} | machine_keys)
+    files["credentials"].write_text(credentials + "\n")
+    refresh = iter([folder / f"refresh.{number}" for number in range(rounds)])
+    return files, refresh, "&" + urlencode(app_keys)
+
+
+def fill_prototype(folder, url):
+    """Tokens of the prototype."""
+    made = engine(url)
+    TOKENS.metadata.create_all(made)
+    tokens = [f"{number:064x}" for number in range(FAMILIES)]
+    rows = [
+        {"hash": sha256(token.encode()).digest(), "name": json.dumps(token)} for token in tokens
+    ]
+    with made.connect() as connection:
+        connection.execute(insert(TOKENS), rows)
+    made.dispose()
+    path = folder / "prototype"
+    path.write_text("\n".join(tokens) + "\n")
+    return path

@@ -1,0 +1,21 @@
+"""``python -m bench.serve bare 8001 2``: a rival on the server and with the options of authsite."""
+
+import sys
+
+from granian import Granian
+from granian.constants import Interfaces
+
+from authsite.cli.serve import THREADS
+
+if __name__ == "__main__":
+    name, port, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    Granian(
+        f"bench.rivals:{name}",
+        factory=True,
+        address="127.0.0.1",
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=workers,
+        blocking_threads=THREADS,
+        websockets=False,
+    ).serve()

@@ -1,0 +1,225 @@
+"""What becomes of a letter: sent, tried again, dropped or dead, and never held up by another."""
+
+from collections import Counter
+from datetime import timedelta
+from threading import Event
+
+import pytest
+
+from authsite import clock
+from authsite.mail.letters import Letter
+from authsite.mail.sender import open_sender, send_batch
+from authsite.mail.transports import Unreachable
+from tests.support.frozen import FrozenClock
+from tests.support.mails import put, row, send_all
+from tests.support.smtp import mail_server
+
+
+@pytest.fixture
+def time(monkeypatch):
+    frozen = FrozenClock()
+    monkeypatch.setattr(clock, "now", frozen.now)
+    return frozen
+
+
+@pytest.fixture(scope="module")
+def smtp():
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def site(site_with, smtp):
+    """A site that sends to `smtp`, with a letter that needs no user."""
+    smtp.mode = "ok"
+    smtp.per_address.clear()
+    smtp.taken.clear()
+    smtp.dropped.clear()
+    site = site_with(mail_driver="smtp", smtp_url=f"smtp://127.0.0.1:{smtp.port}")
+    letters = site.app.registry["authsite.letters"]
+    letters["note"] = lambda desk: Letter("welcome", "https://example.com/page")
+    letters["needless"] = lambda desk: None
+    letters["broken"] = lambda desk: 1 / 0
+    return site
+
+
+def send(site):
+    """One round; the trouble if there is one."""
+    try:
+        send_batch(open_sender(site.app.registry), Event(), Counter())
+    except Unreachable as error:
+        return str(error)
+    return None
+
+
+def test_a_letter_is_sent_once_and_says_so(site, smtp):
+    id_ = put(site, "note")
+    assert send_all(site.app.registry) == {"sent": 1}
+    assert send_all(site.app.registry) == {}
+    assert [address for address, _ in smtp.taken] == ["ann@example.com"]
+    sent = row(site, id_)
+    assert (sent.state, sent.attempts, sent.lease_owner) == ("sent", 1, None)
+    assert sent.ended_at is not None
+
+
+@pytest.mark.control("M05")
+def test_a_letter_whose_link_has_expired_is_dropped_not_sent_late(site, smtp, time):
+    late = put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
+    time.advance(3600)
+    assert send_all(site.app.registry) == {"expired": 1}
+    assert smtp.taken == []
+    assert row(site, late).last_error == "its link would not work any more"
+
+
+def test_a_letter_with_a_second_left_is_sent(site, smtp, time):
+    put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
+    time.advance(3599)
+    assert send_all(site.app.registry) == {"sent": 1}
+
+
+def test_a_letter_that_nobody_needs_any_more_is_dropped(site, smtp):
+    id_ = put(site, "needless")
+    assert send_all(site.app.registry) == {"expired": 1}
+    assert smtp.taken == []
+    assert row(site, id_).last_error == "not needed any more"
+
+
+@pytest.mark.control("M05")
+def test_a_refused_recipient_is_dead_at_once_with_the_reason(site, smtp):
+    smtp.mode = "refuse"
+    id_ = put(site, "note")
+    assert send_all(site.app.registry) == {"dead": 1}
+    dead = row(site, id_)
+    assert (dead.state, dead.attempts) == ("dead", 1)
+    assert dead.last_error == "refused: 550 5.1.1 No such mailbox"
+
+
+@pytest.mark.control("M05")
+def test_a_recipient_that_is_put_off_is_tried_ever_more_rarely_and_dead_after_a_day(
+    site, smtp, time
+):
+    smtp.mode = "4xx"
+    id_, start = put(site, "note"), clock.now()
+    waits, ages = [], []
+    while (now := row(site, id_)).state == "waiting":
+        time.at = max(time.at, now.next_attempt_at)
+        before = clock.now()
+        assert send(site) is None
+        waits.append(row(site, id_).next_attempt_at - before)
+        ages.append(before - start)
+    assert now.last_error == "given up after 24 hours: not now: 451 4.3.0 Try again later"
+    assert timedelta(hours=24) <= ages[-1] <= timedelta(hours=25.2)
+    assert timedelta(seconds=8) <= waits[0] <= timedelta(seconds=12)
+    assert timedelta(minutes=48) <= waits[-2] <= timedelta(minutes=72)
+    early = [wait for age, wait in zip(ages, waits, strict=True) if age < timedelta(minutes=10)]
+    assert max(early) <= timedelta(seconds=48)  # delivered within a minute of a change of mind
+    assert len(waits) < 150
+    assert len(set(waits)) > len(waits) * 0.9  # jitter
+
+
+def test_one_put_off_recipient_holds_nobody_up(site, smtp):
+    smtp.per_address["slow@example.com"] = "4xx"
+    for address in ("slow@example.com", "ann@example.com", "bo@example.com"):
+        put(site, "note", address)
+    assert send_all(site.app.registry) == {"sent": 2, "waiting": 1}
+
+
+def test_a_letter_that_cannot_be_made_holds_nobody_up_and_waits(site, smtp):
+    broken, unknown, _fine = (
+        put(site, "broken"),
+        put(site, "from a newer version"),
+        put(site, "note"),
+    )
+    assert send_all(site.app.registry) == {"sent": 1, "waiting": 2}
+    assert "ZeroDivisionError" in row(site, broken).last_error
+    assert "knows no letter 'from a newer version'" in row(site, unknown).last_error
+
+
+def test_when_the_server_is_away_one_letter_finds_out_and_the_rest_stay_untouched(site, smtp, time):
+    smtp.mode = "refuse all"
+    ids = [put(site, "note") for _ in range(3)]
+    assert "530" in send(site)
+    tried = [row(site, id_) for id_ in ids if row(site, id_).attempts]
+    assert len(tried) == 1
+    assert all(row(site, id_).lease_owner is None for id_ in ids)
+    smtp.mode = "ok"
+    time.advance(5)
+    assert send_all(site.app.registry) == {"sent": 3}
+
+
+def test_after_an_hour_without_a_server_a_letter_leaves_within_a_minute_of_its_return(
+    site, smtp, time
+):
+    smtp.mode = "refuse all"
+    id_, start = put(site, "note"), clock.now()
+    while clock.now() - start < timedelta(hours=1):
+        time.at = row(site, id_).next_attempt_at
+        assert send(site) is not None
+    assert row(site, id_).next_attempt_at - clock.now() <= timedelta(seconds=36)
+    assert row(site, id_).state == "waiting"
+
+
+def test_without_a_server_for_a_day_a_letter_is_dead_and_kept(site, smtp, time):
+    smtp.mode = "refuse all"
+    id_ = put(site, "note")
+    time.advance(24 * 3600)
+    send(site)
+    assert row(site, id_).state == "dead"
+
+
+@pytest.mark.control("M01")
+def test_a_server_that_hung_up_after_the_mail_gets_it_again_under_the_same_message_id(
+    site, smtp, time
+):
+    smtp.mode = "drop"
+    put(site, "note")
+    assert send(site) is not None
+    smtp.mode = "ok"
+    time.advance(5)
+    assert send_all(site.app.registry) == {"sent": 1}
+    [(_, first)], [(_, second)] = smtp.dropped, smtp.taken
+
+    def message_id(raw):
+        [line] = [line for line in raw.splitlines() if line.startswith(b"Message-ID:")]
+        return line
+
+    assert message_id(first) == message_id(second)
+
+
+def test_a_server_that_hangs_up_after_its_yes_has_the_mail_and_gets_no_second(site, smtp, time):
+    smtp.mode = "drop after ok"
+    put(site, "note")
+    assert send_all(site.app.registry) == {"sent": 1}
+    time.advance(600)
+    assert send_all(site.app.registry) == {}
+    assert len(smtp.taken) == 1
+
+
+def test_a_sender_told_to_stop_lets_go_of_what_it_has_not_begun(site, smtp):
+    id_ = put(site, "note")
+    stop = Event()
+    stop.set()
+    send_batch(open_sender(site.app.registry), stop, Counter())
+    assert smtp.taken == []
+    assert row(site, id_).lease_owner is None
+
+
+def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, time):
+    """The clock jumps while the letter is made: by then somebody else has it."""
+    id_ = put(site, "note")
+
+    def slow(desk):
+        time.advance(61)
+        assert [each.id for each in other_claim(site)] == [id_]
+        return Letter("welcome")
+
+    site.app.registry["authsite.letters"]["note"] = slow
+    assert send(site) is None
+    assert smtp.taken == []
+    assert row(site, id_).lease_owner == "other"
+
+
+def other_claim(site):
+    from authsite.mail import leases
+
+    return leases.claim(site.database, clock.now(), "other")

@@ -1,0 +1,63 @@
+"""Sending and reading mails in tests."""
+
+import email.policy
+import re
+from collections import Counter
+from pathlib import Path
+from threading import Event
+
+from authsite import clock
+from authsite.mail import outbox
+from authsite.mail.models import Outgoing
+from authsite.mail.sender import open_sender, send_batch
+
+
+def send_all(registry):
+    """Send everything that is due, as a sender does; how many ended in which state."""
+    sender, done = open_sender(registry), Counter()
+    while send_batch(sender, Event(), done):
+        pass
+    return done
+
+
+def read_folder(folder):
+    """The mails of the ``file`` driver, oldest first; they are gone afterwards."""
+    mails = []
+    for path in sorted(Path(folder).glob("*.eml")):
+        mails.append(email.message_from_bytes(path.read_bytes(), policy=email.policy.default))
+        path.unlink()
+    return mails
+
+
+def text_of(mail):
+    """The text part."""
+    return mail.get_body(("plain",)).get_content().replace("\r\n", "\n")
+
+
+def html_of(mail):
+    """The HTML part."""
+    return mail.get_body(("html",)).get_content()
+
+
+def link_in(mail):
+    """The first link of the text part, which stands alone on its line."""
+    return re.search(r"^https?://\S+$", text_of(mail), re.MULTILINE)[0]
+
+
+def put(site, letter="password_changed", address="ann@example.com", **more):
+    """Put a letter into the outbox of ``site``; its id."""
+    values = {"user_id": None, "language": "en", "base_url": "http://localhost"} | more
+    with site.db() as db:
+        return outbox.put(db, clock.now(), letter=letter, address=address, **values)
+
+
+def rows(site):
+    """Everything in the outbox, oldest first."""
+    with site.db() as db:
+        return db.query(Outgoing).order_by(Outgoing.created_at, Outgoing.id).all()
+
+
+def row(site, id_):
+    """One row of the outbox."""
+    with site.db() as db:
+        return db.get(Outgoing, id_)

@@ -1,0 +1,74 @@
+"""The language of a reader, and the catalogues."""
+
+from pathlib import Path
+
+import pytest
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import read_mo
+from babel.messages.pofile import read_po
+
+from authsite.i18n import DOMAIN, FOLDER, LANGUAGES, SOURCE_LANGUAGE, negotiate, translations
+
+ROOT = Path(__file__).resolve().parents[2] / "authsite"
+OPTIONS = {"encoding": "utf-8", "trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
+TRANSLATED = [language for language in LANGUAGES if language != SOURCE_LANGUAGE]
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        (None, "en"), ("", "en"), ("de", "de"), ("DE", "de"), ("de-AT,de;q=0.9,en;q=0.8", "de"),
+        ("en-GB,de;q=0.5", "en"), ("fr, de;q=0.3, en;q=0.2", "de"), ("fr", "en"), ("*", "en"),
+        ("de;q=0", "en"), ("de;q=0, en", "en"), ("de;q=0.1, en;q=0.9", "en"), (";;;", "en"),
+        ("de;q=nan", "en"), ("../../etc", "en"), ("x" * 100_000, "en"), ("ü\r\nX: y", "en"),
+    ],
+)  # fmt: skip
+def test_the_language_is_the_first_that_we_speak(header, language):
+    assert negotiate(header) == language
+
+
+def test_a_language_without_a_catalogue_reads_english():
+    assert translations("tlh").gettext("Confirm your account") == "Confirm your account"
+
+
+def catalogue(language, kind):
+    path = FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.{kind}"
+    with path.open("rb") as file:
+        return read_po(file, locale=language) if kind == "po" else read_mo(file)
+
+
+def texts(room):
+    pattern = f"**/templates/{room}/**"
+    found = extract_from_dir(ROOT, method_map=[(pattern, "jinja2")], options_map={pattern: OPTIONS})
+    return {message for _file, _line, message, _comments, _context in found}
+
+
+@pytest.mark.parametrize("room", ["mail"])
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_text_of_a_template_is_translated(language, room):
+    known = {message.id: message for message in catalogue(language, "po") if message.id}
+    found = texts(room)
+    assert len(found) > 10
+    missing = [text for text in found if not known.get(text) or not all_of(known[text].string)]
+    assert missing == []
+    assert [message.id for message in known.values() if message.fuzzy] == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_translation_has_the_same_placeholders(language):
+    for message in catalogue(language, "po"):
+        if message.id:
+            assert [str(error) for error in message.check()] == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_the_compiled_catalogue_is_that_of_the_po_file(language):
+    source, compiled = (
+        {message.id: message.string for message in catalogue(language, kind) if message.id}
+        for kind in ("po", "mo")
+    )
+    assert compiled == source
+
+
+def all_of(string):
+    return all(string) if isinstance(string, tuple | list) else bool(string)
