@@ -68,17 +68,20 @@ class Points:
             self._idle.pop().close()
 
     def _execute(self, sql: str, parameters: Any) -> Any:
+        dialect = self._engine.dialect
         connection: Any = self._idle.pop() if self._idle else self._connect()
         try:
-            row = connection.execute(sql, parameters).fetchone()
-        except self._engine.dialect.loaded_dbapi.Error as error:
-            lost = self._engine.dialect.is_disconnect(error, connection, None)
+            cursor = connection.cursor()
+            dialect.do_execute(cursor, sql, parameters)
+            row = cursor.fetchone()
+        except dialect.loaded_dbapi.Error as error:
+            lost = dialect.is_disconnect(error, connection, None)
             if lost:
                 self.close()  # the others were hung up on, too
             connection.close()
             raise DBAPIError.instance(
-                sql, None, error, self._engine.dialect.loaded_dbapi.Error,
-                connection_invalidated=lost, dialect=self._engine.dialect, hide_parameters=True,
+                sql, None, error, dialect.loaded_dbapi.Error,
+                connection_invalidated=lost, dialect=dialect, hide_parameters=True,
             ) from error  # fmt: skip
         self._idle.append(connection)
         return row

@@ -140,7 +140,9 @@ for (const box of document.querySelectorAll(".password")) {
 document.querySelectorAll("[data-new]").forEach(addStrengthHint);
 document.querySelectorAll("form[method=post]").forEach(sendOnce);
 localDates();
-// For browsers that know `autofocus` on inputs only.
-addEventListener("load", () => {
-  if (document.activeElement === document.body) document.querySelector("[tabindex][autofocus]")?.focus();
-});
+// For browsers that know `autofocus` on inputs only; the others have done it by the next frame.
+addEventListener("load", () =>
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.querySelector("[tabindex][autofocus]")?.focus();
+  }),
+);

@@ -6,8 +6,9 @@ from functools import partial
 import httpx
 import pytest
 from playwright.sync_api import Route
+from sqlalchemy import text
 
-from tests.browser.web import IMPATIENT, USERS, login, newest, revoke, until, until_held
+from tests.browser.web import IMPATIENT, USERS, login, newest, revoke, until, until_held, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,15 @@ def test_what_was_posted_is_posted_again_after_a_401(tabs):
         bodies.clear()
         assert tab.evaluate(f"outcome(auth.fetch({sent}))") == 200
         assert bodies == [("POST", "a")] * 2
+
+
+def test_a_stream_that_was_posted_cannot_be_posted_again(tabs):
+    tab = tabs.signed_in()
+    tabs.context.route("**/v1/note", lambda route: route.fulfill(status=401, body=""), times=1)
+    tabs.forget()
+    stream = "{ method: 'POST', duplex: 'half', body: new Blob(['a']).stream() }"
+    assert tab.evaluate(f"outcome(auth.fetch('/v1/note', {stream}))") == 401
+    assert (len(tabs.paths("note")), tabs.refreshes()) == (1, 1)  # the next call has it easier
 
 
 def test_a_401_that_a_fresh_token_gets_too_is_handed_on(tabs):
@@ -207,6 +217,20 @@ def test_a_lost_answer_to_a_refresh_is_asked_for_again(quick_tabs, quick):
     quick_tabs.reload(tab)
     assert tab.evaluate("auth.signedIn") is True
     assert newest(quick[1]).generation == 1
+
+
+def test_leaving_the_page_in_the_middle_of_a_refresh_does_not_lose_the_session(tabs, strict):
+    tab = tabs.signed_in()
+    tabs.restore = False
+    tabs.reload(tab)
+    with strict[1].database.writer.begin() as connection:
+        connection.execute(text("UPDATE clients SET name = name"))  # the refresh waits for us
+        with tab.expect_request("**/refresh"):
+            tab.evaluate("() => { auth.restore(); }")
+        tab.goto("about:blank")
+    tab = tabs.open()
+    wait_for(tab, lambda: newest(strict[1]).generation == 1)
+    assert tab.evaluate("auth.restore()") is True
 
 
 def test_a_refresh_that_gets_no_answer_is_given_up_and_sent_again(tabs):

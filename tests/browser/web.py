@@ -41,11 +41,14 @@ START = """async ([module, options]) => {
     window.auth = createClient(options);
     window.changes = [];
     auth.onChange(({ reason }) => changes.push(reason));
-    // A failure as plain values; a response as its status.
-    window.outcome = (promise) => promise.then(
-        (value) => (value instanceof Response ? value.status : value ?? "done"),
-        (error) => ({ ...error, name: error.name, ours: error instanceof AuthsiteError }),
-    );
+    // A failure as plain values, a response as its status; a test must not wait for ever.
+    window.outcome = (promise) => Promise.race([
+        promise.then(
+            (value) => (value instanceof Response ? value.status : value ?? "done"),
+            (error) => ({ ...error, name: error.name, ours: error instanceof AuthsiteError }),
+        ),
+        new Promise((resolve) => setTimeout(resolve, 15_000, "nothing came in 15 seconds")),
+    ]);
     window.gets = (count) => Promise.all(
         Array.from({ length: count }, () => outcome(auth.fetch("/v1/user"))),
     );
@@ -141,13 +144,18 @@ def login(page, email=USERS[0]):
     page.evaluate("([email, password]) => auth.login(email, password)", [email, PASSWORD])
 
 
+def wait_for(page, fact):
+    """Wait until ``fact()`` holds, at most ten seconds, while the browser goes on."""
+    for _ in range(500):
+        if fact():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("it did not happen in ten seconds")
+
+
 def until_held(page, waiting):
     """Wait for the request that `Tabs.held` holds back."""
-    for _ in range(1000):
-        if waiting:
-            return
-        page.wait_for_timeout(10)
-    raise AssertionError("the request that should wait was never sent")
+    wait_for(page, lambda: waiting)
 
 
 def until(page, condition):

@@ -35,6 +35,11 @@ def reset_token(site, user):
     return tokens.make(keys, user.id, 0, user.email, clock.now() + site.cfg.reset_expires_in)
 
 
+def to_ann(site):
+    """How many letters go to her; others are made so that the work is the same, and not sent."""
+    return [row.address for row in mails.rows(site)].count("ann@example.com")
+
+
 def close(site, keys):
     seen = [site.try_login(keys, address=f"198.51.100.{n}").status_int for n in range(4)]
     assert seen == [400, 400, 400, 429]
@@ -75,7 +80,7 @@ def test_what_waits_for_a_commit_is_not_done_when_it_fails(site_with, host_with)
         def view(request):
             after_commit(request, lambda: done.append(request.GET["end"]))
             if request.GET["end"] == "bad":
-                raise ValueError
+                raise LookupError("of the view")
             return {}
 
         config.add_route("end", "/end")
@@ -83,7 +88,7 @@ def test_what_waits_for_a_commit_is_not_done_when_it_fails(site_with, host_with)
 
     host = host_with(build)
     host.http.post("/end?end=good")
-    with pytest.raises(ValueError, match=""):
+    with pytest.raises(LookupError, match="of the view"):
         host.http.post("/end?end=bad")
     assert done == ["good"]
 
@@ -97,10 +102,10 @@ def test_over_the_limit_of_an_address_no_mail_goes_out_and_the_answer_is_the_sam
     answers = [forgot(site, f"198.51.100.{n % 20}") for n in range(100)]
     assert {answer.status_int for answer in answers} == {202}
     assert len({answer.body for answer in answers}) == 1
-    assert len(mails.rows(site)) == 5
+    assert to_ann(site) == 5
     frozen.advance(3600)
     forgot(site)
-    assert len(mails.rows(site)) == 6
+    assert to_ann(site) == 6
 
 
 @pytest.mark.control("L06")
@@ -109,7 +114,7 @@ def test_every_spelling_of_the_address_shares_the_five_mails(site_with):
     site.user()
     for spelling in ("ann@example.com", "Ann@Example.COM", " ann@example.com") * 3:
         assert forgot(site, email=spelling).status_int == 202
-    assert len(mails.rows(site)) == 5
+    assert to_ann(site) == 5
 
 
 @pytest.mark.control("L02")
@@ -137,7 +142,8 @@ def test_verification_mails_are_limited_for_each_user(site_with):
 
     def ask(token):
         path = "/v1/email/verification-notification"
-        return site.http.post_json(path, {}, headers=bearer(token), status="*").status_int
+        body = {"verification_url": "http://localhost/email/verify"}
+        return site.http.post_json(path, body, headers=bearer(token), status="*").status_int
 
     assert [ask(ann) for _ in range(8)] == [202] * 6 + [429] * 2
     assert ask(bob) == 202

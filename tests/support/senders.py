@@ -64,12 +64,13 @@ class Outbox:
         return time.monotonic() - start
 
     def pass_a_minute(self):
-        """What was leased by the killed is free: as after a minute, without waiting for it."""
+        """Leases end and retries are due: as after a minute, without waiting for it."""
+        past = clock.now() - timedelta(seconds=1)
         with self.database.writer.begin() as connection:
             connection.execute(
                 update(Outgoing)
-                .where(Outgoing.lease_until.is_not(None))
-                .values(lease_until=clock.now() - timedelta(seconds=1))
+                .where(Outgoing.state == "waiting")
+                .values(lease_until=None, next_attempt_at=past)
             )
 
 
@@ -80,43 +81,72 @@ def new_outbox(folder, url, port):
     return Outbox(open_database(url), ini)
 
 
-def start_sender(ini):
-    """``authsite mail send --loop`` as a process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "authsite", "mail", "send", "--loop", "--config", str(ini)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
-    )
+class Senders:
+    """Sender processes on one outbox; ``kills`` counts those that died by SIGKILL."""
+
+    def __init__(self, nursery, count):
+        self._nursery = nursery
+        self.pids = [self._start() for _ in range(count)]
+        self.kills = 0
+
+    def kill(self, victim):
+        """Kill the sender at this place, whatever it is doing, and start another."""
+        end(self.pids[victim], signal.SIGKILL)
+        self.pids[victim] = self._start()
+        self.kills += 1
+
+    def kill_all(self):
+        """Kill every sender."""
+        self.kills += len(self.pids)
+        self.stop(signal.SIGKILL)
+
+    def stop(self, how=signal.SIGTERM):
+        """End every sender."""
+        while self.pids:
+            end(self.pids.pop(), how)
+
+    def kill_at_random(self, chance, until, pause):
+        """Kill one every ``pause`` seconds or sooner, until ``until()``."""
+        while not until():
+            time.sleep(chance.uniform(0, pause))
+            self.kill(chance.randrange(len(self.pids)))
+
+    def _start(self):
+        self._nursery.stdin.write("one more\n")
+        self._nursery.stdin.flush()
+        return int(self._nursery.stdout.readline())
 
 
 @contextmanager
-def senders(ini, count=2):
-    """``count`` senders; they are told to stop at the end. Yields the list, which may change."""
-    processes = [start_sender(ini) for _ in range(count)]
+def senders(ini, count=2, log=subprocess.DEVNULL):
+    """``count`` senders on the outbox of ``ini``; they are told to stop at the end."""
+    nursery = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.nursery", str(ini)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+        env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
+    )  # fmt: skip
+    started = None
     try:
-        yield processes
+        started = Senders(nursery, count)
+        yield started
     finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.wait(15)
+        if started:
+            started.stop()
+        nursery.kill()
+        nursery.communicate()
 
 
-def kill_at_random(processes, ini, chance, until, pause):
-    """Kill a sender with SIGKILL now and then and start another, ``until()``; how many died.
-
-    ``chance``: a seeded random.Random; ``pause``: seconds between two kills, at most.
-    """
-    kills = 0
-    while not until():
-        time.sleep(chance.uniform(pause / 4, pause))
-        victim = chance.randrange(len(processes))
-        processes[victim].send_signal(signal.SIGKILL)
-        processes[victim].wait(5)
-        processes[victim] = start_sender(ini)
-        kills += 1
-    return kills
+def end(pid, how, seconds=15):
+    """Send a signal and wait until the process is gone."""
+    deadline = time.monotonic() + seconds
+    try:
+        os.kill(pid, how)
+        while time.monotonic() < deadline:
+            os.kill(pid, 0)
+            time.sleep(0.01)
+    except ProcessLookupError:
+        return
+    raise AssertionError(f"sender {pid} did not end within {seconds} s")
 
 
 def copies(server):

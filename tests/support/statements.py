@@ -7,20 +7,24 @@ from sqlalchemy import event
 
 @contextmanager
 def counted(database):
-    """The list that every statement of both engines goes to meanwhile."""
+    """The list that every statement on either engine goes to meanwhile, point reads included."""
     seen = []
 
-    def note(_connection, _cursor, statement, *_):
-        seen.append(statement)
+    def noting(do_execute):
+        def note(cursor, statement, parameters, context=None):
+            seen.append(statement)
+            return do_execute(cursor, statement, parameters, context)
 
-    engines = (database.writer, database.reader)
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
+        return note
+
+    dialects = {id(engine.dialect): engine.dialect for engine in (database.writer, database.reader)}
+    for dialect in dialects.values():
+        dialect.do_execute = noting(dialect.do_execute)
     try:
         yield seen
     finally:
-        for engine in engines:
-            event.remove(engine, "before_cursor_execute", note)
+        for dialect in dialects.values():
+            del dialect.do_execute
 
 
 @contextmanager

@@ -4,11 +4,15 @@ import os
 
 import plaster
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from authsite.settings import SettingsError, assignment, env_file_path, environment, read_ini
 from authsite.settings.envfile import read_env_file
+
+
+# A busy machine is no failure.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture
@@ -98,6 +102,7 @@ def test_an_environment_file_that_cannot_be_read_is_named(folder):
             read_env_file(path)
 
 
+@unhurried
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\r\t")))
 def test_what_is_written_into_an_environment_file_is_read_back(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "round.env"

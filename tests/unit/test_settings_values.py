@@ -3,11 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from authsite.settings import duration, services, smtp_server, urls, values
 
+# A busy machine is no failure.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SIZES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CENTURY = timedelta(days=36500)
 
@@ -28,6 +30,7 @@ def accepted(parse, text):
     return True
 
 
+@unhurried
 @given(st.integers(1, 10**10), st.sampled_from("smhdSMHD"))
 def test_a_duration_is_its_number_of_units_or_refused_and_never_overflows(number, unit):
     seconds = number * SIZES[unit.lower()]
@@ -40,6 +43,7 @@ def test_a_duration_is_its_number_of_units_or_refused_and_never_overflows(number
         assert datetime.now(UTC) + parse(f"{number}{unit}")
 
 
+@unhurried
 @given(st.text(max_size=12))
 def test_any_text_is_a_duration_or_refused_with_what_is_accepted(text):
     parse = duration(CENTURY, bare_days=True)
@@ -227,6 +231,7 @@ def test_a_cookie_domain_is_a_name_with_a_dot():
     refused(urls.cookie_domain, "localhost", "10.0.0.1", "a b.test", "https://a.test", ".")
 
 
+@unhurried
 @given(st.text(max_size=40))
 def test_any_text_is_an_origin_that_stays_itself_or_refused(text):
     if accepted(urls.origin, text):
