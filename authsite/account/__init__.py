@@ -1,4 +1,4 @@
-"""The signed-in user's own account: profile, password, places signed in, and its end."""
+"""Account: the signed-in user's profile, password, places signed in, and its end."""
 
 
 def includeme(config):

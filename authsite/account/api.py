@@ -1,4 +1,4 @@
-"""The user's own account: change it, see where it is signed in, end it."""
+"""What users may do with their account: change it, see where it is signed in, end it."""
 
 from typing import Annotated
 from uuid import UUID
@@ -27,7 +27,7 @@ _WEAK = FieldError("weak_password", "password", "This is a common word or name."
 class ProfileBody(Body):
     """What changes; what is left out stays, and an empty text takes a value away."""
 
-    name: MaybeEmpty | None = None
+    name: Annotated[MaybeEmpty | None, Field(examples=["Ann Lee"])] = None
     """What the user is called."""
     username: Name | None = None
     """A login name, where usernames are enabled."""

@@ -111,7 +111,7 @@ def change_email(request):
             request.given.email, page_url,
         )  # fmt: skip
     except InvalidIdentifier as error:
-        raise ValidationFailed(details=[FieldError("invalid", "email", str(error))]) from None
+        raise ValidationFailed(details=[FieldError(error.code, "email", error.message)]) from None
     return _back(request, "email")
 
 

@@ -14,6 +14,7 @@ from authsite.login.check import current_password
 from authsite.oauth import signins
 from authsite.settings import Settings
 from authsite.signup.service import context_words, identifiers_of, text_mistakes
+from authsite.texts import text as _
 from authsite.users import profile
 from authsite.users.account import Account
 from authsite.users.models import User
@@ -74,7 +75,7 @@ def change_password(
     hashed = passwords.hash(password)
     epoch = profile.change_password(db, now, source, account.id, account.epoch, hashed)
     if epoch is None:
-        message = "The password was changed elsewhere just now. Log in with the new one."
+        message = _("The password was changed elsewhere just now. Log in with the new one.")
         raise ValidationFailed(
             details=[FieldError("invalid_password", "current_password", message)]
         )

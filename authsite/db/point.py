@@ -98,7 +98,8 @@ def prepare(statement: Select[Any], engine: Engine) -> Prepared:
     compiled: Any = statement.compile(engine)
     dialect = engine.dialect
     positional = bool(compiled.positional)
-    names = tuple(compiled.positiontup if positional else compiled.binds)
+    # Not `binds`: there a value without a name of its own stands under two.
+    names = tuple(compiled.positiontup if positional else compiled.bind_names.values())
     return Prepared(
         sql=str(compiled),
         names=names,

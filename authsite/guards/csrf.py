@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from authsite.http.errors import ApiError
 from authsite.login.sessions import key_hash
+from authsite.texts import text as _
 
 from .cookies import csrf_seed, session_key
 
@@ -18,7 +19,7 @@ class ForeignForm(ApiError):
 
     status = 403
     code = "csrf"
-    message = "This page was open for too long. Nothing is lost: please send it once more."
+    message = _("This page was open for too long. Nothing is lost: please send it once more.")
 
 
 def token(request: Any) -> str:

@@ -1,6 +1,7 @@
 """How a guard refuses."""
 
 from authsite.http.errors import ApiError
+from authsite.texts import text as _
 
 MESSAGE = "An exception occurred when trying to authenticate the user."
 
@@ -44,7 +45,7 @@ class EmailNotVerified(ApiError):
 
     status = 403
     code = "email_not_verified"
-    message = "Verify your e-mail address first: ask for a new link and open it."
+    message = _("Verify your e-mail address first: ask for a new link and open it.")
 
 
 class EmailNotConfirmed(ApiError):
@@ -52,7 +53,7 @@ class EmailNotConfirmed(ApiError):
 
     status = 403
     code = "email_not_confirmed"
-    message = "Confirm your e-mail address first: ask for a new link and open it."
+    message = _("Confirm your e-mail address first: ask for a new link and open it.")
 
 
 class NotSignedIn(ApiError):

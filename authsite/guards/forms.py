@@ -43,7 +43,7 @@ def form_deriver(view: Any, info: Any) -> Any:
             request.mistakes = error.details or [FieldError(error.code, None, error.message)]
             request.response.status_int = error.status
             request.response.headers.update(error.headers)
-            return renderer.render_to_response(again(request), {}, request=request)
+            return renderer.render_to_response(again(request), None, request=request)
 
     return posting
 

@@ -31,7 +31,7 @@ class Parameters(BaseModel):
 class Message(TypedDict):
     """Done, or on its way."""
 
-    message: Annotated[str, Field(examples=["A message with a link is on its way."])]
+    message: Annotated[str, Field(examples=["Done."])]
     """For a person."""
 
 

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from authsite.texts import text as _
+
 from .errors import (
     ApiError,
     FieldError,
@@ -38,7 +40,7 @@ Identifier = Annotated[str, _text(320)]
 Password = Annotated[
     str,
     _text(4096),
-    Field(json_schema_extra={"format": "password"}, examples=["correct horse battery staple"]),
+    Field(json_schema_extra={"format": "password"}, examples=["correct-horse-battery-staple"]),
 ]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
@@ -63,9 +65,9 @@ class Body(BaseModel):
 Model = TypeVar("Model", bound=Body)
 
 WORDS = {
-    "required": "This field is required.",
-    "too_long": "This value is too long.",
-    "invalid": "This value must be one plain string.",
+    "required": _("This field is required."),
+    "too_long": _("This value is too long."),
+    "invalid": _("This value must be one plain string."),
 }
 _CODES = {
     "missing": "required",
@@ -85,7 +87,7 @@ def read(request: Any, model: type[Model]) -> Model:
 def validate(values: dict[str, Any], model: type[Model]) -> Model:
     """``values`` as an instance of ``model``; raises `ValidationFailed`."""
     broken = [
-        FieldError("invalid", name, "This value contains characters that are not text.")
+        FieldError("invalid", name, _("This value contains characters that are not text."))
         for name, value in values.items()
         if isinstance(value, str) and name in model.model_fields and not _is_text(value)
     ]

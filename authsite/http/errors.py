@@ -6,6 +6,8 @@ Rooms subclass `ApiError`; `http.error_views` turns it into the body its path sp
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from authsite.texts import text as _
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -26,7 +28,7 @@ class ApiError(Exception):
 
     status = 500
     code = "internal_error"
-    message = "Something went wrong on our side. Try again, and report it if it stays."
+    message: str = _("Something went wrong on our side. Try again, and report it if it stays.")
     listed = True
     keeps_writes = False
 
@@ -48,7 +50,7 @@ class MalformedRequest(ApiError):
 
     status = 400
     code = "invalid_request"
-    message = "The request could not be read."
+    message = _("The request could not be read.")
 
 
 class ValidationFailed(ApiError):
@@ -56,7 +58,7 @@ class ValidationFailed(ApiError):
 
     status = 422
     code = "invalid"
-    message = "Some of what was sent needs correcting."
+    message = _("Some of what was sent needs correcting.")
 
 
 class NotFound(ApiError):
@@ -98,7 +100,7 @@ class Forbidden(ApiError):
 
     status = 403
     code = "forbidden"
-    message = "You may not do this."
+    message = _("You may not do this.")
 
 
 class TemporarilyUnavailable(ApiError):
@@ -109,7 +111,7 @@ class TemporarilyUnavailable(ApiError):
 
     status = 503
     code = "temporarily_unavailable"
-    message = "The service is busy. Try again in a moment."
+    message = _("The service is busy. Try again in a moment.")
 
     def __init__(self, retry_after: int = 2) -> None:
         super().__init__(headers={"Retry-After": str(retry_after)})

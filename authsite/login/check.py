@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from authsite.db import Database
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.settings import Settings
+from authsite.texts import text as _
 from authsite.users.account import COLUMNS, Account
 from authsite.users.models import LoginName, User
 from authsite.users.passwords import HashCapacityExceeded, Passwords
@@ -90,7 +91,7 @@ def current_password(
     """
     row = database.one(_HASH, {"user_id": account.id, "epoch": account.epoch})
     if not passwords.check(password, row[0] if row else None):
-        message = "This is not your current password."
+        message = _("This is not your current password.")
         raise ValidationFailed(
             details=[FieldError("invalid_password", "current_password", message)]
         )

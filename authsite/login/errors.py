@@ -1,6 +1,7 @@
 """How the login page refuses."""
 
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.texts import text as _
 
 
 class WrongCredentials(ValidationFailed):
@@ -9,5 +10,5 @@ class WrongCredentials(ValidationFailed):
     keeps_writes = True
 
     def __init__(self) -> None:
-        message = "The login name or the password is not right. Check both, and try again."
+        message = _("The login name or the password is not right. Check both, and try again.")
         super().__init__(details=[FieldError("invalid_credentials", None, message)])

@@ -46,7 +46,7 @@ class TokenBody(Body):
         "a user logs in": {
             "grant_type": "password",
             "username": "ann@example.com",
-            "password": "correct horse battery staple",
+            "password": "correct-horse-battery-staple",
         },
         "a machine acts for itself": {"grant_type": "client_credentials"},
         "the tokens are renewed": {"grant_type": "refresh_token", "refresh_token": REFRESH_TOKEN},

@@ -50,9 +50,10 @@ class Endpoint:
 
     @property
     def words(self) -> tuple[str, str]:
-        """The view's docstring: its first sentence, and the rest."""
+        """The view's docstring: its first sentence without the full stop, and the rest."""
         summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
-        return _one_line(summary).removesuffix("."), rest
+        first, _, second = _one_line(summary).partition(". ")
+        return first.removesuffix("."), "\n\n".join(part for part in (second, rest) if part)
 
 
 def endpoints(registry: Any) -> list[Endpoint]:

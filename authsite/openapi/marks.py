@@ -8,9 +8,10 @@ from markupsafe import Markup, escape
 
 _CODE = re.compile(r"(`+)(.+?)\1")
 # A key, another string, a number, or one of the three words; of text that is escaped already.
+_STRING = r"&#34;(?:\\(?:&#34;|.)|(?!&#34;|\\).)*&#34;"
 _JSON = re.compile(
-    r"(?P<key>&#34;(?:(?!&#34;).)*&#34;)(?=:)|(?P<string>&#34;(?:(?!&#34;).)*&#34;)"
-    r"|(?P<word>\b(?:true|false|null|-?\d+(?:\.\d+)?)\b)"
+    rf"(?P<key>{_STRING})(?=:)|(?P<string>{_STRING})"
+    r"|(?P<word>\b(?:true|false|null|\d+(?:\.\d+)?)\b)"
 )
 
 

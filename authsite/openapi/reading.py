@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from .curl import curl
 
@@ -145,29 +146,31 @@ def _fields(document: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """Such as ``email, up to 254 characters``."""
+    """Such as ``email, max 254``, which is in characters."""
     types = schema.get("type", "string")
     name = types if isinstance(types, str) else next(each for each in types if each != "null")
     name = schema.get("format", name)
-    return f"{name}, up to {schema['maxLength']} characters" if "maxLength" in schema else name
+    return f"{name}, max {schema['maxLength']}" if "maxLength" in schema else name
 
 
 def _requests(
     document: Mapping[str, Any], base_url: str, path: str, method: str, operation: Any
 ) -> dict[str, str]:
+    query = {}
     for item in operation.get("parameters", ()):
         example = (item["schema"].get("examples") or [f"<{item['name']}>"])[0]
         path = path.replace(f"{{{item['name']}}}", str(example))
+        if item["in"] == "query":
+            query[item["name"]] = example
+    url = base_url + path + (f"?{urlencode(query)}" if query else "")
     used = [name for requirement in operation["security"] for name in requirement]
     schemes = {name: document["components"]["securitySchemes"][name] for name in used}
     body = operation.get("requestBody")
     if not body:
-        return {"": curl(method.upper(), base_url + path, {}, schemes)}
+        return {"": curl(method.upper(), url, {}, schemes)}
     examples = next(iter(body["content"].values()))["examples"]
     return {
-        (name if len(examples) > 1 else ""): curl(
-            method.upper(), base_url + path, example["value"], schemes
-        )
+        (name if len(examples) > 1 else ""): curl(method.upper(), url, example["value"], schemes)
         for name, example in examples.items()
     }
 

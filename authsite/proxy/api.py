@@ -31,7 +31,7 @@ class LoginBody(Body):
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "a user logs in": {
             "username": "ann@example.com",
-            "password": "correct horse battery staple",
+            "password": "correct-horse-battery-staple",
         },
     }
 

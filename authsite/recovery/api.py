@@ -1,4 +1,4 @@
-"""The endpoints of the password reset."""
+"""A mailed link, and then a new password."""
 
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -9,6 +9,7 @@ from authsite.http.bodies import Body, Email, Password, Token, Url
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import check_page_url
 from authsite.login.identifiers import key_of
+from authsite.texts import text as _
 from authsite.throttle.attempts import after_commit
 
 from . import service
@@ -98,7 +99,7 @@ def spend(request):
     """What the endpoint and the page do alike: compare, reset, and clear the login limit."""
     given = request.given
     if given.password_confirmation not in (None, given.password):
-        message = "The two passwords are not the same."
+        message = _("The two passwords are not the same.")
         raise ValidationFailed(details=[FieldError("invalid", "password_confirmation", message)])
     service.reset(
         request.db, request.database, request.cfg, request.reset_keys, request.passwords,

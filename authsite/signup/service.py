@@ -10,6 +10,7 @@ from authsite.http.source import Source
 from authsite.login.identifiers import Identifier, InvalidIdentifier, key_of, of_kind
 from authsite.mail import outbox
 from authsite.settings import Settings
+from authsite.texts import text as _
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.users.passwords import Passwords, strength
@@ -89,4 +90,4 @@ def text_mistakes(field: str, text: str | None) -> list[FieldError]:
     """What is wrong with a line of text, if anything."""
     if text is None or text.isprintable():
         return []
-    return [FieldError("invalid", field, "Leave line breaks and control characters out.")]
+    return [FieldError("invalid", field, _("Leave line breaks and control characters out."))]

@@ -3,6 +3,8 @@
 from math import ceil
 
 from authsite.http.errors import ApiError
+from authsite.texts import counted
+from authsite.texts import text as _
 
 _MINUTES_FROM = 120  # seconds: below that a person counts in seconds
 
@@ -16,17 +18,21 @@ class TooManyAttempts(ApiError):
 
     status = 429
     code = "too_many_attempts"
-    message = "Too many attempts. Try again later."
+    message = _("Too many attempts. Try again later.")
 
     def __init__(self, retry_after: float) -> None:
         self.retry_after = max(1, ceil(retry_after))
         super().__init__(
-            f"Too many attempts. Try again in {_in_words(self.retry_after)}.",
+            _in_words(self.retry_after),
             headers={"Retry-After": str(self.retry_after)},
         )
 
 
 def _in_words(seconds: int) -> str:
     if seconds < _MINUTES_FROM:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
-    return f"{ceil(seconds / 60)} minutes"
+        return counted(
+            "Too many attempts. Try again in %(count)s second.",
+            "Too many attempts. Try again in %(count)s seconds.",
+            seconds,
+        )
+    return _("Too many attempts. Try again in %(count)s minutes.", count=ceil(seconds / 60))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.texts import text as _
 
 
 class IdentifierTaken(ValidationFailed):
@@ -11,7 +12,9 @@ class IdentifierTaken(ValidationFailed):
     def __init__(self, fields: Sequence[str]) -> None:
         super().__init__(
             details=[
-                FieldError("taken", field, "Somebody uses this already. Log in, or take another.")
+                FieldError(
+                    "taken", field, _("Somebody uses this already. Log in, or take another.")
+                )
                 for field in fields
             ]
         )

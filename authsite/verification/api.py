@@ -1,4 +1,4 @@
-"""The endpoints of e-mail verification."""
+"""Links that prove an address, and the change to another one."""
 
 from typing import Annotated
 
@@ -161,7 +161,7 @@ def change_email(request):
             request.given.email, page_url,
         )  # fmt: skip
     except InvalidIdentifier as error:
-        raise ValidationFailed(details=[FieldError("invalid", "email", str(error))]) from None
+        raise ValidationFailed(details=[FieldError(error.code, "email", error.message)]) from None
     request.response.status_int = 202
     return _SENT
 

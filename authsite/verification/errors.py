@@ -2,8 +2,9 @@
 
 from authsite.http.errors import ApiError, FieldError
 from authsite.oauth.errors import InvalidGrant
+from authsite.texts import text as _
 
-_CONFIRM = "Confirm your e-mail address first: open the link in the mail, or ask for a new one."
+_CONFIRM = _("Confirm your e-mail address first: open the link in the mail, or ask for a new one.")
 
 
 class InvalidSignature(ApiError):
@@ -11,7 +12,7 @@ class InvalidSignature(ApiError):
 
     status = 403
     code = "invalid_signature"
-    message = "This link is not valid. Ask for a new one."
+    message = _("This link is not valid. Ask for a new one.")
 
 
 class ExpiredSignature(ApiError):
@@ -19,7 +20,7 @@ class ExpiredSignature(ApiError):
 
     status = 403
     code = "expired_signature"
-    message = "This link is out of date. Ask for a new one."
+    message = _("This link is out of date. Ask for a new one.")
 
 
 class LoginNotConfirmed(InvalidGrant):

@@ -159,8 +159,8 @@ def until_held(page, waiting):
 
 
 def until(page, condition):
-    """Wait for a JavaScript condition in a tab."""
-    page.wait_for_function(f"async () => {condition}")
+    """Wait for a JavaScript condition in a tab, which may `await`."""
+    wait_for(page, lambda: page.evaluate(f"async () => {condition}"))
 
 
 def _from_disk(route):

@@ -9,6 +9,7 @@ from sqlalchemy import inspect, text
 
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
+from tests.support.servers import authsite, write_ini
 from tests.support.together import together
 
 NAMES = {
@@ -118,16 +119,13 @@ def test_every_constraint_and_index_has_a_name_by_the_convention(database):
     assert wrong == []
 
 
-@pytest.mark.parametrize("migrators", [2, 4])
-def test_migrators_that_come_at_once_wait_for_one_another(fresh_url, migrators):
-    databases = [open_database(fresh_url) for _ in range(migrators)]
-    try:
-        together(*(lambda one=one: migrate.upgrade(one) for one in databases))
-        assert migrate.current(databases[0]) == migrate.head()
-        assert differences(databases[0]) == []
-    finally:
-        for one in databases:
-            one.dispose()
+@pytest.mark.slow
+def test_migrators_that_come_at_once_wait_for_one_another(database, fresh_url, tmp_path):
+    ini = write_ini(tmp_path, fresh_url)
+    done = together(*[lambda: authsite("db", "upgrade", ini=ini)] * 3)
+    assert [(one.returncode, one.stderr) for one in done] == [(0, "")] * 3
+    assert migrate.current(database) == migrate.head()
+    assert differences(database) == []
 
 
 def test_the_head_read_off_the_files_is_the_one_alembic_knows():

@@ -44,6 +44,29 @@ def test_a_scope_that_was_not_asked_for_fits_the_document(site, described):
     assert described.fits(answer, "POST", "/v1/oauth/token").json["scope"] == "a"
 
 
+@pytest.mark.parametrize(
+    ("type", "form", "error"),
+    [
+        ("password", {"grant_type": "client_credentials"}, "unauthorized_client"),
+        ("personal", {"grant_type": "client_credentials", "scope": "z"}, "invalid_scope"),
+        ("personal", {"grant_type": "refresh_token", "refresh_token": "rt_x"}, "invalid_grant"),
+        ("personal", {"grant_type": "refresh_token"}, "invalid_request"),
+        ("personal", {"grant_type": "device"}, "unsupported_grant_type"),
+    ],
+)
+def test_a_grants_refusal_fits_the_document(site, described, type, form, error):
+    answer = site.token(site.client(type), status=400, **form)
+    assert described.fits(answer, "POST", "/v1/oauth/token").json["error"] == error
+
+
+def test_two_ways_of_client_authentication_fit_the_document(site, described):
+    keys = site.client("personal")
+    site.http.authorization = ("Basic", (keys.client_id, keys.client_secret))
+    answer = site.token(keys, status=400, grant_type="client_credentials")
+    described.fits(answer, "POST", "/v1/oauth/token")
+    site.http.authorization = None
+
+
 def test_a_confirmed_user_fits_the_document(site, described):
     site.user(confirmed=True)
     token = site.login(site.client())["access_token"]

@@ -30,7 +30,7 @@ def test_500_mails_survive_two_senders_that_are_killed_at_random(fresh_url, tmp_
                 until=lambda: not box.states()["waiting"] or time.monotonic() > deadline,
             )  # fmt: skip
             running.kill_all()
-        box.pass_a_minute()
+        box.free_what_the_dead_held()
         server.pause = 0
         with senders(box.ini):
             box.wait(60)
@@ -56,7 +56,7 @@ def test_what_a_server_put_off_for_a_while_arrives_exactly_once(fresh_url, tmp_p
             while not count(box, tried):
                 time.sleep(0.1)
             server.mode = "ok"
-            box.pass_a_minute()
+            box.make_due()
             box.wait(60)
     assert copies(server) == dict.fromkeys(addresses, (1, 1))
     assert box.states() == {"sent": 20}

@@ -3,6 +3,8 @@
 import functools
 import tempfile
 import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 from sqlalchemy import text
@@ -47,3 +49,36 @@ def empty(database):
     with database.writer.begin() as connection:
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(text(f'DELETE FROM "{table.name}"'))
+
+
+@contextmanager
+def away(database):
+    """The storage is gone meanwhile: no file to open, no connection that the server takes."""
+    url = database.writer.url
+    if url.get_backend_name() == "sqlite":
+        path = Path(url.database)
+        database.dispose()  # a file that is open stays usable, wherever it is moved
+        moved = path.rename(path.with_suffix(".moved"))
+        path.mkdir()
+        try:
+            yield
+        finally:
+            path.rmdir()
+            moved.rename(path)
+        return
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS false')
+        hang_up(database)
+        try:
+            yield
+        finally:
+            connection.execute(f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS true')
+
+
+def hang_up(database):
+    """The server ends all connections to this database, as a restart does (PostgreSQL)."""
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
+            [database.writer.url.database],
+        )

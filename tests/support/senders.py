@@ -63,15 +63,17 @@ class Outbox:
             time.sleep(0.1)
         return time.monotonic() - start
 
-    def pass_a_minute(self):
-        """Leases end and retries are due: as after a minute, without waiting for it."""
-        past = clock.now() - timedelta(seconds=1)
+    def free_what_the_dead_held(self):
+        """End all leases, as a minute would. Only while no sender lives: it could hold one."""
         with self.database.writer.begin() as connection:
-            connection.execute(
-                update(Outgoing)
-                .where(Outgoing.state == "waiting")
-                .values(lease_until=None, next_attempt_at=past)
-            )
+            connection.execute(update(Outgoing).values(lease_until=None))
+
+    def make_due(self):
+        """What waits for its next attempt is due, as after a while."""
+        past = clock.now() - timedelta(seconds=1)
+        free = Outgoing.lease_until.is_(None), Outgoing.state == "waiting"
+        with self.database.writer.begin() as connection:
+            connection.execute(update(Outgoing).where(*free).values(next_attempt_at=past))
 
 
 def new_outbox(folder, url, port):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from authsite.settings import SettingsError, assignment, env_file_path, environment, read_ini
 from authsite.settings.envfile import read_env_file
 
-
 # A busy machine is no failure.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

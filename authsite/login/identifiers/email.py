@@ -3,10 +3,11 @@
 import unicodedata
 
 from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
+from authsite.texts import text as _
 
 MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC errata 1690)
 
-_EXAMPLE = "Enter one e-mail address, such as name@example.com."
+_EXAMPLE = _("Enter one e-mail address, such as name@example.com.")
 
 # Names that work inside a house or on one machine. email-validator knows only worldwide ones.
 _HOUSE_DOMAINS = (".localhost", ".local", ".test")
@@ -20,7 +21,7 @@ def normalise(text: str, _region: str | None = None) -> Identifier:
     mail for one address would go to the owner of another (CVE-2019-19844). Raises
     ``InvalidIdentifier``.
     """
-    text = trimmed(text, MAX_LENGTH, "an e-mail address")
+    text = trimmed(text, MAX_LENGTH, _("Enter an e-mail address."))
     local, at, domain = text.rpartition("@")
     if not at or not local.isascii():
         raise InvalidIdentifier(_EXAMPLE)

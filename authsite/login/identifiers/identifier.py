@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from authsite.texts import text as _
+
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
@@ -27,17 +29,18 @@ class InvalidIdentifier(ValueError):
 Normalise: TypeAlias = Callable[[str, str | None], Identifier]
 
 
-def trimmed(text: str, longest: int, what: str) -> str:
+def trimmed(text: str, longest: int, missing: str) -> str:
     """``text`` without blanks around it, short and free of control characters.
 
-    Raises ``InvalidIdentifier``. The length comes first: what follows may take more than linear
-    time, and control characters before the blanks: a line break is never trimmed into a header.
+    Raises ``InvalidIdentifier``, with ``missing`` for its words if nothing is left. The length
+    comes first: what follows may take more than linear time, and control characters before the
+    blanks: a line break is never trimmed into a header.
     """
     if len(text) > longest:
-        raise InvalidIdentifier(f"Use at most {longest} characters.", "too_long")
+        raise InvalidIdentifier(_("Use at most %(count)s characters.", count=longest), "too_long")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise InvalidIdentifier("Leave out line breaks, tabs and other control characters.")
+        raise InvalidIdentifier(_("Leave out line breaks, tabs and other control characters."))
     text = text.strip()
     if not text:
-        raise InvalidIdentifier(f"Enter {what}.", "required")
+        raise InvalidIdentifier(missing, "required")
     return text

@@ -3,9 +3,10 @@
 import unicodedata
 
 from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
+from authsite.texts import text as _
 
 MAX_TYPED = 320
-_EXAMPLE = "Enter the phone number with its country code, such as +49 30 901820."
+_EXAMPLE = _("Enter the phone number with its country code, such as +49 30 901820.")
 
 # What people put between digits: blanks, dashes, and the invisible marks of direction that address
 # books put around a number.
@@ -20,7 +21,7 @@ def normalise(text: str, region: str | None = None) -> Identifier:
     which ranges are in use changes faster than any list. Letters are refused, for "0800FLOWERS" may
     be somebody's username. Raises ``InvalidIdentifier``.
     """
-    dialled = _dialled(trimmed(text, MAX_TYPED, "a phone number"))
+    dialled = _dialled(trimmed(text, MAX_TYPED, _("Enter a phone number.")))
     # Loading its tables takes 16 ms and memory, which sites without phone numbers never need.
     import phonenumbers
 

@@ -4,6 +4,7 @@ import unicodedata
 
 from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
 from authsite.login.identifiers.reserved import RESERVED
+from authsite.texts import text as _
 
 MAX_TYPED = 320
 MIN_LENGTH, MAX_LENGTH = 3, 64  # code points
@@ -26,19 +27,21 @@ def normalise(text: str, _region: str | None = None) -> Identifier:
     allowed, so that it is no e-mail address. Raises ``InvalidIdentifier``, with the code
     ``not_allowed`` for a reserved name.
     """
-    name = _enforced(trimmed(text, MAX_TYPED, "a username"))
+    name = _enforced(trimmed(text, MAX_TYPED, _("Enter a username.")))
     if not MIN_LENGTH <= len(name) <= MAX_LENGTH:
-        raise InvalidIdentifier(f"Use {MIN_LENGTH} to {MAX_LENGTH} characters.")
+        raise InvalidIdentifier(
+            _("Use %(least)s to %(most)s characters.", least=MIN_LENGTH, most=MAX_LENGTH)
+        )
     if any(c.isascii() and not c.isalnum() and c not in _PUNCTUATION for c in name):
-        raise InvalidIdentifier("Use letters, digits, and of other signs only . _ and -")
+        raise InvalidIdentifier(_("Use letters, digits, and of other signs only . _ and -"))
     letters = [c for c in name if unicodedata.category(c).startswith("L")]
     if not letters:
-        raise InvalidIdentifier("Use at least one letter.")
+        raise InvalidIdentifier(_("Use at least one letter."))
     if not _one_writing_system(letters):
-        raise InvalidIdentifier("Use the letters of one alphabet only.")
+        raise InvalidIdentifier(_("Use the letters of one alphabet only."))
     if "".join(c for c in name if c not in _PUNCTUATION) in RESERVED:
         raise InvalidIdentifier(
-            "This name is kept for the site itself. Take another.", "not_allowed"
+            _("This name is kept for the site itself. Take another."), "not_allowed"
         )
     return Identifier("username", name, name)
 
@@ -49,7 +52,7 @@ def _enforced(text: str) -> str:
     try:
         return str(get_profile("UsernameCaseMapped").enforce(text))
     except UnicodeEncodeError as error:
-        raise InvalidIdentifier("Use letters and digits, without blanks in between.") from error
+        raise InvalidIdentifier(_("Use letters and digits, without blanks in between.")) from error
 
 
 def _one_writing_system(letters: list[str]) -> bool:

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 from authsite.http.errors import TemporarilyUnavailable
+from authsite.texts import text as _
 
 T = TypeVar("T")
 Line: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
@@ -25,7 +26,9 @@ RETRY_AFTER_SECONDS = 2
 class HashCapacityExceeded(TemporarilyUnavailable):
     """All hash threads are busy and the line before them is full, or does not move."""
 
-    message = f"Too many logins at once. Try again in {RETRY_AFTER_SECONDS} seconds."
+    message = _(
+        "Too many logins at once. Try again in %(count)s seconds.", count=RETRY_AFTER_SECONDS
+    )
     retry_after = RETRY_AFTER_SECONDS
 
     def __init__(self) -> None:
@@ -95,7 +98,7 @@ class HashGate:
                     waiting[0].set_exception(HashCapacityExceeded())
         except Empty:
             pass
-        for _ in self._threads:
+        for _thread in self._threads:
             self._line.put(None)
         for thread in self._threads:
             thread.join()

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from authsite.texts import text as _
 from authsite.users.passwords.scheme import (
     MAX_PASSWORD_BYTES,
     UnacceptablePassword,
@@ -23,17 +24,17 @@ READING_BUDGET = 24_000
 MIN_OF_ONES_OWN = 6  # characters that must be left when the context words are taken out
 YEARS = [str(year) for year in range(2020, 2040)]  # zxcvbn's own end with 2019
 
-ADVICE = "Take a longer one, for example four words that have nothing to do with each other."
+ADVICE = _("Take a longer one, for example four words that have nothing to do with each other.")
 _REASONS = {
-    "context": "This is made of your name, your address or the name of this site.",
-    "passwords": "This is one of the passwords that are tried first.",
-    "dictionary": "This is a common word or name, which is tried first.",
-    "spatial": "Keys that lie side by side are tried first.",
-    "repeat": "Repeating the same characters makes a password no safer.",
-    "sequence": "Rows like abc or 1234 are tried first.",
-    "regex": "Years are tried first.",
-    "years": "Years are tried first.",
-    "date": "Dates are tried first.",
+    "context": _("This is made of your name, your address or the name of this site."),
+    "passwords": _("This is one of the passwords that are tried first."),
+    "dictionary": _("This is a common word or name, which is tried first."),
+    "spatial": _("Keys that lie side by side are tried first."),
+    "repeat": _("Repeating the same characters makes a password no safer."),
+    "sequence": _("Rows like abc or 1234 are tried first."),
+    "regex": _("Years are tried first."),
+    "years": _("Years are tried first."),
+    "date": _("Dates are tried first."),
 }
 
 
@@ -52,20 +53,22 @@ def problem(password: str, min_length: int, context_words: Iterable[str | None])
     input (OWASP ASVS 6.2.1, 6.2.4, 6.2.9, 6.2.11).
     """
     if not password:
-        return Problem("required", "Choose a password.")
+        return Problem("required", _("Choose a password."))
     if len(password.encode(errors="surrogatepass")) > MAX_PASSWORD_BYTES:
-        return Problem("too_long", f"Use at most {MAX_PASSWORD_BYTES} bytes.")
+        return Problem("too_long", _("Use at most %(count)s bytes.", count=MAX_PASSWORD_BYTES))
     try:
         refuse_unacceptable(password)
     except UnacceptablePassword:
-        return Problem("invalid", "Leave out line breaks, tabs and other control characters.")
+        return Problem("invalid", _("Leave out line breaks, tabs and other control characters."))
     normalised = unicodedata.normalize("NFC", password)
     if len(normalised) < min_length:
-        return Problem("weak_password", f"Use at least {min_length} characters.")
+        return Problem("weak_password", _("Use at least %(count)s characters.", count=min_length))
     if len(normalised) >= LISTED_BELOW:
         return None
     reason = _easy_to_guess(normalised, _parts(context_words))
-    return Problem("weak_password", f"{reason} {ADVICE}") if reason else None
+    if reason is None:
+        return None
+    return Problem("weak_password", _("%(reason)s %(advice)s", reason=reason, advice=ADVICE))
 
 
 def _easy_to_guess(password: str, context: Sequence[str]) -> str | None:
@@ -96,7 +99,7 @@ def _easy_to_guess(password: str, context: Sequence[str]) -> str | None:
 
 def _reason(match: dict[str, Any]) -> str:
     source = match.get("dictionary_name", match["pattern"])
-    return _REASONS.get(source) or _REASONS.get(match["pattern"], "This is easy to guess.")
+    return _REASONS.get(source) or _REASONS.get(match["pattern"], _("This is easy to guess."))
 
 
 def _parts(context_words: Iterable[str | None]) -> list[str]:

@@ -1,0 +1,267 @@
+"""The database: what it is set to, and what callers are told while it is away or locked."""
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from time import monotonic
+
+import psycopg
+import pytest
+from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError
+
+from authsite.db import open_database
+from authsite.oauth.models import Family
+from authsite.users.models import User
+from tests.support import databases
+from tests.support.site import PASSWORD, WEB, Site, bearer
+from tests.support.together import together
+
+SQLITE_ONLY = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+POSTGRESQL_ONLY = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+LOGIN_FORM = {"username": "ann@example.com", "password": PASSWORD}
+REGISTER = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
+
+
+@pytest.fixture
+def site(fresh_url):
+    """A site on a database of its own, with the web client and Ann."""
+    made = Site(databases.migrated(fresh_url), **WEB)
+    made.keys = made.first_party("web")
+    made.user()
+    yield made
+    made.database.dispose()
+
+
+def every_call(site, tokens):
+    """One call of each kind, by name; each answers 200 or 201 while all is well."""
+    access = bearer(tokens["access_token"])
+    refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    http = site.http
+    return {
+        "guard": lambda: http.get("/v1/user", headers=access, status="*"),
+        "password": lambda: http.post(
+            "/v1/oauth/token", site.keys.form(grant_type="password", **LOGIN_FORM), status="*"
+        ),
+        "refresh": lambda: http.post("/v1/oauth/token", site.keys.form(**refresh), status="*"),
+        "proxy login": lambda: http.post("/v1/clients/web/login", LOGIN_FORM, status="*"),
+        "proxy refresh": lambda: http.post("/v1/clients/web/refresh", refresh, status="*"),
+        "register": lambda: http.post("/v1/register", REGISTER, status="*"),
+        "logout": lambda: http.delete("/v1/logout", headers=access, status="*"),
+    }
+
+
+def assert_unavailable(answer, name):
+    """503 with Retry-After in the words of the path: never 401, never invalid_grant."""
+    assert answer.status_int == 503, name
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert answer.headers["Cache-Control"] == "no-store"
+    if "error" in answer.json:
+        assert answer.json["error"] == "temporarily_unavailable"
+    else:
+        assert [e["code"] for e in answer.json["errors"]] == ["temporarily_unavailable"]
+
+
+@pytest.mark.control("D02")
+def test_while_the_storage_is_away_every_call_is_503_and_afterwards_all_is_as_before(site):
+    tokens = site.login(site.keys)
+    calls = every_call(site, tokens)
+    with databases.away(site.database):
+        for name, call in calls.items():
+            assert_unavailable(call(), name)
+    [family] = site.families()
+    assert (family.generation, family.revoked_at) == (0, None)
+    answers = {name: call().status_int for name, call in calls.items()}
+    assert answers == dict.fromkeys(calls, 200) | {"register": 201}
+
+
+@pytest.mark.control("D02")
+def test_a_token_that_is_not_ours_is_401_even_then(site):
+    tokens = site.login(site.keys)
+    with databases.away(site.database):
+        site.me("at_x", status=401)
+        site.me(tokens["refresh_token"], status=401)
+
+
+@pytest.mark.control("D02")
+def test_a_site_may_start_before_its_storage(fresh_url):
+    url = databases.migrated(fresh_url)
+    first = open_database(url)
+    try:
+        with databases.away(first):
+            site = Site(url)
+            answer = site.http.post("/v1/register", REGISTER, status=503)
+            assert_unavailable(answer, "register")
+        site.http.post("/v1/register", REGISTER, status=201)
+        site.database.dispose()
+    finally:
+        first.dispose()
+
+
+@pytest.mark.control("D02")
+@POSTGRESQL_ONLY
+def test_connections_that_died_meanwhile_are_nobodys_error(site):
+    tokens = site.login(site.keys)
+    for _ in range(3):
+        together(*[lambda: site.me(tokens["access_token"])] * 6)  # several connections are pooled
+        databases.hang_up(site.database)
+        site.me(tokens["access_token"])
+        databases.hang_up(site.database)
+        tokens = site.refresh(site.keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("D01")
+def test_what_could_not_be_committed_is_not_answered_as_done(site):
+    tokens = site.login(site.keys)
+    before = rows(site)
+    calls = every_call(site, tokens)
+    with failing_commits(site.database):
+        for name in ("password", "refresh", "proxy login", "proxy refresh", "register", "logout"):
+            assert_unavailable(calls[name](), name)
+        wrong = site.keys.form(grant_type="password", username="ann@example.com", password="no")
+        assert_unavailable(site.http.post("/v1/oauth/token", wrong, status="*"), "a wrong login")
+    assert rows(site) == before
+    answers = {name: call().status_int for name, call in calls.items()}
+    assert answers == dict.fromkeys(calls, 200) | {"register": 201}
+
+
+@contextmanager
+def failing_commits(database):
+    def fail(_connection):
+        raise OperationalError("COMMIT", {}, Exception("the disk is full"))
+
+    event.listen(database.writer, "commit", fail)
+    try:
+        yield
+    finally:
+        event.remove(database.writer, "commit", fail)
+
+
+def rows(site):
+    with site.db() as db:
+        return {
+            model.__tablename__: sorted(str(row) for row in db.execute(model.__table__.select()))
+            for model in (User, Family)
+        } | {"events": site.events()}
+
+
+@pytest.mark.control("D03")
+@POSTGRESQL_ONLY
+def test_a_row_that_somebody_holds_is_503_within_three_seconds(site):
+    tokens = site.login(site.keys)
+    form = site.keys.form(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    with psycopg.connect(site.url) as holder:
+        holder.execute("SELECT 1 FROM families FOR UPDATE")
+        begin = monotonic()
+        assert_unavailable(site.http.post("/v1/oauth/token", form, status="*"), "refresh")
+        assert monotonic() - begin <= 3
+        site.me(tokens["access_token"])  # reading waits for nobody
+    site.token(site.keys, grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+
+
+@pytest.mark.control("D03")
+@POSTGRESQL_ONLY
+def test_every_connection_gives_up_in_time(site):
+    for engine in (site.database.writer, site.database.reader):
+        with engine.connect() as connection:
+            for name, wanted in {
+                "statement_timeout": "3s",
+                "lock_timeout": "2s",
+                "idle_in_transaction_session_timeout": "10s",
+            }.items():
+                assert connection.scalar(text(f"SHOW {name}")) == wanted
+
+
+@pytest.mark.control("D03")
+def test_a_pool_without_a_free_connection_is_503_within_three_seconds(site):
+    tokens = site.login(site.keys)
+    pool = site.database.writer.pool
+    held = [site.database.writer.connect() for _ in range(pool.size() + 8)]
+    try:
+        begin = monotonic()
+        assert_unavailable(every_call(site, tokens)["refresh"](), "refresh")
+        assert monotonic() - begin <= 3
+    finally:
+        for connection in held:
+            connection.close()
+    site.refresh(site.keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("D04")
+@SQLITE_ONLY
+def test_only_the_owner_may_read_the_file_and_its_folder(tmp_path):
+    mask = os.umask(0)
+    try:
+        path = tmp_path / "var" / "deeper" / "authsite.sqlite"
+        database = open_database(databases.migrated(f"sqlite:///{path}"))
+        with database.writer.begin() as connection:
+            connection.execute(text("INSERT INTO audit_events (at, event) VALUES ('2031', 'x')"))
+            modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()}
+        database.dispose()
+    finally:
+        os.umask(mask)
+    assert modes == dict.fromkeys([path.name + end for end in ("", "-wal", "-shm")], 0o600)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.control("D04")
+@SQLITE_ONLY
+def test_each_connection_writes_ahead_waits_and_minds_foreign_keys(site):
+    for engine in (site.database.writer, site.database.reader):
+        with engine.connect() as connection:
+            found = {
+                name: connection.scalar(text(f"PRAGMA {name}"))
+                for name in ("journal_mode", "busy_timeout", "foreign_keys")
+            }
+        assert found == {"journal_mode": "wal", "busy_timeout": 5000, "foreign_keys": 1}
+
+
+@pytest.mark.control("D04")
+@SQLITE_ONLY
+def test_a_writer_takes_the_lock_at_once_and_a_reader_takes_none(site):
+    with site.database.writer.connect() as writing:
+        writing.execute(text("SELECT count(*) FROM users"))
+        other = open_database(site.url).writer
+        with pytest.raises(OperationalError, match="locked"), other.connect() as second:
+            second.exec_driver_sql("PRAGMA busy_timeout=0")
+        other.dispose()
+        with site.database.reader.connect() as reading:
+            assert reading.scalar(text("SELECT count(*) FROM users")) == 1
+
+
+@pytest.mark.control("D04")
+@SQLITE_ONLY
+@pytest.mark.slow
+def test_a_lock_that_an_outsider_keeps_is_503_and_reading_goes_on(site):
+    tokens = site.login(site.keys)
+    outsider = open_database(site.url)
+    with outsider.writer.connect() as holding:
+        holding.execute(text("SELECT 1"))
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(every_call(site, tokens)["refresh"])
+            while not waiting.done():
+                Site.me(site, tokens["access_token"])
+            assert_unavailable(waiting.result(), "refresh")
+    outsider.dispose()
+    site.refresh(site.keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("D04")
+def test_many_writers_at_once_all_get_their_turn(site):
+    families = [site.login(site.keys)["refresh_token"] for _ in range(8)]
+
+    def refresh_ten_times(token):
+        for _ in range(10):
+            token = site.refresh(site.keys, token)["refresh_token"]
+
+    together(*(lambda token=token: refresh_ten_times(token) for token in families))
+    assert [family.generation for family in site.families()] == [10] * 8
+
+
+@pytest.mark.control("D04")
+def test_a_row_that_is_pointed_at_takes_its_dependants_along(site):
+    site.login(site.keys)
+    with site.db() as db:
+        db.execute(text("DELETE FROM users"))
+    assert site.families() == []

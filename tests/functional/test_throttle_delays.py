@@ -1,0 +1,101 @@
+"""The growing delay, one step at a time: what is taken, and what is given back in between."""
+
+import pytest
+
+from authsite.throttle import delays
+from authsite.throttle.errors import TooManyAttempts
+from tests.support.statements import stepping_in
+
+NAME = "ann@example.com"
+
+
+@pytest.fixture
+def limiter(site_with, frozen):
+    """Three attempts in a minute."""
+    site = site_with(limits="on", limits_login_account="3/minute")
+    return site.app.registry["authsite.limiter"]
+
+
+def refused(limiter):
+    """The seconds to wait."""
+    with pytest.raises(TooManyAttempts) as caught:
+        delays.take(limiter, NAME)
+    return caught.value.retry_after
+
+
+def test_the_last_free_attempt_closes_and_the_delay_doubles_up_to_a_quarter_of_an_hour(
+    limiter, frozen
+):
+    taken = [delays.take(limiter, NAME) for _ in range(3)]
+    assert [each.closed for each in taken] == [False, False, True]
+    waits = []
+    for _ in range(6):
+        waits.append(refused(limiter))
+        frozen.advance(waits[-1])
+        assert delays.take(limiter, NAME).closed
+    assert waits == [60, 120, 240, 480, 900, 900]
+
+
+def test_a_limit_over_more_than_that_keeps_its_own_length(site_with, frozen):
+    site = site_with(limits="on", limits_login_account="1/hour")
+    limiter = site.app.registry["authsite.limiter"]
+    assert [delays.delay(limiter, level) for level in (1, 2, 50)] == [3600] * 3
+    delays.take(limiter, NAME)
+    assert refused(limiter) == 3600
+
+
+def test_what_is_given_back_is_there_again(limiter):
+    for _ in range(20):
+        delays.give_back(limiter, delays.take(limiter, NAME))
+    taken = [delays.take(limiter, NAME) for _ in range(3)]
+    refused(limiter)
+    delays.give_back(limiter, taken[2])
+    delays.give_back(limiter, taken[0])
+    assert [delays.take(limiter, NAME).closed for _ in range(2)] == [False, True]
+    assert refused(limiter) == 60
+
+
+def test_after_a_closure_what_is_given_back_leaves_the_level(limiter, frozen):
+    for _ in range(3):
+        delays.take(limiter, NAME)
+    frozen.advance(60)
+    for _ in range(5):
+        delays.give_back(limiter, delays.take(limiter, NAME))
+    delays.take(limiter, NAME)
+    assert refused(limiter) == 120
+
+
+def test_to_forget_is_to_begin_anew_whatever_came_before(limiter, frozen):
+    for closures in range(5):
+        for _ in range(3):
+            delays.take(limiter, NAME)
+        for _ in range(closures):
+            frozen.advance(refused(limiter))
+            delays.take(limiter, NAME)
+        delays.forget(limiter, NAME)
+    taken = [delays.take(limiter, NAME).closed for _ in range(3)]
+    assert taken == [False, False, True]
+    assert refused(limiter) == 60
+
+
+def test_names_do_not_share_a_counter(limiter):
+    for _ in range(3):
+        delays.take(limiter, NAME)
+    assert not delays.take(limiter, "bob@example.com").closed
+    assert not delays.take(limiter, NAME, "address", "192.0.2.1").closed
+
+
+@pytest.mark.control("L07")
+def test_a_closure_that_is_taken_back_meanwhile_lets_nobody_in_twice(limiter, site_with):
+    site = site_with(limits="on", limits_login_account="3/minute")
+    taken = [delays.take(limiter, NAME) for _ in range(3)]
+
+    def give_back():
+        delays.give_back(limiter, taken[2])
+
+    # It has read that the account is closed; then the closure goes.
+    with stepping_in(site.database.reader, "after", "SELECT", give_back) as done:
+        assert refused(limiter) >= 1
+    assert done
+    assert delays.take(limiter, NAME).closed
+    assert refused(limiter) == 60
