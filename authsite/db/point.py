@@ -87,8 +87,9 @@ class Points:
         return row
 
     def _connect(self) -> Any:
-        # Detached: the pool of the engine stays for everyone else.
-        pooled = self._engine.raw_connection()
+        # Not raw_connection(): that lets the driver's own errors through. Detached: the pool of
+        # the engine stays for everyone else.
+        pooled = self._engine.connect().connection
         pooled.detach()
         return pooled.dbapi_connection
 

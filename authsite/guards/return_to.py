@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 MAX_LENGTH = 2048
 # One slash, then neither slash nor backslash: browsers read `//` and `/\` as another host. No
-# control characters, which browsers drop before they look; no backslash at all.
-_LOCAL = re.compile(r"/(?![/\\])[^\x00-\x20\x7f-\xa0\\]*")
+# control characters, which browsers drop before they look; no backslash; what is not ASCII must
+# come percent-encoded, as browsers send it.
+_LOCAL = re.compile(r"/(?!/)[!-\[\]-~]*")
 
 
 def local_path(target: str | None) -> str | None:

@@ -11,11 +11,13 @@ function addShowButton(box) {
   const input = box.querySelector("input");
   const words = wordsOf(box);
   const button = make("button", { type: "button" });
+  const label = make("span", { ariaHidden: "true" });
+  const name = make("span", { className: "visually-hidden" });
   const said = make("span", { className: "visually-hidden", role: "status" });
   const show = (visible, silent) => {
     input.type = visible ? "text" : "password";
-    button.textContent = visible ? words.hide : words.show;
-    button.setAttribute("aria-label", visible ? words.hide_password : words.show_password);
+    label.textContent = visible ? words.hide : words.show;
+    name.textContent = visible ? words.hide_password : words.show_password;
     if (!silent) said.textContent = visible ? words.shown : words.hidden;
   };
   button.setAttribute("aria-controls", input.id);
@@ -24,6 +26,7 @@ function addShowButton(box) {
   input.form.addEventListener("submit", () => show(false, true));
   show(false, true);
   box.classList.add("can-show");
+  button.append(label, name);
   box.append(button, said);
 }
 
@@ -79,11 +82,10 @@ function ownWords(form) {
 function addStrengthHint(input) {
   const words = wordsOf(input);
   const shortest = Number(input.dataset.new);
-  const bar = make("span", { className: "bar" });
+  const bar = make("span", { className: "bar", ariaHidden: "true" });
   const text = make("span");
   const said = make("span", { className: "visually-hidden", role: "status" });
   const hint = make("p", { className: "strength", hidden: true });
-  bar.setAttribute("aria-hidden", "true");
   bar.append(make("i"), make("i"), make("i"));
   hint.append(bar, text);
   input.closest(".field").append(hint, said);

@@ -25,7 +25,7 @@ _TEXT_SIZE = -(-_SIZE // 3) * 4
 
 def encode(keys: KeyRing, name: str, device: str | None, now: datetime) -> str:
     """The cookie for a login to ``name`` just now; ``device`` is its old id, if it had one."""
-    device_id = secrets.token_bytes(_ID)
+    device_id = bytes.fromhex(device) if device else secrets.token_bytes(_ID)
     expires = int((now + LIFETIME).timestamp())
     signed = device_id + expires.to_bytes(_EXPIRY, "big")
     key = keys.signing

@@ -120,20 +120,22 @@ def ask_for_change(
     """Begin a change of address: a link goes to the new one, a notice to the old one.
 
     The newest wish counts: links of earlier ones die. Raises `InvalidIdentifier`, and
-    `IdentifierTaken` unless enumeration is to be prevented (then the owner is told by mail).
+    `IdentifierTaken` unless enumeration is to be prevented: then the owner is told by mail, and
+    whoever asks sees all that they would see for a free address.
     """
     wanted = of_kind("email", email)
     user = db.get_one(User, user_id, with_for_update=True)
     owner = db.scalar(select(LoginName.user_id).where(LoginName.key == wanted.key))
-    if owner not in (None, user_id):
-        if not cfg.prevent_enumeration:
-            raise IdentifierTaken(["email"])
-        _tell_owner(db, now, source, owner)
-        return
+    taken = owner not in (None, user_id)
+    if taken and not cfg.prevent_enumeration:
+        raise IdentifierTaken(["email"])
     user.pending_email = wanted.display
     user.updated_at = now
     record(db, now, source, "email.change_asked", user_id=user_id)
-    ask(db, cfg, now, source, user_id, wanted.display, page_url)
+    if taken:
+        _tell_owner(db, now, source, owner)
+    else:
+        ask(db, cfg, now, source, user_id, wanted.display, page_url)
     outbox.put(
         db, now, letter="email_changed", user_id=user_id, address=user.email,
         base_url=source.base_url, language=source.language,

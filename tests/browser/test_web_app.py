@@ -1,11 +1,7 @@
 """The page /app, which shows how to use the client."""
 
-from types import SimpleNamespace
-
 import pytest
-from jinja2 import Environment, PackageLoader
 
-from authsite.http.edge import PAGE_POLICY
 from tests.browser.web import USERS, newest, revoke, until
 from tests.support.site import PASSWORD
 
@@ -13,26 +9,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def html():
-    """The page as the server sends it."""
-    request = SimpleNamespace(
-        asset_path=lambda name: f"/authsite/static/current/{name}",
-        script_name="",
-        registry={"authsite.prefix": ""},
-    )
-    templates = Environment(loader=PackageLoader("authsite"), autoescape=True)
-    return templates.get_template("app/app.jinja2").render(request=request)
-
-
-@pytest.fixture
-def app(tabs, html):
+def app(tabs):
     """A tab at /app, with everything it complained about in ``complaints``."""
-    tabs.context.route(
-        f"{tabs.origin}/app",
-        lambda route: route.fulfill(
-            content_type="text/html", body=html, headers={"Content-Security-Policy": PAGE_POLICY}
-        ),
-    )
     page = tabs.context.new_page()
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text))
@@ -91,9 +69,9 @@ def test_while_the_service_is_away_the_page_says_so_and_offers_another_try(app):
 
 
 def test_without_the_script_no_form_shows_and_none_could_put_a_password_into_an_address(
-    new_context, html
+    new_context, strict
 ):
     page = new_context(java_script_enabled=False).new_page()
-    page.set_content(html)
+    page.goto(f"{strict[0]}/app")
     assert not page.get_by_label("Password").is_visible()
     assert {form.get_attribute("method") for form in page.locator("form").all()} == {"post"}

@@ -8,7 +8,7 @@ from authsite import clock
 from authsite.http.source import Source
 from authsite.oauth import clients
 from authsite.users import service as users
-from tests.support.site import PASSWORD, WEB, bearer
+from tests.support.site import PASSWORD, WEB
 
 TOKEN = "/v1/oauth/token"
 LOGIN = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}
@@ -44,7 +44,6 @@ INVALID_GRANT = oauth(
     "The credentials or the refresh token are not valid, or no longer so. Log in again to get "
     "new tokens.",
 )
-BUSY = "The service is busy. Try again in a moment."
 NOTHING_HERE = "There is nothing here. Check the address against /v1/openapi.json."
 TOO_LARGE = "The request body is larger than 64 KiB; send less."
 

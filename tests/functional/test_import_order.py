@@ -15,7 +15,7 @@ FLOORS = (
     "login",
     "users",
     "http throttle audit mail ops",
-    "settings keys clock db i18n",
+    "settings keys clock db i18n texts colours",
 )
 FLOOR = {room: floor for floor, rooms in enumerate(reversed(FLOORS)) for room in rooms.split()}
 DOOR_FILES = {"api", "pages", "cli"}
@@ -48,7 +48,9 @@ def imported(module):
         else:
             continue
         for name in names:
-            parts = name.removeprefix("authsite.").split(".") if name.startswith("authsite.") else []
+            parts = (
+                name.removeprefix("authsite.").split(".") if name.startswith("authsite.") else []
+            )
             while parts and ".".join(parts) not in MODULES:
                 parts.pop()  # a function or class of that module
             if parts:

@@ -135,7 +135,9 @@ def test_a_username_that_could_be_taken_for_another_is_refused(site, username, c
     assert mistakes(register(site, 422, username=username)) == [("username", code)]
 
 
-@pytest.mark.parametrize("phone", ["123", "0800FLOWERS", "+1", "x", "ann@example.com", "+49 30 9\n"])
+@pytest.mark.parametrize(
+    "phone", ["123", "0800FLOWERS", "+1", "x", "ann@example.com", "+49 30 9\n"]
+)
 def test_what_is_no_phone_number_is_refused(site, phone):
     assert mistakes(register(site, 422, phone=phone)) == [("phone", "invalid")]
 

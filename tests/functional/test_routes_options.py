@@ -144,9 +144,7 @@ def test_verified_refuses_a_client_that_acts_for_no_user(host_with):
         ({}, {}),
     ],
 )
-def test_without_verified_or_its_setting_an_unconfirmed_user_comes_in(
-    host_with, settings, options
-):
+def test_without_verified_or_its_setting_an_unconfirmed_user_comes_in(host_with, settings, options):
     site = host_with(route(guard="api", **options), **settings)
     site.user()
     headers = bearer(site.login(site.client())["access_token"])

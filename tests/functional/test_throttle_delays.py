@@ -69,13 +69,12 @@ def test_to_forget_is_to_begin_anew_whatever_came_before(limiter, frozen):
     for closures in range(5):
         for _ in range(3):
             delays.take(limiter, NAME)
+        assert refused(limiter) == 60
         for _ in range(closures):
             frozen.advance(refused(limiter))
             delays.take(limiter, NAME)
+        frozen.advance(1)
         delays.forget(limiter, NAME)
-    taken = [delays.take(limiter, NAME).closed for _ in range(3)]
-    assert taken == [False, False, True]
-    assert refused(limiter) == 60
 
 
 def test_names_do_not_share_a_counter(limiter):
@@ -83,6 +82,22 @@ def test_names_do_not_share_a_counter(limiter):
         delays.take(limiter, NAME)
     assert not delays.take(limiter, "bob@example.com").closed
     assert not delays.take(limiter, NAME, "address", "192.0.2.1").closed
+
+
+@pytest.mark.control("L07")
+def test_whoever_comes_too_late_for_a_free_attempt_leaves_no_trace(limiter, site_with):
+    site = site_with(limits="on", limits_login_account="3/minute")
+    taken = [delays.take(limiter, NAME) for _ in range(2)]
+
+    def be_faster():
+        taken.append(delays.take(limiter, NAME))
+
+    with stepping_in(site.database.reader, "after", "SELECT", be_faster) as done:
+        assert refused(limiter) == 60
+    assert done
+    for each in taken:
+        delays.give_back(limiter, each)
+    assert [delays.take(limiter, NAME).closed for _ in range(3)] == [False, False, True]
 
 
 @pytest.mark.control("L07")

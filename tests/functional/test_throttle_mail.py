@@ -17,6 +17,21 @@ FORGOT = {"email": "ann@example.com", "reset_url": "http://localhost/password/re
 NEW = "a purple wolf at tea 77"
 
 
+class RefusesToCommit:
+    """Takes part in a transaction, and lets it fail at the very end."""
+
+    def abort(self, _transaction):
+        pass
+
+    tpc_begin = commit = tpc_finish = tpc_abort = abort
+
+    def tpc_vote(self, _transaction):
+        raise LookupError("of the commit")
+
+    def sortKey(self):
+        return "~"
+
+
 def forgot(site, address="192.0.2.1", **fields):
     environ = {"REMOTE_ADDR": address}
     return site.http.post_json(
@@ -81,6 +96,8 @@ def test_what_waits_for_a_commit_is_not_done_when_it_fails(site_with, host_with)
             after_commit(request, lambda: done.append(request.GET["end"]))
             if request.GET["end"] == "bad":
                 raise LookupError("of the view")
+            if request.GET["end"] == "late":
+                request.tm.get().join(RefusesToCommit())
             return {}
 
         config.add_route("end", "/end")
@@ -90,6 +107,8 @@ def test_what_waits_for_a_commit_is_not_done_when_it_fails(site_with, host_with)
     host.http.post("/end?end=good")
     with pytest.raises(LookupError, match="of the view"):
         host.http.post("/end?end=bad")
+    with pytest.raises(LookupError, match="of the commit"):
+        host.http.post("/end?end=late")
     assert done == ["good"]
 
 

@@ -59,6 +59,14 @@ def test_what_is_given_back_never_makes_room_that_was_not_there(storage, frozen)
     assert storage.incr("a", 60) == 1
 
 
+def test_a_count_that_was_given_back_whole_begins_a_new_window(storage, frozen):
+    storage.incr("a", 60)
+    storage.incr("a", 60, -1)
+    frozen.advance(30)
+    storage.incr("a", 60)
+    assert storage.get_expiry("a") == frozen.at.timestamp() + 60
+
+
 def test_keys_are_forgotten_one_by_one_or_all(storage, site):
     for key in ("a", "b", "c"):
         storage.incr(key, 60)

@@ -59,7 +59,7 @@ def untrusted(tmp_path):
 def test_the_server_gets_what_was_written_letter_for_letter():
     with mail_server() as server:
         send(f"smtp://127.0.0.1:{server.port}")
-    [mail] = server.mails
+    [mail] = server.mails()
     assert text_of(mail) == "Grüße\n.\n.a line that begins with a dot\nFrom here\n"
     assert mail.get_body(("html",)).get_content().strip() == "<p>Grüße</p>"
     assert mail["Subject"] == "Überraschung für Sie"
@@ -71,7 +71,7 @@ def test_a_long_link_arrives_whole():
     link = "https://example.com/" + "x" * 3000
     with mail_server() as server:
         send(f"smtp://127.0.0.1:{server.port}", text=f"Hello\n\n{link}\n")
-    assert link in text_of(server.mails[0]).splitlines()
+    assert link in text_of(server.mails()[0]).splitlines()
 
 
 def test_user_and_password_are_decoded_from_the_url():

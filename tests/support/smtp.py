@@ -32,7 +32,7 @@ class MailServer:
         self.pause = 0  # seconds between taking a mail and saying so
         self._changed = threading.Condition()
 
-    @property
+    # No property: aiosmtpd looks at every attribute of its handler at every connection.
     def mails(self):
         """What was taken, parsed."""
         return [email.message_from_bytes(raw, policy=email.policy.default) for _, raw in self.taken]
@@ -44,7 +44,7 @@ class MailServer:
             while len(self.taken) < count and time.monotonic() < deadline:
                 self._changed.wait(max(0, deadline - time.monotonic()))
         assert len(self.taken) >= count, f"{len(self.taken)} of {count} mails after {seconds} s"
-        return self.mails
+        return self.mails()
 
     async def handle_MAIL(self, _server, _session, envelope, address, _options):
         if self.mode == "refuse all":

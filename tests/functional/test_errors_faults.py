@@ -1,0 +1,99 @@
+"""Faults: the database away, no room for a hash, a bug. What the caller is told, and is not."""
+
+import pytest
+
+from authsite import clock
+from tests.functional.test_errors import LOGIN, MACHINE, TOKEN, house, no_store, oauth
+from tests.support.site import PASSWORD, Site, bearer
+
+BUSY = "The service is busy. Try again in a moment."
+FULL = "Too many logins at once. Try again in 2 seconds."
+
+
+@pytest.fixture
+def keys(site):
+    site.user()
+    return site.client()
+
+
+def busy(answer, make, text=BUSY):
+    """503 in the body of its part of the site, with a time to come back."""
+    assert no_store(answer).json == make("temporarily_unavailable", text)
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "WWW-Authenticate" not in answer.headers
+
+
+@pytest.fixture
+def away(site, monkeypatch):
+    """Let every statement (``away("do_execute")``) or commit fail as a lost database does."""
+
+    def fail(step):
+        for engine in (site.database.reader, site.database.writer):
+            dialect = engine.dialect
+            lost = dialect.dbapi.OperationalError("away")
+
+            def failing(connection, *_, lost=lost, sqlite=dialect.name == "sqlite"):
+                if step == "do_commit" and not sqlite:
+                    connection.rollback()  # PostgreSQL ends the transaction, SQLite leaves it
+                raise lost
+
+            monkeypatch.setattr(dialect, step, failing)
+
+    yield fail
+    monkeypatch.undo()
+
+
+@pytest.mark.control("D02")
+def test_storage_that_is_away_is_503_and_never_401_or_invalid_grant(site, keys, away, monkeypatch):
+    tokens = site.login(keys)
+    headers = bearer(tokens["access_token"])
+    refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    away("do_execute")
+    for form in (LOGIN, MACHINE, refresh):
+        busy(site.token(keys, 503, **form), oauth)
+    for method, path in (("GET", "/v1/user"), ("DELETE", "/v1/logout")):
+        busy(site.http.request(path, method=method, headers=headers, status=503), house)
+    monkeypatch.undo()
+    site.me(tokens["access_token"])
+    site.refresh(keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("D02")
+@pytest.mark.parametrize("password", [PASSWORD, "wrong"])
+def test_a_commit_that_fails_is_503_and_leaves_a_service_that_works(
+    site, keys, away, monkeypatch, password
+):
+    away("do_commit")
+    for _ in range(3):
+        busy(site.token(keys, 503, **LOGIN | {"password": password}), oauth)
+    monkeypatch.undo()
+    assert site.families() == []
+    site.me(site.login(keys)["access_token"])
+
+
+@pytest.mark.control("P09")
+def test_without_room_for_another_hash_a_login_is_503_whether_it_was_right_or_wrong(site, keys):
+    full = Site(site.url)
+    full.app.registry["authsite.passwords"]._gate.close()  # refuses as a full line does
+    try:
+        for name, password in ((LOGIN["username"], PASSWORD), ("x@example.com", "wrong")):
+            form = LOGIN | {"username": name, "password": password}
+            busy(full.token(keys, 503, **form), oauth, FULL)
+        form = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
+        busy(full.http.post("/v1/register", form, status=503), house, FULL)
+    finally:
+        full.database.dispose()
+
+
+@pytest.mark.control("S15")
+@pytest.mark.parametrize(("path", "make"), [(TOKEN, oauth), ("/v1/register", house)])
+def test_a_bug_is_500_with_the_request_id_and_nothing_of_the_inside(site, path, make, monkeypatch):
+    def broken():
+        raise ZeroDivisionError("the inside, with a secret")
+
+    monkeypatch.setattr(clock, "now", broken)
+    form = {"email": "bo@example.com", "password": "purple wolf 77 tea"} | LOGIN
+    answer = site.http.post(path, form | {"client_id": "x", "client_secret": "y"}, status=500)
+    text = "Something went wrong on our side. Try again, and report it if it stays."
+    expected = make("internal_error", text) | {"request_id": answer.headers["X-Request-Id"]}
+    assert no_store(answer).json == expected

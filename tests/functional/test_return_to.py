@@ -1,0 +1,66 @@
+"""Where a login leads back to: a path of ours or a listed origin, whatever is asked for."""
+
+import pytest
+
+from authsite.guards.return_to import local_path
+from tests.support.pages import sign_in
+
+HOSTILE = [
+    "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\/evil.example",
+    "\\\\evil.example", "/\\/evil.example", "/\t/evil.example", "/\n/evil.example",
+    "/\r/evil.example", "\t//evil.example", " //evil.example", "//evil.example/%2f..",
+    "https://evil.example", "http://evil.example", "HTTPS://evil.example", "https:evil.example",
+    "https:/evil.example", "https:\\\\evil.example", "http:\\evil.example",
+    "https://app.example.org@evil.example", "https://app.example.org.evil.example",
+    "https://app.example.org:444", "http://app.example.org", "https://app.example.org\\@evil",
+    "https://app.example.org%00.evil", "https://app.example.org\n.evil", "//app.example.org",
+    "javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\tscript:alert(1)", "data:text/html,x",
+    "vbscript:x", "file:///etc/passwd", "evil.example", "evil", "@evil.example", "?next=//evil",
+    "#//evil", "", "/" + "a" * 3000, "/a\x00b", "/a b", "/a\x7fb", "/ /evil.example",
+    "/\u2028/evil.example", "ftp://app.example.org/", "/\x1f/evil.example",
+]  # fmt: skip
+
+
+@pytest.fixture
+def site(site_with):
+    made = site_with(return_origins="https://app.example.org")
+    made.user()
+    return made
+
+
+@pytest.mark.control("S07")
+@pytest.mark.parametrize("target", HOSTILE)
+def test_a_hostile_next_leads_to_our_own_account_page(site, target):
+    answer = sign_in(site, next=target) if "\x00" not in target else None
+    if answer is not None:
+        assert answer.headers["Location"] in ("/account", "http://localhost/account")
+    assert local_path(target) in (None, target if target.isascii() and target[:1] == "/" and (
+        target[1:2] not in ("/", "\\")) and len(target) <= 2048 and target.isprintable()
+        and " " not in target else None)  # fmt: skip
+
+
+@pytest.mark.control("S07")
+@pytest.mark.parametrize("target", HOSTILE)
+def test_a_hostile_next_is_not_even_put_into_the_form(site, target):
+    if "\x00" in target or len(target) > 2048:
+        return
+    page = site.http.get("/login", params={"next": target})
+    assert page.forms[0]["next"].value == ""
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/", "/account", "/reports?a=b&c=%2F%2Fevil", "/a//b", "/%2F%2Fevil.example", "/%C3%BC",
+     "https://app.example.org/back?x=1", "https://app.example.org"],
+)  # fmt: skip
+def test_a_local_path_and_a_listed_origin_are_kept(site, target):
+    location = sign_in(site, next=target).headers["Location"]
+    assert location.removeprefix("http://localhost") == target
+
+
+@pytest.mark.control("S07")
+def test_the_referer_is_never_a_target(site):
+    answer = sign_in(site)
+    assert answer.location == "http://localhost/account"
+    headers = {"Referer": "https://evil.example/"}
+    assert site.http.get("/login", headers=headers).location == "http://localhost/account"

@@ -1,0 +1,25 @@
+"""Using the pages without a browser."""
+
+import re
+
+from tests.support.site import PASSWORD
+
+
+def csrf_of(answer):
+    """The CSRF token of the first form of a page."""
+    return re.search(r'name="csrf_token"[^>]*value="([0-9a-f]+)"', answer.text)[1]
+
+
+def submit(site, path, *, page=None, headers=None, **fields):
+    """Open a page (``page``, or the form's own path), send its form to ``path``; the answer."""
+    own = site.cfg.base_url or ""  # a secure cookie is only sent over https
+    shown = site.http.get(own + (page or (path if path != "/logout" else "/account")), status="*")
+    form = {"csrf_token": csrf_of(shown), **fields}
+    return site.http.post(own + path, form, headers=headers, status="*")
+
+
+def sign_in(site, username="ann@example.com", password=PASSWORD, **fields):
+    """Log in by the page; the redirect that answers."""
+    answer = submit(site, "/login", username=username, password=password, **fields)
+    assert answer.status_int == 303, answer
+    return answer
