@@ -113,7 +113,7 @@ def test_a_revoked_session_ends_with_a_401_and_a_change(tabs, strict):
 
 def test_logout_ends_the_session_on_the_server_and_the_way_back(tabs, strict):
     tab = tabs.signed_in()
-    tab.evaluate("auth.logout()")
+    assert tab.evaluate("outcome(auth.logout())") == "done"
     assert tab.evaluate("[auth.signedIn, changes.at(-1)]") == [False, "logout"]
     assert newest(strict[1]).revoked_why == "logout"
     assert not [each for each in tabs.context.cookies() if each["name"] == "refreshToken"]
@@ -124,7 +124,7 @@ def test_logout_ends_the_session_on_the_server_and_the_way_back(tabs, strict):
 def test_logout_works_with_an_access_token_that_is_spent(tabs, strict):
     tab = tabs.signed_in()
     rotate_behind(tabs)
-    tab.evaluate("auth.logout()")
+    assert tab.evaluate("outcome(auth.logout())") == "done"
     assert newest(strict[1]).revoked_why == "logout"
 
 
@@ -134,9 +134,9 @@ def test_a_logout_during_a_refresh_has_the_last_word(tabs, strict):
     with tabs.held("/refresh$") as waiting:
         tab.evaluate("() => { window.calls = gets(2); }")
         until_held(tab, waiting)
-        tab.evaluate("() => { window.out = auth.logout(); }")
+        tab.evaluate("() => { window.out = outcome(auth.logout()); }")
         until(tab, "(await navigator.locks.query()).pending.length === 1")
-    tab.evaluate("out")
+    assert tab.evaluate("out") == "done"
     assert set(tab.evaluate("calls")) <= {200, 401}  # before or after the logout
     assert tab.evaluate("auth.signedIn") is False
     assert newest(strict[1]).revoked_why == "logout"
@@ -231,7 +231,7 @@ def test_leaving_the_page_in_the_middle_of_a_refresh_does_not_lose_the_session(t
         tab.goto("about:blank")
     tab = tabs.open()
     wait_for(tab, lambda: newest(strict[1]).generation == 1)
-    assert tab.evaluate("auth.restore()") is True
+    assert tab.evaluate("outcome(auth.restore())") is True
 
 
 def test_a_refresh_that_gets_no_answer_is_given_up_and_sent_again(tabs):
@@ -239,7 +239,7 @@ def test_a_refresh_that_gets_no_answer_is_given_up_and_sent_again(tabs):
     tabs.restore = False
     tab = tabs.open(IMPATIENT)
     with tabs.held("/refresh$") as waiting:
-        assert tab.evaluate("auth.restore()") is True
+        assert tab.evaluate("outcome(auth.restore())") is True
         assert waiting
         waiting.clear()
     assert tabs.refreshes() == 3

@@ -104,7 +104,7 @@ class Tabs:
     def start(self, page):
         page.evaluate(START, [MODULE, self.options])
         if self.restore:
-            page.evaluate("auth.restore()")
+            assert page.evaluate("outcome(auth.restore())") in (True, False)
 
     def signed_in(self, *scripts, email=USERS[0]):
         """A new tab where a user has just logged in."""
@@ -141,7 +141,7 @@ class Tabs:
 
 def login(page, email=USERS[0]):
     """Log in through the client of a tab."""
-    page.evaluate("([email, password]) => auth.login(email, password)", [email, PASSWORD])
+    assert page.evaluate("(it) => outcome(auth.login(...it))", [email, PASSWORD]) == "done"
 
 
 def wait_for(page, fact):

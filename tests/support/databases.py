@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from sqlalchemy import text
 
 from authsite.db import open_database
 from authsite.db.base import Base
@@ -48,7 +47,7 @@ def empty(database):
     """Delete every row, so that each test starts from nothing."""
     with database.writer.begin() as connection:
         for table in reversed(Base.metadata.sorted_tables):
-            connection.execute(text(f'DELETE FROM "{table.name}"'))
+            connection.execute(table.delete())
 
 
 @contextmanager

@@ -14,8 +14,10 @@ from authsite.audit.models import AuditEvent
 from authsite.http.source import Source
 from authsite.oauth import clients
 from authsite.oauth.models import Client, Family
+from authsite.recovery import tokens as reset_tokens
 from authsite.signup.service import register
 from authsite.users import service as users
+from authsite.users.models import User
 from tests.support import mails
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
@@ -151,6 +153,14 @@ class Site:
         """The names of all audit events, oldest first."""
         with self.db() as db:
             return db.scalars(select(AuditEvent.event).order_by(AuditEvent.id)).all()
+
+    def reset_token(self, user):
+        """A token as a mailed reset link carries it, for the user as they are now."""
+        expires = clock.now() + self.cfg.reset_expires_in
+        with self.db() as db:
+            now = db.get(User, user.id)
+            ring = self.app.registry["authsite.reset_keys"]
+            return reset_tokens.make(ring, now.id, now.epoch, now.email, expires)
 
     def mails(self):
         """Send what waits in the outbox; the mails since the last call, oldest first."""

@@ -1,0 +1,89 @@
+"""What browsers are told, on every kind of answer, error pages too."""
+
+import re
+
+import pytest
+
+from tests.support.pages import sign_in
+from tests.support.site import bearer
+
+EVERYWHERE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+ANSWERS = [
+    ("GET", "/", 200), ("GET", "/login", 200), ("GET", "/register", 200), ("GET", "/app", 200),
+    ("GET", "/docs", 200), ("GET", "/password/forgot", 200), ("GET", "/account", 302),
+    ("GET", "/nope", 404), ("GET", "/%ff", 400), ("PUT", "/login", 405), ("GET", "/logout", 405),
+    ("POST", "/login", 403), ("GET", "/v1/nope", 404), ("GET", "/v1/user", 401),
+    ("POST", "/v1/user", 405), ("POST", "/v1/oauth/token", 400), ("GET", "/v1/openapi.json", 200),
+    ("GET", "/authsite/static/x/authsite.css", 200), ("GET", "/authsite/static/x/nope.css", 404),
+]  # fmt: skip
+
+
+@pytest.mark.control("S09")
+@pytest.mark.parametrize(("method", "path", "status"), ANSWERS)
+def test_every_answer_carries_the_headers(site, method, path, status):
+    answer = site.http.request(path, method=method, status=status)
+    for name, value in EVERYWHERE.items():
+        assert answer.headers.getall(name) == [value]
+    assert "camera=()" in answer.headers["Permissions-Policy"]
+    assert "Cross-Origin-Resource-Policy" in answer.headers
+    assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
+    assert "Strict-Transport-Security" not in answer.headers
+
+
+@pytest.mark.control("S08")
+@pytest.mark.parametrize(("method", "path", "status"), ANSWERS)
+def test_the_content_policy_allows_nothing_inline_and_nothing_foreign(site, method, path, status):
+    answer = site.http.request(path, method=method, status=status)
+    [policy] = answer.headers.getall("Content-Security-Policy")
+    rules = dict(rule.strip().partition(" ")[::2] for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["frame-ancestors"] == "'none'"
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "*" not in policy
+
+
+@pytest.mark.control("S08")
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/login", "/register", "/app", "/docs", "/password/forgot", "/password/reset",
+     "/email/verify", "/account", "/nope"],
+)  # fmt: skip
+def test_no_page_has_inline_script_style_or_handler_or_a_foreign_address(site, path):
+    site.user()
+    sign_in(site)
+    text = site.http.get(path, status="*", expect_errors=True).text
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text)
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+    for address in re.findall(r"""(?:src|href|action)=["']([^"']+)""", text):
+        assert address.startswith(("/", "#", "mailto:", "http://localhost")), address
+
+
+def test_https_is_remembered_by_browsers(site_with):
+    site = site_with(base_url="https://id.example.org")
+    for path in ("/login", "/v1/user", "/nope"):
+        hsts = site.http.get(path, status="*").headers["Strict-Transport-Security"]
+        assert int(re.search(r"max-age=(\d+)", hsts)[1]) >= 31536000
+
+
+@pytest.mark.control("T23")
+def test_what_holds_a_secret_is_not_stored(site):
+    keys, _ = site.client(), site.user()
+    tokens = site.login(keys)
+    for answer in (site.me(tokens["access_token"]), sign_in(site), site.http.get("/account")):
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert site.http.get("/v1/user", headers=bearer("x"), status=401).headers["Pragma"]
+
+
+@pytest.mark.control("S11")
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "BREW"])
+def test_odd_methods_are_405_and_there_is_no_override(site, method):
+    answer = site.http.request("/v1/user", method=method, status=405)
+    assert answer.headers["Allow"] == "DELETE, GET, HEAD, PATCH"
+    site.http.get("/logout", headers={"X-HTTP-Method-Override": "POST"}, status=405)
+    site.http.post("/v1/logout", {"_method": "DELETE"}, status=405)
