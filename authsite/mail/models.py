@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import Boolean, ColumnElement, Index, String, literal_column
+from sqlalchemy import Index, String, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
@@ -43,7 +43,7 @@ class Outgoing(Base):
 
 
 # Written out, not a parameter: only then can the partial index below answer it.
-WAITING: ColumnElement[bool] = literal_column("state = 'waiting'", Boolean)
+WAITING = Outgoing.state == literal_column("'waiting'")
 
 Index(
     "ix_outbox_due",

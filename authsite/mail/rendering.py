@@ -11,16 +11,17 @@ from urllib.parse import urljoin
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from authsite.colours import BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.i18n import translations
 from authsite.settings import Settings
 
 from .leases import Claimed
 from .letters import Letter
-from .wording import lifetime_words, moment_words, readable_on, tame_name
+from .wording import lifetime_words, moment_words, tame_name
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
-ACCENT = "#1d5bbf"
+ACCENT = "#3452c9"  # that of the pages
 # In a narrow headline the word would be torn apart after its one letter.
 _E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
 
@@ -83,6 +84,7 @@ def _values(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> dict
         "site_logo": _logo(cfg, mail),
         "accent": accent,
         "on_accent": readable_on(accent),
+        "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # a pale button needs one
         "link": letter.link,
         "name": tame_name(letter.name),
         "address": mail.address,

@@ -49,16 +49,3 @@ def moment_words(moment: datetime, language: str) -> str:
     moment = moment.astimezone(UTC)
     date = format_date(moment, "long", locale=language)
     return f"{date}, {format_time(moment, 'HH:mm', locale=language)} UTC"
-
-
-def readable_on(colour: str) -> str:
-    """Black or white, whichever is easier to read on ``colour`` (WCAG 2, contrast ratio)."""
-    digits = colour.removeprefix("#")
-    digits = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
-    red, green, blue = (_linear(int(digits[at : at + 2], 16) / 255) for at in (0, 2, 4))
-    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    return "#ffffff" if 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05 else "#000000"
-
-
-def _linear(channel: float) -> float:
-    return float(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)

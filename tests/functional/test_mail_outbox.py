@@ -4,7 +4,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from authsite import clock
 from authsite.mail import leases, outbox, purge
@@ -161,6 +161,28 @@ def test_a_sender_that_failed_takes_up_again_what_it_still_holds(site):
     id_ = put(site)
     claimed(site, "one")
     assert [each.id for each in claimed(site, "one")] == [id_]
+
+
+def test_asking_what_is_due_reads_the_index_of_what_waits(site):
+    """The question that every sender asks every second must not grow with what was sent."""
+    asked = []
+
+    def remember(_connection, _cursor, statement, parameters, _context, _many):
+        asked.append((statement, parameters))
+
+    event.listen(site.database.reader, "before_cursor_execute", remember)
+    assert claimed(site) == []
+    event.remove(site.database.reader, "before_cursor_execute", remember)
+    [(statement, parameters)] = asked
+    with site.database.reader.connect() as connection:
+        if site.url.startswith("postgresql"):
+            connection.exec_driver_sql("SET enable_seqscan = off")  # the table is all but empty
+            explain = "EXPLAIN"
+        else:
+            explain = "EXPLAIN QUERY PLAN"
+        plan = connection.exec_driver_sql(f"{explain} {statement}", parameters).all()
+        connection.invalidate()
+    assert "ix_outbox_due" in str(plan)
 
 
 def test_a_server_s_words_are_kept_as_one_short_printable_line(site):

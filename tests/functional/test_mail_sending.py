@@ -5,8 +5,10 @@ from datetime import timedelta
 from threading import Event
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
+from authsite.mail import leases
 from authsite.mail.letters import Letter
 from authsite.mail.sender import open_sender, send_batch
 from authsite.mail.transports import Unreachable
@@ -219,7 +221,28 @@ def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, time
     assert row(site, id_).lease_owner == "other"
 
 
-def other_claim(site):
-    from authsite.mail import leases
+def test_what_was_sent_while_the_database_broke_is_marked_later_and_not_sent_again(site, smtp):
+    id_, sender = put(site, "note"), open_sender(site.app.registry)
 
+    def rename(old, new):
+        with site.database.writer.begin() as connection:
+            connection.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}")
+
+    def break_the_database(_desk):
+        rename("outbox", "elsewhere")
+        return Letter("welcome")
+
+    site.app.registry["authsite.letters"]["note"] = break_the_database
+    with pytest.raises(SQLAlchemyError):
+        send_batch(sender, Event(), Counter())
+    with pytest.raises(SQLAlchemyError):
+        send_batch(sender, Event(), Counter())
+    rename("elsewhere", "outbox")
+    assert row(site, id_).state == "waiting"
+    assert send_batch(sender, Event(), Counter()) == 0
+    assert row(site, id_).state == "sent"
+    assert len(smtp.taken) == 1
+
+
+def other_claim(site):
     return leases.claim(site.database, clock.now(), "other")

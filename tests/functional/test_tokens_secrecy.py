@@ -126,6 +126,7 @@ def stored_bytes(site):
         assert any(name.name.endswith("-wal") for name in names)
         return b"".join(name.read_bytes() for name in names)
     with site.database.reader.connect() as connection:
+        connection.execute(text("SET statement_timeout = 0"))  # a checkpoint takes its time
         connection.execute(text("CHECKPOINT"))
         base = connection.scalar(text("SELECT pg_relation_filepath('families')"))
         folder = Path(connection.scalar(text("SHOW data_directory")))

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from authsite.colours import readable_on
 from authsite.mail.wording import (
     duration_words,
     lifetime_words,
     moment_words,
-    readable_on,
     tame_name,
 )
 
