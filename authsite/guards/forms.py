@@ -41,7 +41,9 @@ def form_deriver(view: Any, info: Any) -> Any:
             # The error ends here, so what its transaction must not keep is dropped here too.
             (keep_writes if error.keeps_writes else forget_writes)(request)
             request.mistakes = error.details or [FieldError(error.code, None, error.message)]
-            request.response.status_int = error.status
+            # A mistake in what was typed is 422 here, whatever the API calls it.
+            mistake = error.status == 400 and error.details
+            request.response.status_int = 422 if mistake else error.status
             request.response.headers.update(error.headers)
             return renderer.render_to_response(again(request), None, request=request)
 
