@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test lint bench lock clean
+.PHONY: serve test lint bench lock screenshots clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini
@@ -19,6 +19,10 @@ lint: $(VENV)/.tests
 
 bench: $(VENV)/.tests
 	$(BIN)/python -m bench
+
+# Every page in every state, light and dark, narrow and wide, to look at.
+screenshots: $(VENV)/.tests
+	$(BIN)/python -m tests.browser.gallery var/screenshots
 
 # The exact versions in requirements*.txt, anew from the ranges in setup.py.
 lock: $(VENV)/.tests

@@ -168,12 +168,12 @@ def logout(request):
     refresh cookies of the proxies are cleared.
     """
     caller, now = request.caller, clock.now()
-    families.revoke(request.db, now, caller.family_id, "logout")
-    record(
-        request.db, now, request.source, "token.revoked",
-        user_id=caller.user.id if caller.user else None, client_id=caller.client_id,
-        details={"family": str(caller.family_id), "why": "logout"},
-    )  # fmt: skip
+    if families.revoke(request.db, now, caller.family_id, "logout"):  # of racing logouts, one
+        record(
+            request.db, now, request.source, "token.revoked",
+            user_id=caller.user.id if caller.user else None, client_id=caller.client_id,
+            details={"family": str(caller.family_id), "why": "logout"},
+        )  # fmt: skip
     for forget in request.registry["authsite.at_logout"]:
         forget(request)
     return {"message": "Token revoked successfully."}

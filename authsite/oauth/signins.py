@@ -68,7 +68,8 @@ def end(db: Session, now: datetime, source: Source, user_id: UUID, id: UUID) -> 
     family = db.get(Family, id)
     if family is None or family.user_id != user_id or family.revoked_at is not None:
         return False
-    families.revoke(db, now, id, "signed out")
+    if not families.revoke(db, now, id, "signed out"):
+        return False  # another request was faster
     record(
         db, now, source, "token.revoked", user_id=user_id, client_id=family.client_id,
         details={"family": str(id), "why": "signed out"},

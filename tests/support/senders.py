@@ -32,10 +32,11 @@ class Outbox:
 
     database: object
     ini: object
+    port: int  # of the mail server
 
-    def fill(self, count):
+    def fill(self, count, first=0):
         """Put ``count`` letters to as many addresses in; the addresses."""
-        addresses = [f"ann+{number}@example.com" for number in range(count)]
+        addresses = [f"ann+{number}@example.com" for number in range(first, first + count)]
         now = clock.now()
         with Session(self.database.writer) as db, db.begin():
             name = of_kind("email", f"{uuid.uuid4().hex}@example.com")
@@ -80,7 +81,7 @@ def new_outbox(folder, url, port):
     """An `Outbox` on a fresh database at ``url``, for a mail server at ``port``."""
     databases.migrated(url)
     ini = write_ini(folder, url, mail_driver="smtp", smtp_url=f"smtp://127.0.0.1:{port}")
-    return Outbox(open_database(url), ini)
+    return Outbox(open_database(url), ini, port)
 
 
 class Senders:

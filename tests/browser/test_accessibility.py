@@ -1,0 +1,106 @@
+"""Every page for everybody: axe, the keyboard alone, narrow windows, and a clean console."""
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+
+from tests.browser.gallery import gallery
+from tests.browser.people import EMAIL, PASSWORD, Person, pages_server
+
+
+@pytest.fixture
+def server(tmp_path):
+    with pages_server(tmp_path) as served:
+        yield served
+
+
+@pytest.mark.control("X07")
+@pytest.mark.control("P11")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(server, new_context, scheme):
+    size = {"width": 320, "height": 640}
+    ann = Person(new_context(color_scheme=scheme, viewport=size), *server)
+    found, wide = {}, []
+    for name in gallery(ann):
+        violations = Axe().run(ann.page)["violations"]
+        if violations:
+            found[name] = [(v["id"], v["nodes"][0]["html"][:200]) for v in violations]
+        if ann.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(name)
+    assert found == {}
+    assert wide == []
+    assert [
+        trouble for trouble in ann.troubles if "404" not in trouble and "403" not in trouble
+    ] == []
+
+
+def press_tab_to(page, name):
+    """Press Tab until the element with this name attribute or text has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        at = page.evaluate(
+            "[document.activeElement.name, document.activeElement.innerText?.trim()]"
+        )
+        if name in at:
+            return
+    raise AssertionError(f"{name} cannot be reached by Tab")
+
+
+@pytest.mark.control("X07")
+def test_registering_and_signing_in_work_by_keyboard_alone(server, new_context):
+    ann = Person(new_context(), *server)
+    keyboard = ann.page.keyboard
+    ann.go("/register")
+    for name, text in (("email", EMAIL), ("password", PASSWORD)):
+        if ann.page.evaluate("document.activeElement.name") != name:
+            press_tab_to(ann.page, name)
+        keyboard.type(text)
+    keyboard.press("Enter")
+    ann.at("/register")
+    ann.go("/login")
+    for name, text in (("username", EMAIL), ("password", "wrong wrong 1")):
+        if ann.page.evaluate("document.activeElement.name") != name:
+            press_tab_to(ann.page, name)
+        keyboard.type(text)
+    keyboard.press("Enter")
+    ann.sees("is not right")
+    # The summary of mistakes has the focus: it is read out first.
+    assert ann.page.evaluate("document.activeElement.innerText").strip() != ""
+    press_tab_to(ann.page, "password")
+    keyboard.type(PASSWORD)
+    press_tab_to(ann.page, "Sign in")
+    keyboard.press("Enter")
+    ann.at("/account")
+    press_tab_to(ann.page, "Change password")
+    keyboard.press("Enter")
+    press_tab_to(ann.page, "current_password")
+
+
+@pytest.mark.control("P11")
+def test_password_fields_can_be_shown_pasted_into_and_filled_by_managers(server, new_context):
+    ann = Person(new_context(), *server)
+    ann.go("/login")
+    fields = ann.page.locator("[name=password]")
+    assert fields.get_attribute("autocomplete") == "current-password"
+    assert ann.page.locator("[name=username]").get_attribute("autocomplete") == "username"
+    ann.page.evaluate(
+        "window.pasted = document.querySelector('[name=password]').dispatchEvent("
+        "new ClipboardEvent('paste', {cancelable: true, bubbles: true}))"
+    )
+    assert ann.page.evaluate("window.pasted") is True
+    ann.page.get_by_role("button", name="Show password").click()
+    assert fields.get_attribute("type") == "text"
+    ann.go("/register")
+    assert ann.page.locator("[name=password]").get_attribute("autocomplete") == "new-password"
+
+
+def test_the_login_page_is_light(server, new_context):
+    """HTML, stylesheet and script: at most 30 kB over the wire, nothing from elsewhere."""
+    ann = Person(new_context(), *server)
+    sizes = []
+    client = ann.page.context.new_cdp_session(ann.page)
+    client.send("Network.enable")
+    client.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    ann.go("/login")
+    ann.page.wait_for_load_state("networkidle")
+    assert 1000 < sum(sizes) <= 30_000
+    assert ann.troubles == []
