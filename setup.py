@@ -38,10 +38,12 @@ setup(
         "click>=8.3,<9",
         "rich>=15,<16",
         "structlog>=26,<27",
+        "typing-extensions>=4.14,<5",
         "prometheus-client>=0.26,<1",
         "babel>=2.18,<3",
         "plaster-pastedeploy>=1.0.1,<2",
     ],
+    extras_require={"redis": ["redis>=8,<9"]},
     entry_points={
         "console_scripts": ["authsite = authsite.cli:main"],
         "paste.app_factory": ["main = authsite:main"],

@@ -27,6 +27,9 @@ ROOMS = (
 
 def includeme(config):
     """Include every room. Sets no policy, permission, session factory or tm.* of a host."""
+    from authsite.ops.logging import be_safe
+
+    be_safe()
     config.registry.setdefault("authsite.standalone", False)
     config.include("pyramid_jinja2")
     for room in ROOMS:

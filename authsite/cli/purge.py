@@ -1,32 +1,58 @@
 """``authsite purge``"""
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 import click
 
 from authsite.settings import Settings
 
-from .shared import config_option, json_option, print_json
+from .shared import config_option, json_option, open_for, print_json
+
+
+class Part(NamedTuple):
+    """What is purged: how much there is to look at, and the batches that do it."""
+
+    name: str
+    label: str
+    total: int
+    batches: Iterator[tuple[int, int]]
 
 
 @click.command()
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
-    """Delete token families that can never be used again, in small batches."""
-    from authsite import clock
-    from authsite.db import open_database
-    from authsite.oauth import purge as families
-
-    database = open_database(cfg.database_url)
-    try:
-        total = families.count(database)
-        deleted = 0
-        batches = families.purge(database, clock.now(), cfg)
-        with click.progressbar(length=total, label="Token families", hidden=as_json) as bar:
-            for seen, gone in batches:
-                deleted += gone
-                bar.update(seen)
-    finally:
-        database.dispose()
+    """Delete what can never be used again: tokens, sessions, counters, mails; in small batches."""
+    deleted: dict[str, int] = {}
+    with open_for(cfg) as database:
+        for part in parts(database, cfg):
+            deleted[part.name] = 0
+            with click.progressbar(length=part.total, label=part.label, hidden=as_json) as bar:
+                for seen, gone in part.batches:
+                    deleted[part.name] += gone
+                    bar.update(seen)
     if as_json:
-        return print_json({"families": deleted})
-    click.echo(f"Deleted {deleted} of {total} token families.")
+        return print_json(deleted)
+    click.echo(f"Deleted {sum(deleted.values())} rows.")
+
+
+def parts(database: Any, cfg: Settings) -> Iterator[Part]:
+    """Every room's purge, in turn."""
+    from authsite import clock
+    from authsite.login import purge as sessions
+    from authsite.mail import purge as mails
+    from authsite.oauth import purge as families
+    from authsite.throttle import purge as counters
+
+    now = clock.now()
+    yield Part(
+        "families", "Token families", families.count(database),
+        families.purge(database, now, cfg),
+    )  # fmt: skip
+    for name, label, room in (
+        ("sessions", "Web sessions", sessions),
+        ("counters", "Counters of limits", counters),
+        ("mails", "Mails that are done", mails),
+    ):
+        yield Part(name, label, room.count(database, now), room.purge(database, now))

@@ -40,17 +40,15 @@ def settings_of(config: str | None) -> Settings:
 
 
 @contextmanager
-def transaction(cfg: Settings) -> Iterator[Any]:
-    """A session that commits at the end; database trouble becomes one clear line."""
+def open_for(cfg: Settings) -> Iterator[Any]:
+    """The database; trouble with it becomes one clear line."""
     from sqlalchemy.exc import SQLAlchemyError
-    from sqlalchemy.orm import Session
 
     from authsite.db import open_database
 
     database = open_database(cfg.database_url)
     try:
-        with Session(database.writer, expire_on_commit=False) as db, db.begin():
-            yield db
+        yield database
     except SQLAlchemyError as error:
         cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
         raise click.ClickException(
@@ -59,6 +57,19 @@ def transaction(cfg: Settings) -> Iterator[Any]:
         ) from None
     finally:
         database.dispose()
+
+
+@contextmanager
+def transaction(cfg: Settings) -> Iterator[Any]:
+    """A session that commits at the end."""
+    from sqlalchemy.orm import Session
+
+    with (
+        open_for(cfg) as database,
+        Session(database.writer, expire_on_commit=False) as db,
+        db.begin(),
+    ):
+        yield db
 
 
 def source() -> Any:

@@ -147,7 +147,7 @@ def values_of(request: Any, *, form_only: bool) -> dict[str, Any]:
     """What the body says, by name, before any of it is checked against a model."""
     raw = _raw(request)
     kind = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
-    if not raw and not kind:
+    if not raw and (not kind or (kind == JSON and not form_only)):
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the body in UTF-8.")

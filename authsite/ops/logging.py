@@ -13,6 +13,23 @@ import structlog
 MAX_VALUE = 2000  # characters
 
 
+def be_safe() -> None:
+    """Where nobody configured structlog: plain lines through the standard library's logging.
+
+    structlog's own default would print the local variables of a traceback, passwords included.
+    """
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.format_exc_info,
+                _tame,
+                structlog.processors.KeyValueRenderer(key_order=["event"]),
+            ],
+            logger_factory=structlog.stdlib.LoggerFactory(),
+        )
+
+
 def configure(*, as_json: bool) -> None:
     """Send structlog's and the standard library's lines to stderr, in one format."""
     shared: list[Any] = [

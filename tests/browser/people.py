@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from tests.support import databases
 from tests.support.mails import link_in, read_folder
 from tests.support.servers import serving, write_ini
+from tests.support.site import WEB, Site
 
 PASSWORD, SECOND, THIRD = "purple wolf 77 tea", "green otter 31 rye", "silver heron 58 fig"
 EMAIL = "ann@example.com"
@@ -17,7 +18,10 @@ def pages_server(folder, **settings):
     """A real server whose mails land in a folder; yields ``(origin, folder of mails)``."""
     url = databases.migrated(databases.new_url("sqlite", folder, "pages"))
     box = folder / "mail"
-    ini = write_ini(folder, url, mail_driver="file", mail_folder=box, **settings)
+    site = Site(url, **WEB)
+    site.first_party("web")
+    site.database.dispose()
+    ini = write_ini(folder, url, mail_driver="file", mail_folder=box, **WEB, **settings)
     with serving(ini) as http:
         yield str(http.base_url).rstrip("/"), box
 
