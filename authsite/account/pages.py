@@ -9,6 +9,7 @@ from authsite.guards import cookies
 from authsite.http.bodies import Body, Email, MaybeEmpty, Password
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.rendering import home_path, see_other
+from authsite.login.check import current_password
 from authsite.login.identifiers import InvalidIdentifier
 from authsite.oauth import signins
 from authsite.users import agents
@@ -101,7 +102,7 @@ def change_profile(request):
 )
 def change_email(request):
     """Ask for another address."""
-    service.current_password(
+    current_password(
         request.database, request.passwords, request.caller.user, request.given.current_password
     )
     page_url = verification.page_urls(request.cfg, request.base_url)[0]

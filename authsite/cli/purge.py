@@ -50,9 +50,9 @@ def parts(database: Any, cfg: Settings) -> Iterator[Part]:
         "families", "Token families", families.count(database),
         families.purge(database, now, cfg),
     )  # fmt: skip
+    yield Part("mails", "Mails", mails.count(database), mails.purge(database, now))
     for name, label, room in (
         ("sessions", "Web sessions", sessions),
         ("counters", "Counters of limits", counters),
-        ("mails", "Mails that are done", mails),
     ):
         yield Part(name, label, room.count(database, now), room.purge(database, now))

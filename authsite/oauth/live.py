@@ -85,7 +85,7 @@ def find_live(
     if row is None:
         return None
     account = Account(*row[_USER_AT:]) if row[_USER_AT] else None
-    family = LiveFamily(token.family_id, *row[:_USER_AT], account)
+    family = LiveFamily._make((token.family_id, *row[:_USER_AT], account))
     if token.generation == family.generation:
         return family
     previous = token.generation == family.generation - 1 and not family.rescoped

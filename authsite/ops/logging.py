@@ -61,7 +61,7 @@ def configure(*, as_json: bool) -> None:
     root.setLevel(logging.INFO)
 
 
-def _tame(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+def _tame(_logger: Any, _method: str, event: Any) -> dict[str, Any]:
     """Cut long values and escape what is not printable; a traceback keeps its lines."""
     return {name: value if name == "exception" else _one_line(value)
             for name, value in event.items()}  # fmt: skip

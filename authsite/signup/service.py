@@ -33,7 +33,7 @@ def register(
     ``page_url``: where the verification link that is mailed leads; without it none is mailed,
     unless Variant B requires confirmation. Raises `ValidationFailed` with one entry for each
     mistake, `IdentifierTaken`, and `HashCapacityExceeded`. A kind that is not enabled is ignored,
-    save the e-mail address, which every user has. The password is hashed before anything is written.
+    save the e-mail address, which every user has. The password is hashed before the first write.
     """
     names, mistakes = identifiers_of(cfg, identifiers)
     mistakes += text_mistakes("name", name)

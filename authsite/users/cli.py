@@ -70,7 +70,9 @@ def list_(cfg: Settings, as_json: bool) -> None:
     """List the users."""
     with transaction(cfg) as db:
         users = service.listing(db)
-        rows = [user_json(item) | {"enabled": item.disabled_at is None} for item in users]
+        rows: list[dict[str, Any]] = [
+            {**user_json(item), "enabled": item.disabled_at is None} for item in users
+        ]
     if as_json:
         return print_json({"users": rows})
     print_table(

@@ -1,6 +1,5 @@
 """Forgot and reset, from the request to the new password."""
 
-
 from authsite import clock
 from authsite.recovery import tokens
 

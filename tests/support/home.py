@@ -1,0 +1,49 @@
+"""A folder with an ini of its own, where commands run as their user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import authsite
+
+CHECKOUT = Path(authsite.__file__).parent.parent
+OURS = ("AUTHSITE_", "CLIENT_", "API_")
+
+
+class Home:
+    """``run`` commands in ``folder``; files are made where a new user finds them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.database = folder / "var" / "authsite.sqlite"
+        self.env_file = folder / "var" / "authsite.env"
+        self.url = f"sqlite:///{self.database}"
+        self.ini = folder / "development.ini"
+        # The file that everybody gets, so that its defaults are what is tested.
+        self.ini.write_text((CHECKOUT / "development.ini").read_text())
+
+    def run(self, *arguments, stdin=None, status=0, **variables):
+        """The finished command; fails unless it ended with ``status`` (None: any)."""
+        environ = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+        done = subprocess.run(
+            [sys.executable, "-m", "authsite", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=self.folder,
+            env={**environ, "PYTHONPATH": str(CHECKOUT), **variables},
+        )
+        assert status in (None, done.returncode), f"{done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def json(self, *arguments, **more):
+        """The one object that a command prints with ``--json``."""
+        return json.loads(self.run(*arguments, "--json", **more).stdout)
+
+    def variables(self):
+        """The lines of the environment file."""
+        lines = self.env_file.read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
