@@ -61,7 +61,9 @@ def _trusted(request: Any, address: str | None) -> bool:
         return False
     if proxies == ("*",):
         return True
-    return any(ip_address(address) in network for network in proxies)
+    found = ip_address(address)
+    found = getattr(found, "ipv4_mapped", None) or found  # a server that listens on :: has these
+    return any(found in network for network in proxies)
 
 
 def _forwarded_for(request: Any) -> list[str]:
@@ -73,10 +75,10 @@ def _forwarded_for(request: Any) -> list[str]:
 
 def _last(request: Any, header: str, name: str, accept: Any) -> str | None:
     """The value that the nearest proxy wrote, if it is acceptable."""
-    values = request.headers.get(header, "").split(",")
-    if not values[-1].strip():
-        values = [hop[name] for hop in _forwarded(request) if name in hop]
-    value = values[-1].strip() if values else ""
+    value = request.headers.get(header, "").rpartition(",")[2].strip()
+    if not value and "X-Forwarded-For" not in request.headers:
+        *_, nearest = _forwarded(request)  # what hops before it wrote may be the client's own
+        value = nearest.get(name, "")
     return value if accept(value) else None
 
 
@@ -93,6 +95,8 @@ def _address(entry: str) -> str | None:
         entry = entry[1:].partition("]")[0]
     elif entry.count(":") == 1:
         entry = entry.partition(":")[0]
+    if "%" in entry:
+        return None  # a zone of another machine: means nothing here, and has any length
     try:
         return str(ip_address(entry))
     except ValueError:

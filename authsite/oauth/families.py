@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, literal, select, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.orm import Session
 
 from authsite.audit.service import record
@@ -30,6 +30,31 @@ from .tokens import ACCESS, REFRESH, Token
 _LIVE_FOR_REFRESH = LIVE.add_columns(
     Family.granted_scope, Family.refresh_expires_at, Family.user_id, *USER_COLUMNS
 )
+_NEVER_NEW = {"revoked_at", "revoked_why"}
+
+
+def _insert(*, for_user: bool) -> Any:
+    """INSERT … SELECT from the owner's rows, as long as these are what was checked."""
+    columns = [c for c in Family.__table__.columns if c.name not in _NEVER_NEW]
+    given = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
+    owners: Any = Client.__table__
+    still_good = [Client.epoch == given["client_epoch"], Client.disabled_at.is_(None)]
+    if for_user:
+        owners = owners.join(User.__table__, User.id == given["user_id"])
+        still_good += [User.epoch == given["user_epoch"], User.disabled_at.is_(None)]
+    chosen = (
+        select(*given.values())
+        .select_from(owners)
+        .where(Client.id == given["client_id"], *still_good)
+    )
+    statement = insert(Family).from_select(columns, chosen).returning(Family.id)
+    # "raw": these are parameters of the SELECT, not rows for a bulk insert.
+    return statement.execution_options(dml_strategy="raw")
+
+
+# Built once: writing them anew for every login would cost more than running them.
+_INSERT_FOR_USER = _insert(for_user=True)
+_INSERT_FOR_CLIENT = _insert(for_user=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,36 +87,27 @@ def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
     now, source = desk.now, desk.source
     family_id = UUID(bytes=secrets.token_bytes(16), version=4)
     refresh_expires = _expiry(now, desk.cfg.refresh_expires_in)
-    values: dict[Any, Any] = {
-        Family.id: family_id,
-        Family.kind: "oauth",
-        Family.client_id: owner.client_id,
-        Family.client_epoch: owner.client_epoch,
-        Family.owner_kind: "user" if owner.user_id else "client",
-        Family.user_id: owner.user_id,
-        Family.user_epoch: owner.user_epoch,
-        Family.granted_scope: scope,
-        Family.scope: scope,
-        Family.rescoped: False,
-        Family.generation: 0,
-        Family.created_at: now,
-        Family.rotated_at: now,
-        Family.refresh_expires_at: refresh_expires,
-        Family.address: source.address,
-        Family.agent: source.agent,
+    values: dict[str, Any] = {
+        "id": family_id,
+        "kind": "oauth",
+        "client_id": owner.client_id,
+        "client_epoch": owner.client_epoch,
+        "owner_kind": "user" if owner.user_id else "client",
+        "user_id": owner.user_id,
+        "user_epoch": owner.user_epoch,
+        "granted_scope": scope,
+        "scope": scope,
+        "rescoped": False,
+        "generation": 0,
+        "created_at": now,
+        "rotated_at": now,
+        "refresh_expires_at": refresh_expires,
+        "address": source.address,
+        "agent": source.agent,
     }
-    owners: Any = Client.__table__
-    still_good = [Client.epoch == owner.client_epoch, Client.disabled_at.is_(None)]
-    if owner.user_id:
-        owners = owners.join(User.__table__, User.id == owner.user_id)
-        still_good += [User.epoch == owner.user_epoch, User.disabled_at.is_(None)]
-    chosen = (
-        select(*(literal(value, column.type) for column, value in values.items()))
-        .select_from(owners)
-        .where(Client.id == owner.client_id, *still_good)
-    )
-    statement = insert(Family).from_select(list(values), chosen).returning(Family.id)
-    if desk.db.execute(statement).first() is None:
+    statement = _INSERT_FOR_USER if owner.user_id else _INSERT_FOR_CLIENT
+    given = {f"new_{name}": value for name, value in values.items()}
+    if desk.db.execute(statement, given).first() is None:
         raise InvalidGrant
     _record(desk, "token.issued", family_id, owner.user_id, owner.client_id)
     return _pair(desk, family_id, 0, now, refresh_expires, scope)

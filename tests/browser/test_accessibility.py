@@ -55,7 +55,7 @@ def test_registering_and_signing_in_work_by_keyboard_alone(server, new_context):
             press_tab_to(ann.page, name)
         keyboard.type(text)
     keyboard.press("Enter")
-    ann.at("/register")
+    ann.sees("Check your mail")
     ann.go("/login")
     for name, text in (("username", EMAIL), ("password", "wrong wrong 1")):
         if ann.page.evaluate("document.activeElement.name") != name:

@@ -70,5 +70,5 @@ def test_a_page_on_another_origin_of_the_same_site_can_have_its_service_elsewher
     assert tab.evaluate("(url) => outcome(auth.fetch(url))", f"{origin}/v1/user") == 200
     error = tab.evaluate("outcome(auth.login('ann@example.com', 'wrong'))")
     assert error["code"] == "invalid_grant"
-    tab.evaluate("auth.logout()")
+    assert tab.evaluate("outcome(auth.logout())") == "done"
     assert newest(site).revoked_why == "logout"

@@ -105,7 +105,7 @@ def test_a_logout_in_one_tab_shows_in_the_other(tabs, scripts):
     one = tabs.signed_in(*scripts)
     two = tabs.open(*scripts)
     assert two.evaluate("gets(1)") == [200]
-    one.evaluate("auth.logout()")
+    assert one.evaluate("outcome(auth.logout())") == "done"
     until(two, "auth.signedIn === false")
     assert two.evaluate("changes") == ["restored", "logout"]
     tabs.forget()
@@ -123,7 +123,7 @@ def test_without_a_channel_no_token_gets_into_the_storage(tabs):
         };
     """
     tab = tabs.signed_in(NO_CHANNEL, spy)
-    tab.evaluate("auth.logout()")
+    assert tab.evaluate("outcome(auth.logout())") == "done"
     stored = tab.evaluate("stored")
     assert len(stored) == 2
     assert not [item for item in stored if "at_" in item or "rt_" in item]

@@ -72,6 +72,20 @@ def test_a_disabled_user_is_refused_on_every_path(site, keys):
 
 
 @pytest.mark.control("T20")
+def test_a_disabled_users_right_password_counts_as_a_failed_login(site, keys):
+    asked = []
+    only_disabled(site, User)
+    steps = site.app.registry["authsite.login_steps"]
+    steps.append(lambda *_: asked.append("a step"))
+    try:
+        site.login(keys, status=400)
+    finally:
+        steps.pop()
+    assert site.events()[-1] == "login.failed"
+    assert asked == []  # nothing beyond the password check has heard of it
+
+
+@pytest.mark.control("T20")
 def test_a_disabled_client_is_refused_on_every_path(site, keys):
     tokens = site.login(keys)
     only_disabled(site, Client)
