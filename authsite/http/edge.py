@@ -1,6 +1,8 @@
 """The outermost layer: request id, browser security headers, CORS, one log context."""
 
+from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from pyramid.response import Response
@@ -19,7 +21,6 @@ PAGE_POLICY = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
-PAGE_HEADERS = (*HEADERS.items(), ("Content-Security-Policy", PAGE_POLICY))
 API_HEADERS = (*HEADERS.items(), ("Content-Security-Policy", API_POLICY))
 NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 HSTS = "max-age=31536000; includeSubDomains"
@@ -59,13 +60,23 @@ def _add_headers(request: Any, response: Response) -> None:
     headers = response.headerlist
     present = {name.lower() for name, _ in headers}
     headers.append(("X-Request-Id", request.id))
-    for name, value in PAGE_HEADERS if request.speaks == "page" else API_HEADERS:
+    page = request.speaks == "page"
+    for name, value in page_headers(request.cfg.site_logo) if page else API_HEADERS:
         if name.lower() not in present:
             headers.append((name, value))
     if "cache-control" not in present:
         headers += NOT_STORED
     if request.base_url.startswith("https:"):
         headers.append(("Strict-Transport-Security", HSTS))
+
+
+@cache
+def page_headers(site_logo: str | None) -> tuple[tuple[str, str], ...]:
+    """The headers of pages; a logo may come from where `site-logo` says."""
+    logo = urlsplit(site_logo or "")
+    images = f"img-src 'self' {logo.scheme}://{logo.netloc}" if logo.netloc else "img-src 'self'"
+    policy = PAGE_POLICY.replace("img-src 'self'", images)
+    return (*HEADERS.items(), ("Content-Security-Policy", policy))
 
 
 def _preflight(request: Any) -> Response | None:

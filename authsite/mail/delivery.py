@@ -16,7 +16,7 @@ from .letters import Desk, Letters
 from .message import Mail, compose
 from .outbox import KEEP_TRYING
 from .rendering import render
-from .transports import LeaseLost, NotNow, Refused, Transport
+from .transports import LeaseLost, NotNow, Refused, Transport, Unreachable
 from .transports.transport import LAST_WORD_LEASE
 
 log = structlog.get_logger("authsite.outbox")
@@ -48,22 +48,24 @@ def attempt(sender: Sender, row: Claimed) -> Outcome:
     now = clock.now()
     if row.expires_at is not None and row.expires_at <= now:
         return Outcome(row.id, "expired", now, "its link would not work any more")
+    if row.letter not in sender.letters:
+        return failed(row, now, f"this version knows no letter {row.letter!r}")
     try:
         mail = _write(sender, row, now)
-    except SQLAlchemyError:
-        raise
-    except Exception as error:  # a letter that cannot be made must not hold up the others
-        log.exception("letter_not_written", mail=str(row.id), letter=row.letter)
-        return failed(row, clock.now(), f"the letter could not be written: {_words(error)}")
-    if mail is None:
-        return Outcome(row.id, "expired", now, "not needed any more")
-    try:
+        if mail is None:
+            return Outcome(row.id, "expired", now, "not needed any more")
         sender.transport(mail, lambda: _hold(sender, row))
     except Refused as error:
         log.warning("mail_refused", mail=str(row.id), letter=row.letter)
         return Outcome(row.id, "dead", clock.now(), f"refused: {error}")
     except NotNow as error:
         return failed(row, clock.now(), f"not now: {error}")
+    except (Unreachable, LeaseLost, SQLAlchemyError):
+        raise
+    except Exception as error:  # a bug in one letter must not hold up the others
+        log.exception("mail_failed", mail=str(row.id), letter=row.letter)
+        # Not its words: they may hold the link.
+        return failed(row, clock.now(), f"{type(error).__name__}, see the log")
     log.info("mail_sent", mail=str(row.id), letter=row.letter)
     return Outcome(row.id, "sent", clock.now())
 
@@ -90,10 +92,7 @@ def jittered(delay: timedelta) -> timedelta:
 
 
 def _write(sender: Sender, row: Claimed, now: datetime) -> Mail | None:
-    make = sender.letters.get(row.letter)
-    if make is None:
-        raise LookupError(f"this version knows no letter {row.letter!r}")
-    letter = make(Desk(sender.database, sender.cfg, row, now))
+    letter = sender.letters[row.letter](Desk(sender.database, sender.cfg, row, now))
     if letter is None:
         return None
     return compose(row, render(letter, row, sender.cfg, now), sender.cfg, now)
@@ -106,7 +105,3 @@ def _hold(sender: Sender, row: Claimed) -> None:
         return
     if not renew(sender.database, now, sender.owner, row.id):
         raise LeaseLost
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__} {error}"

