@@ -181,13 +181,20 @@ def test_trouble_with_a_refresh_is_told_and_keeps_the_session(tabs):
         headers = {"Retry-After": str(wait)} if wait else {}
         answer = partial(Route.fulfill, status=status, json=body, headers=headers)
         tabs.context.route("**/refresh", answer, times=1)
-        tabs.forget()
-        error = tab.evaluate("gets(5)")[-1]
-        assert tabs.refreshes() == 1
+        error = tab.evaluate("outcome(auth.fetch('/v1/user'))")
         assert (error["ours"], error["status"], error["code"]) == (True, status, code)
         assert error.get("retryAfter") == wait
     assert tab.evaluate("gets(1)") == [200]
     assert tab.evaluate("changes") == ["none", "login"]
+
+
+def test_calls_that_wait_for_the_same_refresh_share_its_failure_too(tabs):
+    tabs.restore = False
+    tab = tabs.open()
+    tabs.context.route("**/refresh", partial(Route.fulfill, status=503, json={}))
+    assert [error["status"] for error in tab.evaluate("gets(5)")] == [503] * 5
+    assert tabs.refreshes() == 1
+    assert tab.evaluate("[auth.signedIn ?? null, changes]") == [None, []]
 
 
 def test_being_offline_is_told_apart_and_keeps_the_session(tabs):

