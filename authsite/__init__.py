@@ -4,7 +4,10 @@ Stand-alone it is the application of `main`; inside a host application it is
 ``config.include("authsite")``, whose routes then say ``guard="api"`` or ``guard="web"``.
 """
 
-from pyramid.config import Configurator
+import warnings
+
+# Pyramid 2.1 asks for pkg_resources, and setuptools from 80.9 on tells every user of a command.
+warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
 ROOMS = (
     "settings",
@@ -43,6 +46,8 @@ def main(global_config, **settings):
 
 def compose(settings):
     """The stand-alone application before it is made: every room is in its registry."""
+    from pyramid.config import Configurator
+
     from authsite.guards.policy import GuardedByDefault
     from authsite.http.request_class import settle
 

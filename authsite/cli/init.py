@@ -66,4 +66,6 @@ def _add(path: Path, variables: dict[str, str]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.fchmod(descriptor, 0o600)
     with os.fdopen(descriptor, "a") as file:
+        if path.read_bytes()[-1:] not in (b"", b"\n"):
+            file.write("\n")  # somebody's last line has no end
         file.writelines(f"{name}={value}\n" for name, value in variables.items())

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from authsite.settings import cautions
+from authsite.settings import cautions, environment, unknown_variables
 
 from .shared import config_path, settings_of
 
@@ -35,6 +35,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
     for caution in cautions(cfg):
         click.secho(f"note: {caution}", err=True)
+    for variable in unknown_variables(environment()):
+        click.secho(f"note: {variable} means nothing to authsite; check its spelling", err=True)
     os.environ["AUTHSITE_CONFIG"] = str(path)
     click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
     # Sixteen threads are meant: they wait for the database and for hashes, not for the cores.

@@ -28,9 +28,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(server, new_context, sch
             wide.append(name)
     assert found == {}
     assert wide == []
-    assert [
-        trouble for trouble in ann.troubles if "404" not in trouble and "403" not in trouble
-    ] == []
+    # Chromium notes each of these answers by itself: a page that is not there, a link that is not
+    # ours, and /app asking whether there is a session to come back to, which only a try can tell.
+    expected = ("404 (Not Found)", "403 (Forbidden)", "400 (Bad Request)")
+    assert [trouble for trouble in ann.troubles if not any(e in trouble for e in expected)] == []
 
 
 def press_tab_to(page, name):

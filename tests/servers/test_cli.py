@@ -258,4 +258,4 @@ def test_purge_deletes_what_can_never_be_used_again_and_nothing_else(home, site)
         site.refresh(keys, tokens["refresh_token"], status=400)
         site.me(tokens["access_token"], status=401)
     site.refresh(keys, issued[4]["refresh_token"])
-    assert "0 of" in home.run("purge").stdout
+    assert "Deleted 0 rows" in home.run("purge").stdout
