@@ -122,16 +122,21 @@ def ask(connection, port, address):
 
 
 def report(title, seen):
-    """Print one table, as Markdown. The lower quartile suffers least from a busy machine."""
-    lower, middle = (
-        {kind: statistics.quantiles(times, n=4)[at] for kind, times in seen.items()}
-        for at in (0, 1)
-    )
-    print(f"\n{title}\n\n| address | median ms | of `known` | lower quartile of `known` |")
+    """Print one table, as Markdown.
+
+    Pairs are a call and the mean of the two known ones of its round: what slows a busy machine
+    down for a while slows them all.
+    """
+    print(f"\n{title}\n\n| address | median ms | of `known` | median of the pairs |")
     print("|---|---|---|---|")
-    for kind, median in middle.items():
-        ratio, low = median / middle["known"], lower[kind] / lower["known"]
-        print(f"| {kind} | {median:.2f} | {ratio:.3f} | {low:.3f} |")
+    rounds = [
+        statistics.mean(pair) for pair in zip(seen["known"], seen["known again"], strict=True)
+    ]
+    known = statistics.median(seen["known"])
+    for kind, times in seen.items():
+        median = statistics.median(times)
+        paired = statistics.median(a / b for a, b in zip(times, rounds, strict=True))
+        print(f"| {kind} | {median:.2f} | {median / known:.3f} | {paired:.3f} |")
 
 
 if __name__ == "__main__":

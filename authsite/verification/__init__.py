@@ -26,5 +26,6 @@ def includeme(config):
     config.add_route("authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}")
     config.add_route("authsite.user.email", "/v1/user/email", guard="api")
     config.add_route("authsite.verify.page", "/email/verify")
+    config.add_route("authsite.ask.page", "/email/link")
     config.scan(".api")
     config.scan(".pages")

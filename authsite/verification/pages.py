@@ -4,11 +4,14 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite import clock
-from authsite.http.bodies import Body, Url
+from authsite.http.bodies import Body, Email, Url
 from authsite.http.errors import ApiError
+from authsite.http.rendering import see_other
+from authsite.login.identifiers import key_of
 
 from . import service, signed_urls
 
+ASK = "authsite:templates/verification/ask.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
 
 
@@ -61,3 +64,46 @@ def _page(request, url, mistakes=()):
         return {"state": "expired" if expired else "invalid", "link": None}
     gone = any(item.code == "invalid_signature" for item in mistakes)
     return {"state": "invalid" if gone else "ready", "link": None if gone else url}
+
+
+class AskForm(Body):
+    """Whose address waits to be confirmed."""
+
+    email: Email
+    csrf_token: str | None = None
+
+
+def ask_form(request):
+    """The form, or that a message is on its way."""
+    return {"sent": request.GET.get("sent")}
+
+
+@view_config(
+    route_name="authsite.ask.page",
+    request_method="GET",
+    renderer=ASK,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def show_ask(request):
+    """The form that asks for a new link without signing in."""
+    return ask_form(request)
+
+
+@view_config(
+    route_name="authsite.ask.page",
+    request_method="POST",
+    form=AskForm,
+    again=ask_form,
+    throttle="forgot-address",
+    renderer=ASK,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def ask(request):
+    """Mail a new link if the address waits for one; the answer is the same for every address."""
+    page_url = service.page_urls(request.cfg, request.base_url)[0]
+    email = request.given.email
+    service.ask_by_address(
+        request.db, request.cfg, clock.now(), request.source, email, page_url,
+        quiet=not request.attempts.allows("forgot-email", key_of("email", email)),
+    )  # fmt: skip
+    return see_other(request, f"{request.route_path('authsite.ask.page')}?sent=1")

@@ -180,7 +180,7 @@ def test_the_login_page_refuses_the_unconfirmed_after_a_right_password_only(site
     right = submit(here, "/login", username="ann@example.com", password=PASSWORD)
     assert "Confirm your e-mail address" not in wrong.text
     assert "Confirm your e-mail address" in right.text
-    assert (wrong.status_int, right.status_int) == (422, 400)
+    assert (wrong.status_int, right.status_int) == (422, 422)
     assert "authsite" not in here.http.cookies
 
 

@@ -171,7 +171,7 @@ def all_rows(site):
 @pytest.mark.control("G02")
 def test_no_secret_is_found_in_database_wal_or_log(backend, tmp_path):
     url = databases.migrated(databases.new_url(backend, tmp_path, f"leaks_{tmp_path.name}"))
-    site = Site(url)
+    site = Site(url, **WEB)
     ini = write_ini(tmp_path, url, password_pepper=PEPPER, **WEB)
     with serving(ini, workers=2) as http:
         flow = Flow(http, site)

@@ -54,7 +54,6 @@ def oauthlib_session(server, keys, client, saved):
         auto_refresh_kwargs=credentials,
         token_updater=saved.append,
     )
-    session.trust_env = False
     return session, credentials
 
 
@@ -136,12 +135,10 @@ def test_authlib_reads_our_errors(server, library):
 
 
 def authlib(library, server, keys, method, saved):
-    session = library(
+    return library(
         keys.client_id,
         keys.client_secret,
         token_endpoint=server.token_url,
         token_endpoint_auth_method=method,
         update_token=lambda token, refresh_token=None, access_token=None: saved.append(token),
     )
-    session.trust_env = False
-    return session
