@@ -124,19 +124,17 @@ def ask(connection, port, address):
 def report(title, seen):
     """Print one table, as Markdown.
 
-    Pairs are a call and the mean of the two known ones of its round: what slows a busy machine
+    The last column sets each call against the median of its own round: what slows a busy machine
     down for a while slows them all.
     """
-    print(f"\n{title}\n\n| address | median ms | of `known` | median of the pairs |")
+    print(f"\n{title}\n\n| address | median ms | of `known` | of its round |")
     print("|---|---|---|---|")
-    rounds = [
-        statistics.mean(pair) for pair in zip(seen["known"], seen["known again"], strict=True)
-    ]
+    rounds = [statistics.median(each) for each in zip(*seen.values(), strict=True)]
     known = statistics.median(seen["known"])
     for kind, times in seen.items():
         median = statistics.median(times)
-        paired = statistics.median(a / b for a, b in zip(times, rounds, strict=True))
-        print(f"| {kind} | {median:.2f} | {median / known:.3f} | {paired:.3f} |")
+        share = statistics.median(a / b for a, b in zip(times, rounds, strict=True))
+        print(f"| {kind} | {median:.2f} | {median / known:.3f} | {share:.3f} |")
 
 
 if __name__ == "__main__":

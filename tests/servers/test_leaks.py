@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 from pathlib import Path
+from secrets import token_bytes
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -109,7 +110,8 @@ def wrong_logins(flow, web):
 def wrong_requests(flow, web):
     """Each place where a secret can be sent to by mistake."""
     http, canary = flow.http, flow.canary
-    tampered = "at_" + base64.urlsafe_b64encode(canary("token").ljust(66).encode()).decode()
+    body = canary("token").ljust(34).encode() + token_bytes(32)
+    tampered = "at_" + base64.urlsafe_b64encode(body).decode()
     flow.secrets.add(tampered)
     basic = base64.b64encode(f"{web.client_id}:{canary('basic')}".encode()).decode()
     flow.secrets.add(basic)
