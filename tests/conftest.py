@@ -56,6 +56,9 @@ def sites(database_url):
         key = tuple(sorted(settings.items()))
         if key not in made:
             made[key] = Site(database_url, **settings)
+        for other, site in made.items():
+            if other != key:  # PostgreSQL takes a hundred connections, and there are many sites
+                site.database.dispose()
         return made[key]
 
     yield site_with

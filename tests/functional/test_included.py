@@ -7,7 +7,8 @@ from pyramid.session import SignedCookieSessionFactory
 from sqlalchemy.exc import OperationalError
 from webtest import TestApp
 
-from tests.support.host import HostPolicy, hello
+from tests.support import databases
+from tests.support.host import HostPolicy, HostSite, hello
 from tests.support.site import PASSWORD, WEB, bearer
 
 LOGIN_FORM = {"username": "ann@example.com", "password": PASSWORD}
@@ -156,21 +157,22 @@ def test_what_an_error_keeps_is_kept_in_a_host_too(host_with):
 
 
 @pytest.mark.control("D02")
-def test_a_guard_that_cannot_ask_the_database_answers_503_on_a_hosts_route(host_with, monkeypatch):
+def test_a_guard_that_cannot_ask_the_database_answers_503_on_a_hosts_route(fresh_url):
     def guarded(config):
         pages_with_own_errors(config)
         config.add_route("reports", "/reports", guard="api")
         config.add_view(hello, route_name="reports")
 
-    site = host_with(guarded)
+    site = HostSite(databases.migrated(fresh_url), guarded)
     site.user()
     headers = bearer(site.login(site.client())["access_token"])
     site.http.get("/reports", headers=headers)
-    with monkeypatch.context() as broken:
-        broken.setattr(type(site.database), "one", lambda *_: fail_to_store(None))
+    with databases.away(site.database):
         answer = site.http.get("/reports", headers=headers, status=503)
     assert [item["code"] for item in answer.json["errors"]] == ["temporarily_unavailable"]
     assert int(answer.headers["Retry-After"]) >= 1
+    site.http.get("/reports", headers=headers)
+    site.database.dispose()
 
 
 @pytest.mark.control("S10")

@@ -65,16 +65,17 @@ def test_another_content_type_is_415(refusing, unchanged, endpoint, content_type
 
 @pytest.mark.control("T05")
 @each_endpoint
-def test_json_is_for_all_but_the_endpoints_of_oauth(refusing, endpoint):
-    answer = endpoint.send(refusing, json.dumps(endpoint.good), JSON)
+def test_json_is_for_all_but_the_endpoints_of_oauth(renewed, endpoint):
+    answer = endpoint.send(renewed(), json.dumps(endpoint.good), JSON)
     assert endpoint.model.form_only == endpoint.path.startswith("/v1/oauth/")
     assert (answer.status_int == 415) == endpoint.model.form_only
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"', "utf8"])
-def test_utf_8_may_be_said(site, charset):
+def test_utf_8_may_be_said(renewed, charset):
     content_type = f"application/json; charset={charset}"
-    site.http.post("/v1/register", json.dumps(REGISTER), content_type=content_type, status=201)
+    http = renewed().http
+    http.post("/v1/register", json.dumps(REGISTER), content_type=content_type, status=201)
 
 
 @pytest.mark.control("S13")
@@ -89,10 +90,10 @@ def test_a_body_over_64_kib_is_413(refusing, unchanged, endpoint, size):
 
 
 @pytest.mark.control("S13")
-def test_a_body_of_64_kib_is_read(site):
+def test_a_body_of_64_kib_is_read(renewed):
     filled = urlencode(REGISTER | {"x": ""})
     filled += "x" * (64 * 1024 - len(filled))
-    site.http.post("/v1/register", filled, status=201)
+    renewed().http.post("/v1/register", filled, status=201)
 
 
 @pytest.mark.control("S13")
@@ -119,7 +120,9 @@ def test_more_than_100_fields_are_refused(refusing, unchanged, endpoint):
 
 
 @pytest.mark.control("S13")
-def test_json_may_be_20_levels_deep_and_no_deeper(site):
+def test_json_may_be_20_levels_deep_and_no_deeper(renewed):
+    site = renewed()
+
     def register(levels):
         nested = "x"
         for _ in range(levels - 1):

@@ -26,6 +26,8 @@ STRONG = "purple wolf 77 tea"
 def home(tmp_path_factory):
     """A folder after ``init``."""
     made = Home(tmp_path_factory.mktemp("users"))
+    cheap = made.ini.read_text().replace("# authsite.bcrypt-cost = 12", "authsite.bcrypt-cost = 10")
+    made.ini.write_text(cheap)
     made.run("init")
     return made
 

@@ -3,6 +3,7 @@
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 from uuid import UUID
 
 from sqlalchemy import select
@@ -44,6 +45,21 @@ class ClientKeys:
 
     def form(self, **more):
         return {"client_id": self.client_id, "client_secret": self.client_secret, **more}
+
+
+class HashedOnce:
+    """Hashes each password of the test data once in a process: that is most of a test's time."""
+
+    hashes: ClassVar[dict[tuple, str]] = {}
+
+    def __init__(self, cfg, passwords):
+        self.kind, self.passwords = (cfg.bcrypt_cost, *cfg.password_pepper), passwords
+
+    def hash(self, password):
+        key = (*self.kind, password)
+        if key not in self.hashes:
+            self.hashes[key] = self.passwords.hash(password)
+        return self.hashes[key]
 
 
 class Site:
@@ -103,7 +119,7 @@ class Site:
 
     def user(self, email="ann@example.com", password=PASSWORD, *, confirmed=False, **more):
         """A new user."""
-        passwords = self.app.registry["authsite.passwords"]
+        passwords = HashedOnce(self.cfg, self.app.registry["authsite.passwords"])
         identifiers = {"email": email, **more}
         with self.db() as db:
             made = register(db, self.cfg, passwords, clock.now(), Source(), identifiers, password)

@@ -76,7 +76,7 @@ class MailServer:
         await asyncio.sleep(self.pause)
         if mode == "drop after ok":
             await server.push("250 OK")
-            server.transport.close()
+            server.transport.abort()
         return "250 OK"
 
     def authenticate(self, _server, _session, _envelope, _mechanism, data):
