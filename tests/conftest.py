@@ -14,7 +14,7 @@ for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
         del os.environ[_name]
 
 from authsite import clock
-from tests.support import databases
+from tests.support import databases, mails
 from tests.support.frozen import FrozenClock
 from tests.support.site import Site
 
@@ -34,11 +34,19 @@ def backend(request):
     return request.param
 
 
+# Kept for the whole process, not by fixtures: where files are spread over processes, pytest goes
+# back and forth between the databases and would make everything anew each time.
+_URLS = {}
+_SITES = {}
+
+
 @pytest.fixture(scope="session")
 def database_url(backend, tmp_path_factory):
     """A migrated database that the tests of this process share."""
-    folder = tmp_path_factory.mktemp(backend)
-    return databases.migrated(databases.new_url(backend, folder, "shared"))
+    if backend not in _URLS:
+        url = databases.new_url(backend, tmp_path_factory.mktemp(backend), "shared")
+        _URLS[backend] = databases.migrated(url)
+    return _URLS[backend]
 
 
 @pytest.fixture
@@ -50,20 +58,17 @@ def fresh_url(backend, tmp_path):
 @pytest.fixture(scope="session")
 def sites(database_url):
     """Applications by their settings; made once, since the start is the slow part."""
-    made = {}
 
     def site_with(**settings):
-        key = tuple(sorted(settings.items()))
-        if key not in made:
-            made[key] = Site(database_url, **settings)
-        for other, site in made.items():
+        key = (database_url, *sorted(settings.items()))
+        if key not in _SITES:
+            _SITES[key] = Site(database_url, **settings)
+        for other, site in _SITES.items():
             if other != key:  # PostgreSQL takes a hundred connections, and there are many sites
                 site.database.dispose()
-        return made[key]
+        return _SITES[key]
 
-    yield site_with
-    for site in made.values():
-        site.database.dispose()
+    return site_with
 
 
 @pytest.fixture
@@ -74,6 +79,7 @@ def site_with(sites):
         site = sites(**settings)
         site.http.reset()
         databases.empty(site.database)
+        mails.read_folder(site.cfg.mail_folder)  # what another test sent and did not read
         return site
 
     return emptied

@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from authsite.mail.models import Outgoing
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, bearer
 
@@ -135,6 +136,8 @@ def test_a_place_of_somebody_else_or_of_nobody_is_not_found(ann):
 def test_deleting_the_account_revokes_all_and_keeps_nothing(ann):
     site, keys, user, tokens = ann
     sign_in(site)
+    asked = {"email": user.email, "reset_url": "http://localhost/password/reset"}
+    site.http.post_json("/v1/password/forgot", asked, status=202)  # a letter that waits
     headers = bearer(tokens["access_token"])
     wrong = {"current_password": "wrong wrong"}
     site.http.delete_json("/v1/user", wrong, headers=headers, status=422)
@@ -147,6 +150,8 @@ def test_deleting_the_account_revokes_all_and_keeps_nothing(ann):
     assert again.id != user.id
     fresh = site.login(keys, password=NEW)
     assert site.me(fresh["access_token"]).json["name"] is None
+    with site.db() as db:
+        assert db.query(Outgoing).all() == []
     assert site.mails() == []
 
 

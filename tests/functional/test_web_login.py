@@ -72,6 +72,10 @@ def test_a_login_gives_a_new_id_and_the_old_one_is_worthless(site):
     sign_in(site)
     assert site.http.cookies["authsite"] != "chosen-by-an-attacker"
     first = site.http.cookies["authsite"]
+    site.http.reset()
+    sign_in(site)
+    assert site.http.cookies["authsite"] != first
+    site.http.set_cookie("authsite", first)
     submit(site, "/logout")
     site.http.set_cookie("authsite", first)
     site.http.get("/account", status=302)
