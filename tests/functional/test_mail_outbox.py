@@ -9,16 +9,8 @@ from sqlalchemy import event, text
 from authsite import clock
 from authsite.mail import leases, outbox, purge
 from authsite.mail.leases import BATCH, LEASE, Outcome
-from tests.support.frozen import FrozenClock
 from tests.support.mails import link_in, put, row, rows
 from tests.support.site import PASSWORD
-
-
-@pytest.fixture
-def time(monkeypatch):
-    frozen = FrozenClock()
-    monkeypatch.setattr(clock, "now", frozen.now)
-    return frozen
 
 
 def claimed(site, owner="one"):
@@ -102,49 +94,49 @@ def test_two_senders_never_have_the_same_letter(site):
     assert {each.id for each in first} | {each.id for each in second} == ids
 
 
-def test_the_longest_waiting_comes_first(site, time):
+def test_the_longest_waiting_comes_first(site, frozen):
     ids = []
     for _ in range(3):
         ids.append(put(site))
-        time.advance(1)
+        frozen.advance(1)
     assert [each.id for each in claimed(site)] == ids
 
 
-def test_what_a_killed_sender_held_is_free_after_a_minute_and_not_before(site, time):
+def test_what_a_killed_sender_held_is_free_after_a_minute_and_not_before(site, frozen):
     id_ = put(site)
     claimed(site, "killed")
-    time.advance(LEASE.total_seconds() - 1)
+    frozen.advance(LEASE.total_seconds() - 1)
     assert claimed(site, "other") == []
-    time.advance(2)
+    frozen.advance(2)
     assert [each.id for each in claimed(site, "other")] == [id_]
 
 
-def test_a_lease_can_be_renewed_until_somebody_else_has_it(site, time):
+def test_a_lease_can_be_renewed_until_somebody_else_has_it(site, frozen):
     id_ = put(site)
     claimed(site, "slow")
-    time.advance(50)
+    frozen.advance(50)
     assert leases.renew(site.database, clock.now(), "slow", id_)
-    time.advance(50)
+    frozen.advance(50)
     assert claimed(site, "other") == []
-    time.advance(11)
+    frozen.advance(11)
     claimed(site, "other")
     assert not leases.renew(site.database, clock.now(), "slow", id_)
 
 
-def test_a_letter_is_sent_once_it_was_sent_even_by_somebody_whose_lease_was_lost(site, time):
+def test_a_letter_is_sent_once_it_was_sent_even_by_somebody_whose_lease_was_lost(site, frozen):
     id_ = put(site)
     claimed(site, "slow")
-    time.advance(61)
+    frozen.advance(61)
     claimed(site, "other")
     leases.settle(site.database, "slow", [Outcome(id_, "sent", clock.now())])
     assert row(site, id_).state == "sent"
     assert not leases.renew(site.database, clock.now(), "other", id_)
 
 
-def test_nobody_else_can_declare_a_letter_dead(site, time):
+def test_nobody_else_can_declare_a_letter_dead(site, frozen):
     id_ = put(site)
     claimed(site, "slow")
-    time.advance(61)
+    frozen.advance(61)
     claimed(site, "other")
     leases.settle(site.database, "slow", [Outcome(id_, "dead", clock.now(), "no")])
     assert row(site, id_).state == "waiting"
@@ -196,7 +188,7 @@ def test_a_server_s_words_are_kept_as_one_short_printable_line(site):
     assert len(kept) == 200
 
 
-def test_purging_deletes_what_ended_a_week_ago_and_the_dead_after_a_month(site, time):
+def test_purging_deletes_what_ended_a_week_ago_and_the_dead_after_a_month(site, frozen):
     states = {put(site): state for state in ("sent", "expired", "dead")}
     waiting = put(site)
     held = claimed(site)
@@ -211,9 +203,9 @@ def test_purging_deletes_what_ended_a_week_ago_and_the_dead_after_a_month(site, 
             pass
         return sorted(each.state for each in rows(site))
 
-    time.advance(timedelta(days=6, hours=23).total_seconds())
+    frozen.advance(timedelta(days=6, hours=23).total_seconds())
     assert left() == ["dead", "expired", "sent", "waiting"]
-    time.advance(timedelta(hours=2).total_seconds())
+    frozen.advance(timedelta(hours=2).total_seconds())
     assert left() == ["dead", "waiting"]
-    time.advance(timedelta(days=30).total_seconds())
+    frozen.advance(timedelta(days=30).total_seconds())
     assert left() == ["waiting"]

@@ -12,16 +12,8 @@ from authsite.mail import leases
 from authsite.mail.letters import Letter
 from authsite.mail.sender import open_sender, send_batch
 from authsite.mail.transports import Unreachable
-from tests.support.frozen import FrozenClock
 from tests.support.mails import put, row, send_all
 from tests.support.smtp import mail_server
-
-
-@pytest.fixture
-def time(monkeypatch):
-    frozen = FrozenClock()
-    monkeypatch.setattr(clock, "now", frozen.now)
-    return frozen
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +57,17 @@ def test_a_letter_is_sent_once_and_says_so(site, smtp):
 
 
 @pytest.mark.control("M05")
-def test_a_letter_whose_link_has_expired_is_dropped_not_sent_late(site, smtp, time):
+def test_a_letter_whose_link_has_expired_is_dropped_not_sent_late(site, smtp, frozen):
     late = put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
-    time.advance(3600)
+    frozen.advance(3600)
     assert send_all(site.app.registry) == {"expired": 1}
     assert smtp.taken == []
     assert row(site, late).last_error == "its link would not work any more"
 
 
-def test_a_letter_with_a_second_left_is_sent(site, smtp, time):
+def test_a_letter_with_a_second_left_is_sent(site, smtp, frozen):
     put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
-    time.advance(3599)
+    frozen.advance(3599)
     assert send_all(site.app.registry) == {"sent": 1}
 
 
@@ -98,13 +90,13 @@ def test_a_refused_recipient_is_dead_at_once_with_the_reason(site, smtp):
 
 @pytest.mark.control("M05")
 def test_a_recipient_that_is_put_off_is_tried_ever_more_rarely_and_dead_after_a_day(
-    site, smtp, time
+    site, smtp, frozen
 ):
     smtp.mode = "4xx"
     id_, start = put(site, "note"), clock.now()
     waits, ages = [], []
     while (now := row(site, id_)).state == "waiting":
-        time.at = max(time.at, now.next_attempt_at)
+        frozen.at = max(frozen.at, now.next_attempt_at)
         before = clock.now()
         assert send(site) is None
         assert len(waits) < 150
@@ -137,7 +129,9 @@ def test_a_letter_that_cannot_be_made_holds_nobody_up_and_waits(site, smtp):
     assert "knows no letter 'from a newer version'" in row(site, unknown).last_error
 
 
-def test_when_the_server_is_away_one_letter_finds_out_and_the_rest_stay_untouched(site, smtp, time):
+def test_when_the_server_is_away_one_letter_finds_out_and_the_rest_stay_untouched(
+    site, smtp, frozen
+):
     smtp.mode = "refuse all"
     ids = [put(site, "note") for _ in range(3)]
     assert "530" in send(site)
@@ -145,39 +139,39 @@ def test_when_the_server_is_away_one_letter_finds_out_and_the_rest_stay_untouche
     assert len(tried) == 1
     assert all(row(site, id_).lease_owner is None for id_ in ids)
     smtp.mode = "ok"
-    time.advance(5)
+    frozen.advance(5)
     assert send_all(site.app.registry) == {"sent": 3}
 
 
 def test_after_an_hour_without_a_server_a_letter_leaves_within_a_minute_of_its_return(
-    site, smtp, time
+    site, smtp, frozen
 ):
     smtp.mode = "refuse all"
     id_, start = put(site, "note"), clock.now()
     while clock.now() - start < timedelta(hours=1):
-        time.at = row(site, id_).next_attempt_at
+        frozen.at = row(site, id_).next_attempt_at
         assert send(site) is not None
     assert row(site, id_).next_attempt_at - clock.now() <= timedelta(seconds=36)
     assert row(site, id_).state == "waiting"
 
 
-def test_without_a_server_for_a_day_a_letter_is_dead_and_kept(site, smtp, time):
+def test_without_a_server_for_a_day_a_letter_is_dead_and_kept(site, smtp, frozen):
     smtp.mode = "refuse all"
     id_ = put(site, "note")
-    time.advance(24 * 3600)
+    frozen.advance(24 * 3600)
     send(site)
     assert row(site, id_).state == "dead"
 
 
 @pytest.mark.control("M01")
 def test_a_server_that_hung_up_after_the_mail_gets_it_again_under_the_same_message_id(
-    site, smtp, time
+    site, smtp, frozen
 ):
     smtp.mode = "drop"
     put(site, "note")
     assert send(site) is not None
     smtp.mode = "ok"
-    time.advance(5)
+    frozen.advance(5)
     assert send_all(site.app.registry) == {"sent": 1}
     [(_, first)], [(_, second)] = smtp.dropped, smtp.taken
 
@@ -188,11 +182,11 @@ def test_a_server_that_hung_up_after_the_mail_gets_it_again_under_the_same_messa
     assert message_id(first) == message_id(second)
 
 
-def test_a_server_that_hangs_up_after_its_yes_has_the_mail_and_gets_no_second(site, smtp, time):
+def test_a_server_that_hangs_up_after_its_yes_has_the_mail_and_gets_no_second(site, smtp, frozen):
     smtp.mode = "drop after ok"
     put(site, "note")
     assert send_all(site.app.registry) == {"sent": 1}
-    time.advance(600)
+    frozen.advance(600)
     assert send_all(site.app.registry) == {}
     assert len(smtp.taken) == 1
 
@@ -206,12 +200,12 @@ def test_a_sender_told_to_stop_lets_go_of_what_it_has_not_begun(site, smtp):
     assert row(site, id_).lease_owner is None
 
 
-def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, time):
+def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, frozen):
     """The clock jumps while the letter is made: by then somebody else has it."""
     id_ = put(site, "note")
 
     def slow(desk):
-        time.advance(61)
+        frozen.advance(61)
         assert [each.id for each in other_claim(site)] == [id_]
         return Letter("welcome")
 
