@@ -40,7 +40,7 @@ def new_context(chromium):
 
     def new(**options):
         made.append(chromium.new_context(**options))
-        made[-1].set_default_timeout(10_000)
+        made[-1].set_default_timeout(30_000)
         return made[-1]
 
     yield new
