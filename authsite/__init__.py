@@ -12,13 +12,13 @@ warnings.filterwarnings("ignore", message="pkg_resources is deprecated", categor
 ROOMS = (
     "settings",
     "db",
+    "users",  # early: routes are tried in this order, and its route is the one asked most
     "http",
     "throttle",
     "mail",
     "login",
     "guards",
     "oauth",
-    "users",
     "verification",
     "recovery",
     "signup",

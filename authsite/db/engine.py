@@ -107,6 +107,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         f"busy_timeout={SQLITE_BUSY_TIMEOUT}",
         "journal_mode=WAL",
         "foreign_keys=ON",
+        "cache_size=-512",  # KiB for each connection: the system's own cache is shared by all
     ):
         connection.execute(f"PRAGMA {pragma}")
 

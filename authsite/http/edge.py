@@ -1,12 +1,14 @@
 """The outermost layer: request id, browser security headers, CORS, one log context."""
 
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-import structlog
 from pyramid.response import Response
 
+# The id of the request that is under way in this thread, for every log line of it.
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     # Not no-referrer: browsers would send `Origin: null` with our own forms.
@@ -32,11 +34,11 @@ def edge_tween(handler: Any, _registry: Any) -> Any:
     """Wrap every request of the application."""
 
     def edge(request: Any) -> Response:
-        structlog.contextvars.bind_contextvars(request_id=request.id)
+        before = REQUEST_ID.set(request.id)
         try:
             response = handler(request)
         finally:
-            structlog.contextvars.clear_contextvars()
+            REQUEST_ID.reset(before)
         if answers_for(request):
             response = _preflight(request) or response
             _add_headers(request, response)

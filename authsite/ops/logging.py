@@ -10,6 +10,8 @@ from typing import Any
 
 import structlog
 
+from authsite.http.edge import REQUEST_ID
+
 MAX_VALUE = 2000  # characters
 
 
@@ -21,7 +23,7 @@ def be_safe() -> None:
     if not structlog.is_configured():
         structlog.configure(
             processors=[
-                structlog.contextvars.merge_contextvars,
+                _with_request_id,
                 structlog.processors.format_exc_info,
                 _tame,
                 structlog.processors.KeyValueRenderer(key_order=["event"]),
@@ -33,7 +35,7 @@ def be_safe() -> None:
 def configure(*, as_json: bool) -> None:
     """Send structlog's and the standard library's lines to stderr, in one format."""
     shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
+        _with_request_id,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
@@ -59,6 +61,13 @@ def configure(*, as_json: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
+
+
+def _with_request_id(_logger: Any, _method: str, event: Any) -> Any:
+    request_id = REQUEST_ID.get()
+    if request_id:
+        event["request_id"] = request_id
+    return event
 
 
 def _tame(_logger: Any, _method: str, event: Any) -> dict[str, Any]:
