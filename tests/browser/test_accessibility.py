@@ -4,7 +4,7 @@ import pytest
 from axe_core_python.sync_playwright import Axe
 
 from tests.browser.gallery import gallery
-from tests.browser.people import EMAIL, PASSWORD, Person, pages_server
+from tests.browser.people import EMAIL, PASSWORD, SECOND, THIRD, Person, pages_server
 
 
 @pytest.fixture
@@ -46,34 +46,64 @@ def press_tab_to(page, name):
     raise AssertionError(f"{name} cannot be reached by Tab")
 
 
+def type_into(ann, **fields):
+    """Reach each field by Tab, unless it has the focus, and type."""
+    for name, text in fields.items():
+        if ann.page.evaluate("document.activeElement.name") != name:
+            press_tab_to(ann.page, name)
+        ann.page.keyboard.type(text)
+
+
+def press(ann, name):
+    """Reach a button, link or summary by Tab and press Enter."""
+    press_tab_to(ann.page, name)
+    ann.page.keyboard.press("Enter")
+
+
 @pytest.mark.control("X07")
-def test_registering_and_signing_in_work_by_keyboard_alone(server, new_context):
+def test_the_whole_journey_works_by_keyboard_alone(server, new_context):
     ann = Person(new_context(), *server)
-    keyboard = ann.page.keyboard
     ann.go("/register")
-    for name, text in (("email", EMAIL), ("password", PASSWORD)):
-        if ann.page.evaluate("document.activeElement.name") != name:
-            press_tab_to(ann.page, name)
-        keyboard.type(text)
-    keyboard.press("Enter")
+    type_into(ann, email=EMAIL, password=PASSWORD)
+    ann.page.keyboard.press("Enter")
     ann.sees("Check your mail")
+    ann.page.goto(ann.link())
+    press(ann, "Confirm address")
+    ann.sees("Your address is confirmed")
+
     ann.go("/login")
-    for name, text in (("username", EMAIL), ("password", "wrong wrong 1")):
-        if ann.page.evaluate("document.activeElement.name") != name:
-            press_tab_to(ann.page, name)
-        keyboard.type(text)
-    keyboard.press("Enter")
+    type_into(ann, username=EMAIL, password="wrong wrong 1")
+    ann.page.keyboard.press("Enter")
     ann.sees("is not right")
     # The summary of mistakes has the focus: it is read out first.
-    assert ann.page.evaluate("document.activeElement.innerText").strip() != ""
-    press_tab_to(ann.page, "password")
-    keyboard.type(PASSWORD)
-    press_tab_to(ann.page, "Sign in")
-    keyboard.press("Enter")
+    assert "is not right" in ann.page.evaluate("document.activeElement.innerText")
+    type_into(ann, password=PASSWORD)
+    ann.page.keyboard.press("Enter")
     ann.at("/account")
-    press_tab_to(ann.page, "Change password")
-    keyboard.press("Enter")
-    press_tab_to(ann.page, "current_password")
+
+    press(ann, "Change password")
+    type_into(ann, current_password=PASSWORD, password=SECOND)
+    ann.page.keyboard.press("Enter")
+    ann.sees("Your password is changed")
+    press(ann, "Sign out")
+    ann.at("/")
+
+    ann.go("/password/forgot")
+    type_into(ann, email=EMAIL)
+    ann.page.keyboard.press("Enter")
+    ann.sees("Check your mail")
+    ann.page.goto(ann.link())
+    type_into(ann, password=THIRD, password_confirmation=THIRD)
+    ann.page.keyboard.press("Enter")
+    ann.sees("Your password is changed")
+    ann.go("/login")
+    type_into(ann, username=EMAIL, password=THIRD)
+    ann.page.keyboard.press("Enter")
+    ann.at("/account")
+    press(ann, "Delete account …")
+    type_into(ann, current_password=THIRD)
+    ann.page.keyboard.press("Enter")
+    ann.at("/")
 
 
 @pytest.mark.control("P11")
