@@ -8,6 +8,7 @@ from secrets import token_bytes
 from urllib.parse import quote, quote_plus
 
 import pytest
+from sqlalchemy import text
 
 from authsite.db.base import Base
 from tests.support import databases
@@ -157,7 +158,14 @@ def files(site, log):
         yield from Path(url.database).parent.glob("*.sqlite*")
     else:
         root = Path(databases.postgres_server().pgdata)
-        yield from (path for path in root.rglob("*") if path.is_file())
+        with site.database.reader.connect() as connection:
+            oid = connection.scalar(
+                text("SELECT oid FROM pg_database WHERE datname = current_database()")
+            )
+            connection.execute(text("CHECKPOINT"))
+        for folder in (root / "base" / str(oid), root / "pg_wal", root / "log"):
+            yield from (path for path in folder.rglob("*") if path.is_file())
+        yield from (path for path in root.glob("*log*") if path.is_file())
 
 
 def all_rows(site):
