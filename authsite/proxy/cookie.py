@@ -14,11 +14,6 @@ def set_cookie(request: Any, token: str) -> None:
     _write(request, request.matchdict["client"], token, lifetime)
 
 
-def clear(request: Any) -> None:
-    """Take the cookie of the client of this route away."""
-    _write(request, request.matchdict["client"], "", 0)
-
-
 def clear_all(request: Any) -> None:
     """Take the cookies of all configured clients away (at logout), under both spellings."""
     for client in request.cfg.clients:
