@@ -15,7 +15,7 @@ from sqlalchemy import Engine, Executable, Row, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError
 
-from .point import Points
+from .point import Points, hung_up
 
 # Milliseconds. A statement that takes longer is a fault, and its caller gets a 503 (D03).
 PG_OPTIONS = (
@@ -73,13 +73,19 @@ def open_database(url: str) -> Database:
         **COMMON,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT, "options": PG_OPTIONS},
     }
-    return Database(
-        writer=create_engine(parsed, pool_size=8, max_overflow=8, pool_pre_ping=True, **options),
-        # No pre-ping: it would double the round trips of a guarded request. `one` reads again.
-        reader=create_engine(
-            parsed, pool_size=8, max_overflow=8, isolation_level="AUTOCOMMIT", **options
-        ),
+    writer = create_engine(parsed, pool_size=8, max_overflow=8, pool_pre_ping=True, **options)
+    # No pre-ping: it would double the round trips of a guarded request. `one` reads again.
+    reader = create_engine(
+        parsed, pool_size=8, max_overflow=8, isolation_level="AUTOCOMMIT", **options
     )
+    for engine in (writer, reader):
+        event.listen(engine, "handle_error", _notice_hang_up)
+    return Database(writer, reader)
+
+
+def _notice_hang_up(context: Any) -> None:
+    if hung_up(context.original_exception):
+        context.is_disconnect = True
 
 
 def _open_sqlite(url: URL) -> Database:

@@ -75,9 +75,10 @@ class Points:
             dialect.do_execute(cursor, sql, parameters)
             row = cursor.fetchone()
         except dialect.loaded_dbapi.Error as error:
-            lost = dialect.is_disconnect(error, connection, None)
+            lost = hung_up(error) or dialect.is_disconnect(error, connection, None)
             if lost:
-                self.close()  # the others were hung up on, too
+                self.close()  # the others were hung up on, too,
+                self._engine.dispose()  # and those that wait in the pool
             connection.close()
             raise DBAPIError.instance(
                 sql, None, error, dialect.loaded_dbapi.Error,
@@ -92,6 +93,14 @@ class Points:
         pooled = self._engine.connect().connection
         pooled.detach()
         return pooled.dbapi_connection
+
+
+def hung_up(error: BaseException) -> bool:
+    """Whether PostgreSQL says that it ends the connection (SQLSTATE classes 08 and 57P).
+
+    The driver notices only a moment later that the connection is closed.
+    """
+    return str(getattr(error, "sqlstate", None) or "").startswith(("08", "57P"))
 
 
 def prepare(statement: Select[Any], engine: Engine) -> Prepared:

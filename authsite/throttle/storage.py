@@ -111,7 +111,9 @@ def sweep(at_most: int) -> Executable:
     anew in the meantime stays.
     """
     over = LimitCounter.expires_at <= bindparam("now")
-    keys = select(LimitCounter.key).where(over).limit(at_most).with_for_update(skip_locked=True)
+    keys = select(LimitCounter.key).where(over).limit(at_most)
+    # PostgreSQL may run the subquery anew for every row. It does not lock, so it finds the same
+    # rows each time; one that skipped locked rows would find more, and delete more than asked for.
     return delete(LimitCounter).where(LimitCounter.key.in_(keys), over)
 
 
