@@ -64,12 +64,19 @@ class Points:
 
     def close(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._idle.pop().close()
+        while connection := self._take():
+            connection.close()
+
+    def _take(self) -> DBAPIConnection | None:
+        # Not "if there is one, take it": another thread may take it in between.
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
     def _execute(self, sql: str, parameters: Any) -> Any:
         dialect = self._engine.dialect
-        connection: Any = self._idle.pop() if self._idle else self._connect()
+        connection: Any = self._take() or self._connect()
         try:
             cursor = connection.cursor()
             dialect.do_execute(cursor, sql, parameters)
