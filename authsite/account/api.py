@@ -75,7 +75,7 @@ class SignInAnswer(TypedDict):
     created: str
     """When the login was."""
     last_used: str
-    """When it was used last, to the hour; of tokens, when they were renewed last."""
+    """When it was used last, to the hour."""
     current: bool
     """Whether this request belongs to it."""
 

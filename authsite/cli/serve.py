@@ -61,6 +61,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 def application() -> Any:
     """The WSGI application of one worker process."""
     from authsite import main
+    from authsite.login.thread import start as write_uses
     from authsite.ops.logging import configure
     from authsite.settings import read_ini
 
@@ -68,6 +69,7 @@ def application() -> Any:
     configure(as_json=settings_of(str(path)).production)
     logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
     app = main({"__file__": str(path.resolve())}, **read_ini(path))
+    write_uses(app.registry)
     if app.registry["authsite.settings"].mail_sender is None:
         from authsite.mail.thread import start
 

@@ -9,21 +9,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Select
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
-Convert = Callable[[Any], Any] | None
+Convert = Callable[[Any], Any]
 
 
 class Prepared(NamedTuple):
-    """A statement in the words of one dialect."""
+    """A statement in the words of one dialect, and the values that have to be converted."""
 
     sql: str
-    names: tuple[str, ...]
-    binds: tuple[Convert, ...]
-    fixed: Mapping[str, Any]
+    binds: tuple[tuple[str, Convert | None], ...]
     positional: bool
-    results: tuple[Convert, ...]
+    results: tuple[tuple[int, Convert], ...]
 
 
 class Points:
@@ -35,39 +33,42 @@ class Points:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._idle: deque[DBAPIConnection] = deque()
+        # Each with the one cursor it ever needs: making a cursor costs as much as a small answer.
+        self._idle: deque[tuple[DBAPIConnection, DBAPICursor]] = deque()
         self._prepared: dict[Select[Any], Prepared] = {}
 
     def read(self, statement: Select[Any], values: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """The first row of ``statement``, or None. Raises SQLAlchemy's errors."""
+        """The only row of ``statement``, or None. Raises SQLAlchemy's errors.
+
+        ``values``: all that the statement asks for; it carries none of its own.
+        """
         prepared = self._prepared.get(statement)
         if prepared is None:
             prepared = self._prepared[statement] = prepare(statement, self._engine)
-        values = {**prepared.fixed, **values}
         given = [
-            convert(values[name]) if convert else values[name]
-            for name, convert in zip(prepared.names, prepared.binds, strict=True)
+            (name, convert(values[name]) if convert else values[name])
+            for name, convert in prepared.binds
         ]
-        parameters = given if prepared.positional else dict(zip(prepared.names, given, strict=True))
+        parameters = [value for _, value in given] if prepared.positional else dict(given)
         try:
-            row = self._execute(prepared.sql, parameters)
+            rows = self._execute(prepared.sql, parameters)
         except DBAPIError as error:
             if not error.connection_invalidated:
                 raise
-            row = self._execute(prepared.sql, parameters)
-        if row is None:
+            rows = self._execute(prepared.sql, parameters)
+        if not rows:
             return None
-        return tuple([
-            convert(value) if convert else value
-            for value, convert in zip(row, prepared.results, strict=True)
-        ])  # fmt: skip
+        row = list(rows[0])
+        for place, convert in prepared.results:
+            row[place] = convert(row[place])
+        return tuple(row)
 
     def close(self) -> None:
         """Close the idle connections."""
-        while connection := self._take():
-            connection.close()
+        while idle := self._take():
+            idle[0].close()
 
-    def _take(self) -> DBAPIConnection | None:
+    def _take(self) -> tuple[DBAPIConnection, DBAPICursor] | None:
         # Not "if there is one, take it": another thread may take it in between.
         try:
             return self._idle.pop()
@@ -76,11 +77,10 @@ class Points:
 
     def _execute(self, sql: str, parameters: Any) -> Any:
         dialect = self._engine.dialect
-        connection: Any = self._take() or self._connect()
+        connection, cursor = self._take() or self._connect()
         try:
-            cursor = connection.cursor()
             dialect.do_execute(cursor, sql, parameters)
-            row = cursor.fetchone()
+            rows = cursor.fetchall()  # to the end: SQLite goes on reading until then
         except dialect.loaded_dbapi.Error as error:
             lost = hung_up(error) or dialect.is_disconnect(error, connection, None)
             if lost:
@@ -91,15 +91,16 @@ class Points:
                 sql, None, error, dialect.loaded_dbapi.Error,
                 connection_invalidated=lost, dialect=dialect, hide_parameters=True,
             ) from error  # fmt: skip
-        self._idle.append(connection)
-        return row
+        self._idle.append((connection, cursor))
+        return rows
 
-    def _connect(self) -> Any:
+    def _connect(self) -> tuple[Any, Any]:
         # Not raw_connection(): that lets the driver's own errors through. Detached: the pool of
         # the engine stays for everyone else.
         pooled = self._engine.connect().connection
         pooled.detach()
-        return pooled.dbapi_connection
+        connection: Any = pooled.dbapi_connection
+        return connection, connection.cursor()
 
 
 def hung_up(error: BaseException) -> bool:
@@ -116,18 +117,18 @@ def prepare(statement: Select[Any], engine: Engine) -> Prepared:
     dialect = engine.dialect
     positional = bool(compiled.positional)
     # Not `binds`: there a value without a name of its own stands under two.
-    names = tuple(compiled.positiontup if positional else compiled.bind_names.values())
+    names = compiled.positiontup if positional else compiled.bind_names.values()
+    binds = [
+        (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
+        for name in names
+    ]
+    results = [
+        column.type.dialect_impl(dialect).result_processor(dialect, None)
+        for column in statement.selected_columns
+    ]
     return Prepared(
         sql=str(compiled),
-        names=names,
-        binds=tuple(
-            compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)
-            for name in names
-        ),
-        fixed={name: value for name, value in compiled.params.items() if value is not None},
+        binds=tuple(binds),
         positional=positional,
-        results=tuple(
-            column.type.dialect_impl(dialect).result_processor(dialect, None)
-            for column in statement.selected_columns
-        ),
+        results=tuple((place, convert) for place, convert in enumerate(results) if convert),
     )

@@ -1,15 +1,19 @@
 """The api guard: a bearer token in the Authorization header (RFC 6750, section 2.1)."""
 
 import re
-from typing import Any
+from typing import Any, cast
+
+from sqlalchemy import Table
 
 from authsite import clock
 from authsite.oauth.live import find_live
+from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS
 
 from .caller import Caller
 from .errors import NotAuthenticated
 
+FAMILIES = cast(Table, Family.__table__)
 _BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
 
 
@@ -27,6 +31,7 @@ def api_guard(request: Any) -> Caller:
     family = token and find_live(request.database, token, now, request.cfg.refresh_grace)
     if not family:
         raise NotAuthenticated(token_sent=True)
+    request.registry["authsite.uses"].note(FAMILIES, family.id, family.rotated_at, now)
     return Caller(
         guard="api",
         user=family.account,

@@ -32,7 +32,8 @@ def web_guard(request: Any) -> Caller:
 def signed_in(request: Any) -> Caller | None:
     """The user who is signed in with this browser, or None; for pages that are open to all."""
     key = session_key(request)
-    found = key and sessions.find_live(request.database, key, clock.now())
+    uses = request.registry["authsite.uses"]
+    found = key and sessions.find_live(request.database, uses, key, clock.now())
     if not found:
         return None
     session_id, account = found

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from authsite.db.transaction import writes
 from authsite.texts import text as _
 
 from .errors import (
@@ -131,8 +132,10 @@ def attempts(request: Any) -> int | None:
 
     Running it again needs the whole body read and kept before anyone looks at its length. A body
     over the limit, or of unknown length, gets one attempt and stays unread till `read` refuses it;
-    one that breaks off gets one attempt too.
+    one that breaks off gets one attempt too. What only reads has nothing to try again.
     """
+    if not writes(request):
+        return 1
     length = request.content_length
     if request.is_body_readable and (length is None or length > MAX_BODY):
         return 1

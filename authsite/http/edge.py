@@ -63,9 +63,8 @@ def _add_headers(request: Any, response: Response) -> None:
     present = {name.lower() for name, _ in headers}
     headers.append(("X-Request-Id", request.id))
     page = request.speaks == "page"
-    for name, value in page_headers(request.cfg.site_logo) if page else API_HEADERS:
-        if name.lower() not in present:
-            headers.append((name, value))
+    ours = page_headers(request.cfg.site_logo) if page else API_HEADERS
+    headers += [header for header in ours if header[0].lower() not in present]
     if "cache-control" not in present:
         headers += NOT_STORED
     if request.base_url.startswith("https:"):

@@ -8,9 +8,9 @@ import secrets
 import uuid
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import and_, bindparam, delete, select, update
+from sqlalchemy import Table, and_, bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from authsite.audit.service import record
@@ -20,11 +20,14 @@ from authsite.users.account import COLUMNS, Account
 from authsite.users.models import User
 
 from .models import WebSession
+from .uses import Uses
 
 IDLE = timedelta(hours=12)
 ABSOLUTE = timedelta(days=30)
 REMEMBERED = timedelta(days=90)  # both limits of "stay signed in"
-TOUCH = timedelta(hours=1)  # how coarse "last used" is
+SOON = timedelta(minutes=3)  # more than a note of use waits to be written
+
+TABLE = cast(Table, WebSession.__table__)
 
 _LIVE = (
     select(WebSession.id, WebSession.used_at, WebSession.remember, WebSession.expires_at, *COLUMNS)
@@ -79,18 +82,18 @@ def begin(
     return key
 
 
-def find_live(database: Database, key: str, now: datetime) -> tuple[uuid.UUID, Account] | None:
-    """The session behind a cookie and its user, or None; notes hourly that it is used."""
+def find_live(
+    database: Database, uses: Uses, key: str, now: datetime
+) -> tuple[uuid.UUID, Account] | None:
+    """The session behind a cookie and its user, or None; notes that it is used."""
     row = database.one(_LIVE, {"key_hash": key_hash(key)})
     if row is None or row.expires_at <= now:
         return None
-    if not row.remember and row.used_at + IDLE <= now:
+    idle_at = row.expires_at if row.remember else row.used_at + IDLE
+    if idle_at <= now:
         return None
-    if row.used_at + TOUCH <= now:
-        with database.reader.connect() as connection:  # AUTOCOMMIT: one statement, no waiting
-            connection.execute(
-                update(WebSession).where(WebSession.id == row[0]).values(used_at=now)
-            )
+    # Just before its end another process must hear of the use at once.
+    uses.note(TABLE, row[0], row.used_at, now, urgent=idle_at <= now + SOON)
     return row[0], Account(*row[-len(COLUMNS) :])
 
 

@@ -30,7 +30,7 @@ from .tokens import ACCESS, REFRESH, Token
 _LIVE_FOR_REFRESH = LIVE.add_columns(
     Family.granted_scope, Family.refresh_expires_at, Family.user_id, *USER_COLUMNS
 )
-_NEVER_NEW = {"revoked_at", "revoked_why"}
+_NEVER_NEW = {"used_at", "revoked_at", "revoked_why"}
 
 
 def _insert(*, for_user: bool) -> Any:

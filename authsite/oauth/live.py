@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, or_, select
+from sqlalchemy import and_, bindparam, literal_column, or_, select
 
 from authsite.db import Database
 from authsite.users.account import COLUMNS as USER_COLUMNS
@@ -51,7 +51,7 @@ LIVE = (
     .where(
         Family.id == bindparam("family_id"),
         Family.revoked_at.is_(None),
-        or_(Family.owner_kind == "client", User.id.is_not(None)),
+        or_(Family.owner_kind == literal_column("'client'"), User.id.is_not(None)),
         or_(Family.client_id.is_(None), Client.id.is_not(None)),
     )
 )

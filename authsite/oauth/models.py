@@ -57,6 +57,7 @@ class Family(Base):
     generation: Mapped[int]
     created_at: Mapped[datetime]
     rotated_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]  # an access token, to the hour; see `authsite.login.uses`
     refresh_expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
     revoked_why: Mapped[str | None] = mapped_column(String(32))

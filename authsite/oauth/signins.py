@@ -47,7 +47,8 @@ def listing(db: Session, now: datetime, user_id: UUID, current: UUID | None) -> 
     found = [
         SignIn(
             family.id, "app", name, family.address, family.agent,
-            family.created_at, family.rotated_at, family.id == current,
+            family.created_at, max(family.rotated_at, family.used_at or family.rotated_at),
+            family.id == current,
         )
         for family, name in rows
     ]  # fmt: skip

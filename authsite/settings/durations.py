@@ -40,6 +40,21 @@ def duration(
     return parse
 
 
+def duration_or_forever(most: timedelta) -> Callable[[str], timedelta | None]:
+    """A parser of durations up to ``most``, and of ``forever``, which is None."""
+    parse_duration = duration(most)
+
+    def parse(text: str) -> timedelta | None:
+        if text.lower() == "forever":
+            return None
+        try:
+            return parse_duration(text)
+        except ValueError as error:
+            raise ValueError(f"{error}; or forever") from None
+
+    return parse
+
+
 def _text(span: timedelta) -> str:
     seconds = int(span.total_seconds())
     for letter, size in (("d", 86400), ("h", 3600), ("m", 60)):

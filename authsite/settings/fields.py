@@ -9,7 +9,7 @@ from typing import Literal
 
 from . import services, urls, values
 from .declare import KEY, Key, setting
-from .durations import CENTURY, duration
+from .durations import CENTURY, duration, duration_or_forever
 from .secret import Secret, strong_secrets, visible_secret
 
 _LIFETIME = duration(CENTURY, bare_days=True)
@@ -95,6 +95,8 @@ class Settings:
     limits: bool = setting(values.boolean, default="on")
     limit_values: Mapping[str, str]  # from `limits.<bucket>`, with the defaults filled in
     limits_storage: str = setting(services.limits_storage, default="database", secret=True)
+    audit_keep: timedelta | None = setting(duration_or_forever(CENTURY), default="365d")
+    janitor: bool | None = setting(values.boolean)
     metrics_token: str | None = setting(visible_secret, secret=True)
 
 

@@ -1,6 +1,6 @@
 """Counting in our own database, as a storage of the limits library."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from limits.storage import Storage
@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from authsite import clock
 from authsite.db import Database
+from authsite.db.batches import overdue
 
 from .models import LimitCounter
 
@@ -34,7 +35,10 @@ class DatabaseStorage(Storage):
     def __init__(self, database: Database) -> None:
         super().__init__(wrap_exceptions=True)
         self._database = database
-        self._increment = _increment(database.reader.dialect.name)
+        dialect = database.reader.dialect.name
+        columns = LimitCounter.__table__.c
+        self._increment = _increment(dialect)
+        self._sweep = overdue(columns.key, columns.expires_at, dialect)
         self._until_sweep = SWEEP_EVERY
 
     @property
@@ -101,20 +105,8 @@ class DatabaseStorage(Storage):
         self._until_sweep -= 1
         if self._until_sweep <= 0:
             self._until_sweep = SWEEP_EVERY
-            self._write(sweep(SWEEP_AT_MOST), {"now": clock.now()})
-
-
-def sweep(at_most: int) -> Executable:
-    """Delete up to ``at_most`` rows whose window ended at the moment ``now`` or before.
-
-    The outer condition is looked at again once the row is locked: a counter that somebody began
-    anew in the meantime stays.
-    """
-    over = LimitCounter.expires_at <= bindparam("now")
-    keys = select(LimitCounter.key).where(over).limit(at_most)
-    # PostgreSQL may run the subquery anew for every row. It does not lock, so it finds the same
-    # rows each time; one that skipped locked rows would find more, and delete more than asked for.
-    return delete(LimitCounter).where(LimitCounter.key.in_(keys), over)
+            since = datetime.min.replace(tzinfo=UTC)
+            self._write(self._sweep, {"since": since, "end": clock.now(), "at_most": SWEEP_AT_MOST})
 
 
 def _increment(dialect: str) -> Executable:

@@ -37,6 +37,8 @@ def test_a_secret_is_all_that_is_needed():
     assert cfg.require_email_confirmation is False
     assert cfg.allowed_verify_email_urls == cfg.trusted_proxies == cfg.cors_origins == ()
     assert cfg.base_url is cfg.metrics_token is cfg.mail_sender is cfg.phone_region is None
+    assert cfg.janitor is None
+    assert cfg.audit_keep == timedelta(days=365)
     assert cfg.bcrypt_cost == 12
     assert cfg.limits is True
     assert cfg.clients == cfg.scopes == {}

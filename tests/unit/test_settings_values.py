@@ -72,6 +72,16 @@ def test_zero_is_a_duration_where_it_means_never():
     refused(parse, "61m", "1", "-1s")
 
 
+def test_what_is_kept_is_kept_for_a_duration_or_forever():
+    parse = duration_or_forever(CENTURY)
+
+    assert parse("Forever") is None
+    assert parse("90d") == timedelta(days=90)
+    refused(parse, "0", "0d", "90", "for ever", "")
+    with pytest.raises(ValueError, match="such as 90s.*or forever"):
+        parse("never")
+
+
 def test_the_limit_of_a_duration_is_named_in_its_own_unit():
     with pytest.raises(ValueError, match="at most 90m"):
         duration(timedelta(minutes=90))("2h")
