@@ -1,0 +1,123 @@
+"""``python -m bench.path``: microseconds of CPU of one request, in this process, without a server.
+
+Steadier than a rate: nothing waits here, and wrk and the server's own work are not in it. With
+``--profile guard`` (or ``login``) it prints where the time goes instead.
+"""
+
+import argparse
+import cProfile
+import logging
+import os
+import pstats
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+from authsite import main as authsite
+
+from . import rivals, seed
+
+CALLS = 1000
+ROUNDS = 7
+
+
+def main():
+    """Print one table, or one profile."""
+    options = argparse.ArgumentParser(prog="python -m bench.path", description=__doc__)
+    options.add_argument("--url", help="an empty database of your own (default: SQLite)")
+    options.add_argument("--profile", choices=("guard", "login"))
+    given = options.parse_args()
+    logging.disable(logging.WARNING)
+    with applications(given.url) as calls:
+        if given.profile:
+            return profile(calls[{"guard": "guarded GET /v1/user", "login": "login page"}[given.profile]])
+        report(weigh(calls))
+
+
+@contextmanager
+def applications(url):
+    """What is weighed, by name: a function of a number that makes one request."""
+    os.environ["AUTHSITE_ENV_FILE"] = os.devnull
+    with tempfile.TemporaryDirectory(prefix="authsite-bench-") as name:
+        folder = Path(name)
+        url = url or f"sqlite:///{folder}/bench.sqlite"
+        seed.ini(folder, url)
+        files, _pools, _keys = seed.fill(folder, url, 1)
+        os.environ["BENCH_DATABASE_URL"] = url
+        tokens = files["access"].read_text().split()
+        others = seed.fill_prototype(folder, url).read_text().split()
+        ours = authsite(
+            {},
+            **{
+                "authsite.secret": seed.SECRET,
+                "authsite.database-url": url,
+                "authsite.limits": "off",
+            },
+        )
+        yield {
+            "bare JSON view": caller(rivals.bare(), "/", [""]),
+            "prototype of a guard": caller(rivals.prototype(), "/", others),
+            "guarded GET /v1/user": caller(ours, "/v1/user", tokens),
+            "login page": caller(ours, "/login", [""]),
+        }
+        ours.registry["authsite.database"].dispose()
+
+
+def caller(application, path, tokens):
+    """A function that asks ``application`` for ``path`` with one of ``tokens``."""
+
+    def call(number):
+        environ = {
+            "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": "",
+            "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_HOST": "localhost:80", "REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http",
+            "wsgi.version": (1, 0), "wsgi.input": BytesIO(), "wsgi.errors": sys.stderr,
+            "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
+        }  # fmt: skip
+        if token := tokens[number % len(tokens)]:
+            environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+        statuses = []
+        body = b"".join(application(environ, lambda status, headers: statuses.append(status)))
+        if statuses != ["200 OK"]:
+            raise SystemExit(f"{path}: {statuses[0]}: {body!r}")
+
+    return call
+
+
+def weigh(calls):
+    """Microseconds of CPU of one call, by name: the best of interleaved rounds."""
+    seen = {name: [] for name in calls}
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            call(0)
+            began = time.process_time()
+            for number in range(CALLS):
+                call(number)
+            seen[name].append((time.process_time() - began) / CALLS * 1e6)
+    return {name: min(times) for name, times in seen.items()}
+
+
+def report(micros):
+    """Print the table, as Markdown."""
+    print("| what | µs of CPU | of the prototype |")
+    print("|---|---|---|")
+    for name, value in micros.items():
+        print(f"| {name} | {value:.0f} | {value / micros['prototype of a guard']:.2f} |")
+
+
+def profile(call):
+    """Print the functions that take most of it."""
+    call(0)
+    watch = cProfile.Profile()
+    watch.enable()
+    for number in range(CALLS):
+        call(number)
+    watch.disable()
+    pstats.Stats(watch).sort_stats("tottime").print_stats(45)
+
+
+if __name__ == "__main__":
+    main()
