@@ -25,6 +25,7 @@ ROOMS = (
     "account",
     "proxy",
     "openapi",
+    "janitor",
 )
 
 

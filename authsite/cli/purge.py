@@ -1,58 +1,53 @@
 """``authsite purge``"""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
 import click
 
+from authsite.janitor.round import PARTS
 from authsite.settings import Settings
 
 from .shared import config_option, json_option, open_for, print_json
 
-
-class Part(NamedTuple):
-    """What is purged: how much there is to look at, and the batches that do it."""
-
-    name: str
-    label: str
-    total: int
-    batches: Iterator[tuple[int, int]]
+TICKS = 1000  # of a progress bar
 
 
-@click.command()
+@click.command(
+    epilog="\b\nWhat goes:\n" + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
+)
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
-    """Delete what can never be used again: tokens, sessions, counters, mails; in small batches."""
-    deleted: dict[str, int] = {}
-    with open_for(cfg) as database:
-        for part in parts(database, cfg):
-            deleted[part.name] = 0
-            with click.progressbar(length=part.total, label=part.label, hidden=as_json) as bar:
-                for seen, gone in part.batches:
-                    deleted[part.name] += gone
-                    bar.update(seen)
+    """Delete what can never be used again, in small batches.
+
+    It can be stopped at any time and run again. The servers' janitor does the same every hour
+    (setting `janitor`). Only one purges at a time: if another one is at it, this command says so,
+    does nothing and ends with status 1.
+    """
+    from time import sleep
+
+    from authsite.janitor.lock import Lock, held, own_connection
+    from authsite.janitor.round import steps
+
+    deleted = {part.name: 0 for part in PARTS}
+    with (
+        open_for(cfg) as database,
+        own_connection(database) as connection,
+        held(connection, Lock.ROUND) as free,
+    ):
+        if not free:
+            raise click.ClickException(
+                "another purge is at work on this database (a server's janitor, or this command); "
+                "it does all that this one would do, so nothing was done here"
+            )
+        with click.progressbar(length=TICKS * len(PARTS), label="Purging", hidden=as_json) as bar:
+            for step in steps(connection, cfg):
+                deleted[step.part.name] += step.deleted
+                reached = int(TICKS * (PARTS.index(step.part) + step.done))
+                bar.update(reached - bar.pos)
+                sleep(step.rest)
+            bar.update(TICKS * len(PARTS) - bar.pos)
     if as_json:
         return print_json(deleted)
     click.echo(f"Deleted {sum(deleted.values())} rows.")
-
-
-def parts(database: Any, cfg: Settings) -> Iterator[Part]:
-    """Every room's purge, in turn."""
-    from authsite import clock
-    from authsite.login import purge as sessions
-    from authsite.mail import purge as mails
-    from authsite.oauth import purge as families
-    from authsite.throttle import purge as counters
-
-    now = clock.now()
-    yield Part(
-        "families", "Token families", families.count(database),
-        families.purge(database, now, cfg),
-    )  # fmt: skip
-    yield Part("mails", "Mails", mails.count(database), mails.purge(database, now))
-    for name, label, room in (
-        ("sessions", "Web sessions", sessions),
-        ("counters", "Counters of limits", counters),
-    ):
-        yield Part(name, label, room.count(database, now), room.purge(database, now))
+    for part in PARTS:
+        if deleted[part.name]:
+            click.echo(f"  {part.label}: {deleted[part.name]}")

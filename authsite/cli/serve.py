@@ -70,10 +70,15 @@ def application() -> Any:
     logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
     app = main({"__file__": str(path.resolve())}, **read_ini(path))
     write_uses(app.registry)
-    if app.registry["authsite.settings"].mail_sender is None:
+    cfg = app.registry["authsite.settings"]
+    if cfg.mail_sender is None:
         from authsite.mail.thread import start
 
         start(app.registry)
+    if cfg.janitor is None:
+        from authsite.janitor.thread import start as start_janitor
+
+        start_janitor(app.registry)
     return app
 
 

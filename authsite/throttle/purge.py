@@ -13,5 +13,4 @@ from .models import LimitCounter
 
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
     """Delete counters whose window is over."""
-    columns = LimitCounter.__table__.c
-    return sweep_index(connection, columns.key, columns.expires_at, now)
+    return sweep_index(connection, LimitCounter.key, LimitCounter.expires_at, now)

@@ -36,9 +36,8 @@ class DatabaseStorage(Storage):
         super().__init__(wrap_exceptions=True)
         self._database = database
         dialect = database.reader.dialect.name
-        columns = LimitCounter.__table__.c
         self._increment = _increment(dialect)
-        self._sweep = overdue(columns.key, columns.expires_at, dialect)
+        self._sweep = overdue(LimitCounter.key, LimitCounter.expires_at, dialect)
         self._until_sweep = SWEEP_EVERY
 
     @property

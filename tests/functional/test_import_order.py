@@ -11,6 +11,7 @@ FLOORS = (
     "account",
     "signup",
     "verification recovery",
+    "janitor",
     "oauth",
     "login",
     "users",

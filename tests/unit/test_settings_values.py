@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from authsite.settings import duration, services, smtp_server, urls, values
+from authsite.settings.durations import duration_or_forever
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -78,7 +79,7 @@ def test_what_is_kept_is_kept_for_a_duration_or_forever():
     assert parse("Forever") is None
     assert parse("90d") == timedelta(days=90)
     refused(parse, "0", "0d", "90", "for ever", "")
-    with pytest.raises(ValueError, match="such as 90s.*or forever"):
+    with pytest.raises(ValueError, match=r"such as 90s.*or forever"):
         parse("never")
 
 

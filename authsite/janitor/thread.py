@@ -1,0 +1,112 @@
+"""The janitor as a thread of a server process.
+
+Every process has one. The first one to come takes the duty and keeps it while it lives; the others
+look every hour whether the duty is free.
+"""
+
+import threading
+from multiprocessing.util import Finalize
+from secrets import randbelow
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import structlog
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from authsite.db import Database
+from authsite.settings import Settings
+
+from .lock import Lock, held, own_connection
+from .round import PARTS, steps
+
+log = structlog.get_logger("authsite.janitor")
+
+LAST_BATCH = 2.0  # seconds; a batch that is cut off is rolled back, and done in the next round
+
+
+class Waits(NamedTuple):
+    """Seconds, each from the least to the most: processes that start together drift apart."""
+
+    first: tuple[int, int] = (120, 300)  # a start, and a crash soon after it, is not delayed
+    round: tuple[int, int] = (3300, 3900)
+    trouble: tuple[int, int] = (60, 120)
+
+
+def start(registry: Any, waits: Waits = Waits()) -> None:  # noqa: B008  immutable
+    """Purge the application's database from now on, until the process ends."""
+    stop = threading.Event()
+    arguments = (registry["authsite.database"], registry["authsite.settings"], stop, waits)
+    thread = threading.Thread(target=run, args=arguments, name="authsite-janitor", daemon=True)
+    thread.start()
+    # Not atexit: a worker that its server has forked ends without it.
+    Finalize(None, _end, args=(stop, thread), exitpriority=1)
+
+
+def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
+    """Purge every hour until ``stop`` is set. Outlives every trouble, and logs each once."""
+    trouble = ""
+    stop.wait(_between(waits.first))
+    while not stop.is_set():
+        try:
+            with own_connection(database) as connection, held(connection, Lock.DUTY) as ours:
+                if trouble:
+                    log.info("janitor_works_again")
+                    trouble = ""
+                if ours:
+                    _on_duty(connection, cfg, stop, waits)
+                    continue  # told to stop, or the duty was lost and may be sought at once
+            stop.wait(_between(waits.round))
+        except Exception as error:  # also a bug: the thread must not end with it
+            trouble = _noted(error, trouble)
+            stop.wait(_between(waits.trouble))
+
+
+def _on_duty(connection: Connection, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
+    """A round every hour, while the connection lives that holds the duty."""
+    while not stop.is_set():
+        with held(connection, Lock.ROUND) as free:
+            if free:
+                purge(connection, cfg, stop)
+            else:
+                log.info("purge_left_to_another")  # `authsite purge` is at it
+        stop.wait(_between(waits.round))
+        try:
+            connection.execute(select(1))
+        except DBAPIError:
+            return
+
+
+def purge(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
+    """One round, or what of it is done when ``stop`` is set; one line in the log."""
+    began, slowest = perf_counter(), 0.0
+    deleted = {part.name: 0 for part in PARTS}
+    for step in steps(connection, cfg):
+        deleted[step.part.name] += step.deleted
+        slowest = max(slowest, step.seconds)
+        if stop.wait(step.rest):
+            break
+    log.info(
+        "purged", **deleted, seconds=round(perf_counter() - began, 1),
+        slowest_batch_ms=round(slowest * 1000), whole=not stop.is_set(),
+    )  # fmt: skip
+
+
+def _between(waits: tuple[int, int]) -> float:
+    least, most = waits
+    return least + randbelow(1 + (most - least) * 1000) / 1000
+
+
+def _noted(error: Exception, trouble: str) -> str:
+    """The kind of trouble; logged when it is another than before."""
+    kind = type(error).__name__
+    if kind != trouble:
+        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
+        log.warning("janitor_waits", reason=kind, **cause)
+    return kind
+
+
+def _end(stop: threading.Event, thread: threading.Thread) -> None:
+    """Let the batch under way end."""
+    stop.set()
+    thread.join(LAST_BATCH)
