@@ -101,10 +101,11 @@ def renew(database: Database, now: datetime, owner: str, id_: uuid.UUID) -> bool
     ).values(lease_until=now + LEASE)) == 1  # fmt: skip
 
 
-def release(database: Database, owner: str) -> None:
-    """Let go of everything that ``owner`` holds and has not settled."""
+def release(database: Database, owner: str, ids: Sequence[uuid.UUID]) -> None:
+    """Let go of those among ``ids`` that ``owner`` holds and has not settled."""
+    # By ids: to look for the owner's is to look at all that wait, most when no mail can leave.
     _write(database, update(Outgoing).where(
-        Outgoing.lease_owner == owner, WAITING
+        Outgoing.id.in_(ids), Outgoing.lease_owner == owner, WAITING
     ).values(lease_until=None, lease_owner=None))  # fmt: skip
 
 

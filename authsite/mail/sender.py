@@ -47,9 +47,10 @@ def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
     """
     _settle(sender)  # first what the database would not take last time
     rows = claim(sender.database, clock.now(), sender.owner)
+    ids = [row.id for row in rows]
     for row in rows:
         if stop.is_set():
-            release(sender.database, sender.owner)
+            release(sender.database, sender.owner, ids)
             break
         try:
             _note(sender, attempt(sender, row), done)
@@ -58,7 +59,7 @@ def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
         except Unreachable as error:
             again = failed(row, clock.now(), str(error), SERVER_DELAYS)
             _note(sender, again, Counter())  # no answer: it counts for nothing
-            release(sender.database, sender.owner)
+            release(sender.database, sender.owner, ids)
             raise
     return len(rows)
 

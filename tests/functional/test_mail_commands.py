@@ -27,9 +27,9 @@ def run(site, tmp_path):
 
 def settle(site, id_, state, **more):
     now = clock.now()
-    leases.claim(site.database, now, "test")
+    held = leases.claim(site.database, now, "test")
     leases.settle(site.database, "test", [Outcome(id_, state, now, **more)])
-    leases.release(site.database, "test")
+    leases.release(site.database, "test", [each.id for each in held])
 
 
 def listed(run, *arguments):

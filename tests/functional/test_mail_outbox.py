@@ -146,7 +146,7 @@ def test_nobody_else_can_declare_a_letter_dead(site, frozen):
 def test_what_was_let_go_can_be_claimed_at_once(site):
     id_ = put(site)
     claimed(site, "stopped")
-    leases.release(site.database, "stopped")
+    leases.release(site.database, "stopped", [id_])
     assert [each.id for each in claimed(site, "other")] == [id_]
 
 

@@ -9,19 +9,26 @@ from sqlalchemy import event
 def counted(database):
     """The list that every statement on either engine goes to meanwhile, point reads included."""
     seen = []
+    with noted(database, lambda statement, _parameters: seen.append(statement)):
+        yield seen
+
+
+@contextmanager
+def noted(database, note):
+    """Call ``note(statement, parameters)`` for every statement, as the driver gets it."""
 
     def noting(do_execute):
-        def note(cursor, statement, parameters, context=None):
-            seen.append(statement)
+        def execute(cursor, statement, parameters, context=None):
+            note(statement, parameters)
             return do_execute(cursor, statement, parameters, context)
 
-        return note
+        return execute
 
     dialects = {id(engine.dialect): engine.dialect for engine in (database.writer, database.reader)}
     for dialect in dialects.values():
         dialect.do_execute = noting(dialect.do_execute)
     try:
-        yield seen
+        yield
     finally:
         for dialect in dialects.values():
             del dialect.do_execute

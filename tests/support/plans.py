@@ -1,0 +1,103 @@
+"""How a database would run statements: what it has to scan from end to end."""
+
+import json
+import re
+from contextlib import contextmanager
+
+from sqlalchemy import text
+
+from tests.support.statements import noted
+
+# Tables whose size is that of the site. Clients are a handful, and stay one.
+GROWING = {
+    "users", "login_names", "families", "web_sessions", "outbox", "audit_events", "limit_counters",
+}  # fmt: skip
+ROWS = 5000
+
+FILLING = """
+INSERT INTO users (id, email, epoch, created_at, updated_at)
+    SELECT {id}, 'user' || n || '@example.com', 0, now(), now() FROM {numbers};
+INSERT INTO login_names (key, kind, user_id)
+    SELECT email, 'email', id FROM users WHERE email LIKE 'user%@example.com';
+INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
+    generation, created_at, rotated_at, refresh_expires_at)
+    SELECT gen_random_uuid(), 'oauth', 'user', {id}, '', '', false, 0, 0, now(), now(),
+    now() + interval '30 days' FROM {numbers};
+INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
+    expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false, now(), now(),
+    now() + interval '30 days' FROM {numbers};
+INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_at, state, attempts,
+    next_attempt_at) SELECT {id}, 'welcome', {id}, 'a@example.com', 'en', now(), now(),
+    CASE WHEN n % 10 = 0 THEN 'waiting' ELSE 'sent' END, 1, now() FROM {numbers};
+INSERT INTO audit_events (at, event) SELECT now(), 'login.failed' FROM {numbers};
+INSERT INTO limit_counters (key, count, expires_at)
+    SELECT md5(n::text), 1, now() + interval '1 hour' FROM {numbers}
+"""
+
+
+def fill(database):
+    """On PostgreSQL, so many rows that an index is worth it; SQLite plans alike for any number."""
+    if database.writer.dialect.name != "postgresql":
+        return
+    values = {"id": "md5(n::text)::uuid", "numbers": f"generate_series(1, {ROWS}) AS n"}
+    with database.writer.begin() as connection:
+        for statement in FILLING.format(**values).split(";"):
+            connection.execute(text(statement))
+    with database.reader.connect() as connection:
+        connection.execute(text("ANALYZE"))
+
+
+@contextmanager
+def recorded(database):
+    """What has a plan, meanwhile: statement -> one of the parameters it came with."""
+    seen = {}
+
+    def note(statement, parameters):
+        if re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", statement, re.IGNORECASE):
+            seen.setdefault(statement, parameters)
+
+    with noted(database, note):
+        yield seen
+
+
+def scans(database, statement, parameters):
+    """The growing tables of which ``statement`` would read more than an index points to."""
+    connection = database.writer.raw_connection()
+    try:
+        cursor = connection.cursor()
+        if database.writer.dialect.name == "sqlite":
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            return _of_sqlite([row[3] for row in cursor.fetchall()])
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}", parameters)
+        [(plan,)] = cursor.fetchall()
+        plan = json.loads(plan) if isinstance(plan, str) else plan
+        return _of_postgresql(plan[0]["Plan"])
+    finally:
+        connection.rollback()
+        connection.close()
+
+
+def _of_sqlite(details):
+    scanned = [found[1] for detail in details if (found := re.match(r"SCAN (\S+)", detail))]
+    return sorted(set(scanned) & GROWING)
+
+
+def _of_postgresql(plan):
+    return sorted({
+        node["Relation Name"] for node in _nodes(plan)
+        if node.get("Relation Name") in GROWING and node["Node Type"].endswith("Scan")
+        # What finds the rows of a bitmap scan is the node below it, which names no table.
+        and any("Index Cond" not in index for index in _indexes(node))
+    })  # fmt: skip
+
+
+def _indexes(node):
+    if node["Node Type"] != "Bitmap Heap Scan":
+        return [node]
+    return [part for part in _nodes(node) if part["Node Type"] == "Bitmap Index Scan"]
+
+
+def _nodes(plan):
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from _nodes(part)
