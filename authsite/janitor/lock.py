@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.db import Database
 
@@ -46,7 +46,7 @@ def _held_by_session(connection: Connection, lock: Lock) -> Iterator[bool]:
         yield ours
     finally:
         if ours:
-            with suppress(DBAPIError):  # a connection that died holds nothing any more
+            with suppress(SQLAlchemyError):  # a connection that died holds nothing any more
                 connection.execute(select(func.pg_advisory_unlock(lock.value)))
 
 

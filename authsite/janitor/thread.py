@@ -5,6 +5,7 @@ look every hour whether the duty is free.
 """
 
 import threading
+from contextlib import ExitStack
 from multiprocessing.util import Finalize
 from secrets import randbelow
 from time import perf_counter
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.db import Database
 from authsite.settings import Settings
@@ -45,36 +46,50 @@ def start(registry: Any, waits: Waits = Waits()) -> None:  # noqa: B008  immutab
 
 def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
     """Purge every hour until ``stop`` is set. Outlives every trouble, and logs each once."""
-    trouble = ""
-    stop.wait(_between(waits.first))
-    while not stop.is_set():
-        try:
-            with own_connection(database) as connection, held(connection, Lock.DUTY) as ours:
+    trouble, wait = "", waits.first
+    connection: Connection | None = None
+    with ExitStack() as duty:
+        while not stop.wait(_between(wait)):
+            try:
+                connection = _on_duty(database, connection, duty)
+                if connection is not None:
+                    _round(connection, cfg, stop)
+            except Exception as error:  # also a bug: the thread must not end with it
+                duty.close()
+                connection = None
+                trouble, wait = _noted(error, trouble), waits.trouble
+            else:
                 if trouble:
                     log.info("janitor_works_again")
-                    trouble = ""
-                if ours:
-                    _on_duty(connection, cfg, stop, waits)
-                    continue  # told to stop, or the duty was lost and may be sought at once
-            stop.wait(_between(waits.round))
-        except Exception as error:  # also a bug: the thread must not end with it
-            trouble = _noted(error, trouble)
-            stop.wait(_between(waits.trouble))
+                trouble, wait = "", waits.round
 
 
-def _on_duty(connection: Connection, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
-    """A round every hour, while the connection lives that holds the duty."""
-    while not stop.is_set():
-        with held(connection, Lock.ROUND) as free:
-            if free:
-                purge(connection, cfg, stop)
-            else:
-                log.info("purge_left_to_another")  # `authsite purge` is at it
-        stop.wait(_between(waits.round))
+def _on_duty(
+    database: Database, connection: Connection | None, duty: ExitStack
+) -> Connection | None:
+    """The connection that holds the duty, or None while another process has it.
+
+    It is kept from round to round, and replaced without a word if it was lost meanwhile.
+    """
+    if connection is not None:
         try:
             connection.execute(select(1))
-        except DBAPIError:
-            return
+            return connection
+        except SQLAlchemyError:
+            duty.close()
+    connection = duty.enter_context(own_connection(database))
+    if duty.enter_context(held(connection, Lock.DUTY)):
+        return connection
+    duty.close()
+    return None
+
+
+def _round(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
+    with held(connection, Lock.ROUND) as free:
+        if free:
+            purge(connection, cfg, stop)
+        else:
+            log.info("purge_left_to_another")  # `authsite purge` is at it
 
 
 def purge(connection: Connection, cfg: Settings, stop: threading.Event) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from threading import Event
 
 from authsite.janitor.lock import own_connection
-from authsite.janitor.round import steps
+from authsite.janitor.round import LONGEST_REST, steps
 
 
 def purged(site, at_most=None):
@@ -21,15 +21,20 @@ def purged(site, at_most=None):
 class Script(Event):
     """A stop signal for a janitor in the test's own thread, which never really waits.
 
-    Each wait calls the next of ``actions`` instead; after the last one it is told to stop.
+    Each wait between rounds calls the next of ``actions`` instead, and each rest between batches
+    ``at_rest``; when there are no actions left it is told to stop.
     """
 
-    def __init__(self, *actions):
+    def __init__(self, *actions, at_rest=lambda: None):
         super().__init__()
-        self.actions = list(actions)
-        self.waits = []
+        self.actions, self.at_rest = list(actions), at_rest
+        self.waits, self.rests = [], []
 
     def wait(self, timeout=None):
+        if timeout <= LONGEST_REST:
+            self.rests.append(timeout)
+            self.at_rest()
+            return self.is_set()
         self.waits.append(timeout)
         if self.actions:
             self.actions.pop(0)()

@@ -1,0 +1,238 @@
+"""``python -m bench.purge --url postgresql://…``: purging millions of expired families while the
+service is in use (R19).
+
+The database must be empty and durable as in production; it is filled first (``--fill`` stops
+there). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1, without a
+purge and with one. The purge is killed with SIGKILL when half is done and begun anew; meanwhile a
+second one must be refused.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlencode
+
+from sqlalchemy import func, select, text
+
+from authsite import clock
+from authsite.db import open_database
+from authsite.janitor.lock import Lock, held, own_connection
+from authsite.janitor.round import steps
+from authsite.oauth.models import Family
+from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
+from authsite.settings import environment, load, read_ini
+
+from . import filling, machine, pace
+from .seed import PASSWORD, SECRET, ini
+
+RATES = {"guard": 26, "refresh": 10, "login": 4}
+WINDOW = 10  # seconds of load at a time
+CHUNK = 500_000
+QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
+PAST = {"now": "now() - interval '90 days'", "soon": "now() - interval '60 days'"}
+
+
+def main():
+    """Fill, measure, and print what came of it."""
+    options = argparse.ArgumentParser(prog="python -m bench.purge", description=__doc__)
+    options.add_argument("--url", help="of an empty PostgreSQL database")
+    options.add_argument("--expired", type=int, default=5_000_000)
+    options.add_argument("--living", type=int, default=1_000_000)
+    options.add_argument("--idle", type=int, default=60, help="seconds without a purge, twice")
+    options.add_argument("--fill", type=int, help="fill in at most so many families and stop")
+    options.add_argument("--work", metavar="INI", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.work:
+        return work(given.work)
+    with tempfile.TemporaryDirectory(prefix="authsite-purge-") as name:
+        path = ini(Path(name), given.url)
+        if fill(given) and not given.fill:
+            measure(path, given)
+
+
+def work(path):
+    """`authsite purge`, and a line about each step."""
+    cfg = load(read_ini(Path(path)), environment())
+    database = open_database(cfg.database_url)
+    with own_connection(database) as connection, held(connection, Lock.ROUND) as ours:
+        assert ours
+        for step in steps(connection, cfg):
+            print(json.dumps([step.part.name, step.deleted, step.seconds]), flush=True)
+            time.sleep(step.rest)
+
+
+def fill(given):
+    """The living ones first, then those that expired 60 days ago; whether all are there."""
+    left = given.fill or given.living + given.expired
+    before = families(given.url)
+    if before < given.living:
+        filling.fill(given.url, given.living, left)
+        left -= families(given.url) - before
+    ways = filling.WAYS["postgresql"] | PAST
+    user = f"(1 + n % {given.living // filling.FAMILIES_PER_USER})"
+    statement = text(filling.FAMILIES.format(**ways | {"user": ways["user"].format(user)}))
+    database = open_database(given.url)
+    wanted = given.living + given.expired
+    there = families(given.url)
+    while there < wanted and left > 0:
+        count = min(CHUNK, wanted - there, left)
+        with database.writer.begin() as connection:
+            connection.execute(text("SET LOCAL session_replication_role = replica"))
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
+            connection.execute(
+                statement, {"first": there + 1, "last": there + count, "client": ways["client"]}
+            )
+        there, left = there + count, left - count
+        print(f"{there:,} families", flush=True)
+    if there >= wanted:
+        filling._tidy(database)
+    database.dispose()
+    return there >= wanted
+
+
+def families(url, *which):
+    """How many there are."""
+    database = open_database(url)
+    with database.writer.begin() as connection:
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
+        count = connection.scalar(select(func.count()).select_from(Family).where(*which))
+    database.dispose()
+    return count
+
+
+def requests(url):
+    """The requests of each kind, without end; no refresh token comes twice."""
+    database, until = open_database(url), int((clock.now() + timedelta(days=1)).timestamp())
+    cfg = load({"authsite.secret": SECRET, "authsite.database-url": url}, {})
+    codec = TokenCodec(cfg.secret)
+    living = select(Family.id, Family.generation).where(Family.refresh_expires_at > clock.now())
+    with database.reader.connect() as connection:
+        rows = connection.execute(living.limit(100_000)).all()
+    database.dispose()
+    random.Random(19).shuffle(rows)  # noqa: S311
+    keys = {"client_id": str(filling.CLIENT_ID), "client_secret": filling.CLIENT_SECRET}
+    refreshed = [
+        {"grant_type": "refresh_token", "refresh_token": codec.encode(REFRESH, *row, until)}
+        for row in rows[:20_000]
+    ]
+    logins = [
+        {"grant_type": "password", "username": f"user{n}@example.com", "password": PASSWORD}
+        for n in range(1, 500)
+    ]
+    bodies = {
+        "refresh": [urlencode(each | keys) for each in refreshed],
+        "login": [urlencode(each | keys) for each in logins],
+    }
+    streams = {name: pace.post("/v1/oauth/token", each) for name, each in bodies.items()}
+    tokens = [codec.encode(ACCESS, *row, until) for row in rows[20_000:40_000]]
+    return streams | {"guard": pace.get("/v1/user", tokens)}
+
+
+def measure(path, given):
+    """Load without a purge, with one, and without one again."""
+    streams = {name: pace.Stream(RATES[name], each) for name, each in requests(given.url).items()}
+    port = machine.free_port()
+    serve = ("-m", "authsite", "serve", "--config", path, "--port", port, "--workers", 2)
+    with machine.process(*serve, port=port, **{"AUTHSITE_ENV_FILE": os.devnull}):
+        time.sleep(3)
+        pace.run(port, 5, **streams)
+        before = loaded(port, streams, windows(given.idle))
+        purge = Purge(path, given.expired // 2)
+        during = loaded(port, streams, purge.windows())
+        time.sleep(3)
+        after = loaded(port, streams, windows(given.idle))
+    report(given, {"before": before, "during": during, "after": after}, purge)
+
+
+def windows(seconds):
+    """So many windows of load."""
+    return range(round(seconds / WINDOW))
+
+
+def loaded(port, streams, times):
+    """All answers of each kind, over windows that follow on each other."""
+    answers = {name: [] for name in streams}
+    for _ in times:
+        for name, some in pace.run(port, WINDOW, **streams).items():
+            answers[name] += some
+    return answers
+
+
+class Purge:
+    """A purge that is killed in the middle, and a second one that finishes."""
+
+    def __init__(self, path, half):
+        self.path, self.half = path, half
+        self.steps, self.refused, self.seconds = [], None, []
+
+    def windows(self):
+        """Windows for as long as it runs."""
+        thread = threading.Thread(target=self._run)
+        thread.start()
+        for number in itertools.count():
+            if not thread.is_alive():
+                return
+            yield number
+
+    def _run(self):
+        for stop_at in (self.half, None):
+            began, deleted = time.monotonic(), 0
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "bench.purge", "--work", self.path],
+                env=QUIET, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            for line in worker.stdout:
+                step = json.loads(line)
+                self.steps.append(step)
+                deleted += step[1]
+                if self.refused is None and stop_at and deleted > stop_at / 2:
+                    self.refused = self._second()
+                if stop_at and deleted > stop_at and worker.poll() is None:
+                    worker.send_signal(signal.SIGKILL)
+            worker.wait()
+            self.seconds.append(time.monotonic() - began)
+
+    def _second(self):
+        command = [sys.executable, "-m", "authsite", "purge", "--config", self.path]
+        return subprocess.run(command, env=QUIET, capture_output=True, text=True)
+
+
+def report(given, seen, purge):
+    """Print it as Markdown."""
+    sizes = [deleted for _, deleted, _ in purge.steps]
+    times = sorted(1000 * seconds for _, _, seconds in purge.steps)
+    print(f"{machine.describe()}; {given.expired:,} expired, {given.living:,} living\n")
+    print("| load | guard p50 ms | p99 | refresh p50 | p99 | login p50 | p99 | statuses |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, answers in seen.items():
+        cells = [
+            f"{pace.median(answers[kind]):.2f} | {pace.percentile(answers[kind], 0.99):.2f}"
+            for kind in RATES
+        ]
+        statuses = Counter(each.status for some in answers.values() for each in some)
+        print(f"| {name} | {' | '.join(cells)} | {dict(statuses)} |")
+    print(f"\n{len(times)} batches: median {statistics.median(times):.1f} ms, p99 "
+          f"{times[int(len(times) * 0.99)]:.1f}, longest {times[-1]:.1f}; "
+          f"at most {max(sizes)} rows; {sum(sizes):,} deleted")  # fmt: skip
+    print(
+        "seconds until killed, and from then to the end:", [round(each) for each in purge.seconds]
+    )
+    print(f"the second runner: status {purge.refused.returncode}, {purge.refused.stderr.strip()}")
+    expired = families(given.url, Family.refresh_expires_at <= clock.now())
+    print(f"left: {expired} expired, {families(given.url):,} in all")
+
+
+if __name__ == "__main__":
+    main()
