@@ -109,7 +109,7 @@ def test_the_database_holds_no_address_of_any_kind(site_with):
     with site.db() as db:
         dump = str(db.execute(text("SELECT * FROM limit_counters")).all())
     assert len(rows(site)) >= 4
-    assert not [word for word in ("ann", "example", "192", keys.client_id) if word in dump]
+    assert not [word for word in ("ann", "example", "192.", keys.client_id) if word in dump]
     assert max(map(len, rows(site))) <= 128
 
 
