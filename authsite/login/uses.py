@@ -42,7 +42,7 @@ class Uses:
         self.wake: Event | None = None
         self._database = database
         self._notes: deque[Note] = deque(maxlen=AT_MOST)  # full: the oldest go, and do little harm
-        self._seen: set[UUID] = set()
+        self._seen: set[int] = set()  # not UUIDs, whose hash is made in Python
         self._hour = self._next = datetime.min.replace(tzinfo=UTC)
         self._statements: dict[Table, Update] = {}
 
@@ -56,11 +56,11 @@ class Uses:
         """
         if not self._hour <= now < self._next:
             self._turn(now)
-        if known >= self._hour or id in self._seen:
+        if known >= self._hour or id.int in self._seen:
             return
         if len(self._seen) >= AT_MOST:
             self._seen.clear()  # ids that come again are written again, to no effect
-        self._seen.add(id)
+        self._seen.add(id.int)
         self._notes.append(Note(table, id, self._hour))
         if self.wake is None:
             self.write()

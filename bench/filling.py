@@ -1,0 +1,153 @@
+"""Very many users and token families, written by the database itself, with a service's own between.
+
+Each row is one that the service could have written, so a token of any of them can be made with the
+key. The indexes stand meanwhile and grow as they do in use: by random keys, page after page.
+"""
+
+import time
+from uuid import UUID
+
+from sqlalchemy import func, select, text, update
+from sqlalchemy.orm import Session
+
+from authsite import clock
+from authsite.db import open_database
+from authsite.http.source import Source
+from authsite.oauth import clients
+from authsite.oauth.desk import Desk
+from authsite.oauth.families import Owner, issue
+from authsite.oauth.models import Client, Family
+from authsite.oauth.tokens import TokenCodec
+from authsite.settings import load
+from authsite.users.models import LoginName, User
+from authsite.users.passwords import HashGate, Passwords
+
+from .seed import PASSWORD, SECRET
+
+CLIENT_ID, CLIENT_SECRET = UUID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff"), "growth"
+FAMILIES_PER_USER = 10
+ISSUED = 100  # by the service after each chunk
+WAYS = {
+    "postgresql": {
+        "numbers": "SELECT n FROM generate_series(CAST(:first AS bigint), :last) AS n",
+        "user": "CAST(md5('user' || {}) AS uuid)",
+        "id": "gen_random_uuid()",
+        "now": "now()",
+        "soon": "now() + interval '30 days'",
+        "false": "false",
+        "client": str(CLIENT_ID),
+    },
+    "sqlite": {
+        "numbers": "WITH RECURSIVE a(n) AS (SELECT :first UNION ALL SELECT n + 1 FROM a"
+        " WHERE n < :last) SELECT n FROM a",
+        "user": "printf('%08x%024x', ({} * 2654435761) & 4294967295, {})",
+        "id": "lower(hex(randomblob(16)))",
+        "now": "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+        "soon": "strftime('%Y-%m-%d %H:%M:%f000', 'now', '+30 days')",
+        "false": "0",
+        "client": CLIENT_ID.hex,
+    },
+}
+USERS = """
+    INSERT INTO users (id, email, password_hash, epoch, email_verified_at, created_at, updated_at)
+    SELECT {user}, 'user' || n || '@example.com', :hash, 0, {now}, {now}, {now}
+    FROM ({numbers}) AS x
+"""
+NAMES = """
+    INSERT INTO login_names (key, kind, user_id)
+    SELECT 'user' || n || '@example.com', 'email', {user} FROM ({numbers}) AS x
+"""
+FAMILIES = """
+    INSERT INTO families (id, kind, client_id, owner_kind, user_id, granted_scope, scope, rescoped,
+        user_epoch, client_epoch, generation, created_at, rotated_at, refresh_expires_at, address,
+        agent)
+    SELECT {id}, 'oauth', :client, 'user', {user}, '', '', {false}, 0, 0, 0, {now}, {now}, {soon},
+        '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+    FROM ({numbers}) AS x
+"""
+
+
+def fill(url, wanted, at_most, chunk=1_000_000):
+    """Fill up to ``wanted`` families, but no more than ``at_most`` now; whether all are there."""
+    cfg = load(
+        {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
+    )
+    database = open_database(url)
+    hashed = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate()).hash(PASSWORD)
+    _client(database)
+    there, chunk = _count(database), min(chunk, max(1, wanted // 10))
+    until = min(wanted, there + at_most)
+    while there < until:
+        began, last = time.monotonic(), min(there + chunk, wanted)
+        _chunk(database, hashed, there + 1, last - ISSUED)
+        _issue(database, cfg, last)
+        there = _count(database)
+        print(f"{there:,} families, the last chunk in {time.monotonic() - began:.0f} s", flush=True)
+    if there >= wanted:
+        _tidy(database)
+    database.dispose()
+    return there >= wanted
+
+
+def _client(database):
+    with Session(database.writer) as db, db.begin():
+        if db.get(Client, CLIENT_ID) is None:
+            clients.create(db, clock.now(), Source(), "growth", "password")
+            db.flush()
+            db.execute(update(Client).values(
+                id=CLIENT_ID, secret_hash=clients.hash_secret(CLIENT_SECRET)))  # fmt: skip
+
+
+def _count(database, table=Family):
+    with database.reader.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET statement_timeout = 0"))
+        return connection.scalar(select(func.count()).select_from(table))
+
+
+def _chunk(database, hashed, first, last):
+    """Families ``first`` to ``last``, counted from 1, and users for them and those to be issued."""
+    ways = WAYS[database.writer.dialect.name]
+    postgresql = database.writer.dialect.name == "postgresql"
+    per = FAMILIES_PER_USER
+    users = {"first": _count(database, User) + 1, "last": -(-(last + ISSUED) // per)}
+    families = {"first": first, "last": last, "client": ways["client"]}
+    with database.writer.begin() as connection:
+        if postgresql:  # what is pointed at is there: looking it up each time is half of the work
+            connection.execute(text("SET LOCAL session_replication_role = replica"))
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
+        if users["first"] <= users["last"]:
+            connection.execute(_sql(USERS, ways, "n"), {**users, "hash": hashed})
+            connection.execute(_sql(NAMES, ways, "n"), users)
+        connection.execute(_sql(FAMILIES, ways, f"((n + {per - 1}) / {per})"), families)
+
+
+def _sql(statement, ways, user):
+    return text(statement.format(**{**ways, "user": ways["user"].replace("{}", user)}))
+
+
+def _issue(database, cfg, number):
+    """Families by the service itself, for the last users, to make it ``number``."""
+    codec, last = TokenCodec(cfg.secret), number // FAMILIES_PER_USER
+    emails = [f"user{last - n % 10}@example.com" for n in range(ISSUED)]
+    with Session(database.writer) as db, db.begin():
+        desk = Desk(
+            db=db, database=database, cfg=cfg, codec=codec, passwords=None, attempts=None,
+            login_steps=[], source=Source(address="192.0.2.1"), now=clock.now(),
+        )  # fmt: skip
+        named = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(emails))
+        ids = dict(db.execute(named).all())
+        for email in emails:
+            issue(desk, Owner(CLIENT_ID, 0, ids[email], 0), "")
+
+
+def _tidy(database):
+    """On PostgreSQL, what autovacuum does after a while."""
+    with database.reader.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET statement_timeout = 0"))
+            connection.execute(text("VACUUM ANALYZE"))
+            connection.execute(text("CHECKPOINT"))
+            connection.invalidate()  # its timeout is not that of a request
+        else:
+            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
