@@ -120,6 +120,11 @@ def test_a_lock_is_free_again_after_its_block_and_after_its_connection(site):
         assert ours
 
 
+def test_the_janitor_s_connection_is_not_one_of_the_pool_s(site):
+    with own_connection(site.database):
+        assert site.database.reader.pool.checkedout() == 0
+
+
 def test_a_database_that_is_away_is_one_line_in_the_log_and_one_when_it_is_back(site_with):
     site = site_with()
     expired(site, 2)

@@ -189,6 +189,22 @@ def test_on_postgresql_a_row_that_somebody_holds_is_passed_over(site, frozen, mo
     assert purged(site) == {name: 1}
 
 
+def test_on_postgresql_a_batch_is_chosen_once_however_it_is_planned(site, frozen):
+    if site.database.reader.dialect.name != "postgresql":
+        pytest.skip("a matter of PostgreSQL alone")
+    for number in range(9):
+        DatabaseStorage(site.database).incr(f"old{number}", 60)
+    frozen.advance(60)
+    delete = batches.overdue(LimitCounter.key, LimitCounter.expires_at, "postgresql")
+    values = {"since": frozen.at - timedelta(days=1), "end": frozen.at, "at_most": 2}
+    with own_connection(site.database) as connection:
+        # All ways but the one that runs a subquery anew for each row.
+        for way in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "indexscan",
+                    "indexonlyscan", "bitmapscan", "memoize"):  # fmt: skip
+            connection.exec_driver_sql(f"SET enable_{way} = off")
+        assert [connection.execute(delete, values).rowcount for _ in range(5)] == [2, 2, 2, 2, 1]
+
+
 def test_on_sqlite_the_lock_of_writers_is_not_taken_for_nothing(site):
     if site.database.reader.dialect.name != "sqlite":
         pytest.skip("a matter of SQLite alone")
