@@ -5,23 +5,14 @@ values are converted; executing it anew through Core would cost more than the da
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
 
-from sqlalchemy import Engine, Select
-from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
+from sqlalchemy import Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
 
-Convert = Callable[[Any], Any]
-
-
-class Prepared(NamedTuple):
-    """A statement in the words of one dialect, and the values that have to be converted."""
-
-    sql: str
-    binds: tuple[tuple[str, Convert | None], ...]
-    positional: bool
-    results: tuple[tuple[int, Convert], ...]
+from .lines import Line, PostgresLine, Prepared, SQLiteLine
 
 
 class Points:
@@ -33,9 +24,9 @@ class Points:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # Each with the one cursor it ever needs: making a cursor costs as much as a small answer.
-        self._idle: deque[tuple[DBAPIConnection, DBAPICursor]] = deque()
+        self._idle: deque[Line] = deque()
         self._prepared: dict[Select[Any], Prepared] = {}
+        self._numbers = count()
 
     def read(self, statement: Select[Any], values: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """The only row of ``statement``, or None. Raises SQLAlchemy's errors.
@@ -44,18 +35,17 @@ class Points:
         """
         prepared = self._prepared.get(statement)
         if prepared is None:
-            prepared = self._prepared[statement] = prepare(statement, self._engine)
-        given = [
-            (name, convert(values[name]) if convert else values[name])
-            for name, convert in prepared.binds
+            name = b"authsite_%d" % next(self._numbers)
+            prepared = self._prepared[statement] = prepare(name, statement, self._engine.dialect)
+        parameters = [
+            convert(values[name]) if convert else values[name] for name, convert in prepared.binds
         ]
-        parameters = [value for _, value in given] if prepared.positional else dict(given)
         try:
-            rows = self._execute(prepared.sql, parameters)
+            rows = self._ask(prepared, parameters)
         except DBAPIError as error:
             if not error.connection_invalidated:
                 raise
-            rows = self._execute(prepared.sql, parameters)
+            rows = self._ask(prepared, parameters)
         if not rows:
             return None
         row = list(rows[0])
@@ -65,42 +55,41 @@ class Points:
 
     def close(self) -> None:
         """Close the idle connections."""
-        while idle := self._take():
-            idle[0].close()
+        while line := self._take():
+            line.connection.close()
 
-    def _take(self) -> tuple[DBAPIConnection, DBAPICursor] | None:
+    def _take(self) -> Line | None:
         # Not "if there is one, take it": another thread may take it in between.
         try:
             return self._idle.pop()
         except IndexError:
             return None
 
-    def _execute(self, sql: str, parameters: Any) -> Any:
-        dialect = self._engine.dialect
-        connection, cursor = self._take() or self._connect()
+    def _ask(self, prepared: Prepared, parameters: list[Any]) -> list[tuple[Any, ...]]:
+        dialect: Any = self._engine.dialect
+        line = self._take() or self._connect()
         try:
-            dialect.do_execute(cursor, sql, parameters)
-            rows = cursor.fetchall()  # to the end: SQLite goes on reading until then
+            rows = line.ask(prepared, parameters)
         except dialect.loaded_dbapi.Error as error:
-            lost = hung_up(error) or dialect.is_disconnect(error, connection, None)
+            lost = hung_up(error) or dialect.is_disconnect(error, line.connection, None)
             if lost:
                 self.close()  # the others were hung up on, too,
                 self._engine.dispose()  # and those that wait in the pool
-            connection.close()
+            line.connection.close()
             raise DBAPIError.instance(
-                sql, None, error, dialect.loaded_dbapi.Error,
+                prepared.sql, None, error, dialect.loaded_dbapi.Error,
                 connection_invalidated=lost, dialect=dialect, hide_parameters=True,
             ) from error  # fmt: skip
-        self._idle.append((connection, cursor))
+        self._idle.append(line)
         return rows
 
-    def _connect(self) -> tuple[Any, Any]:
+    def _connect(self) -> Line:
         # Not raw_connection(): that lets the driver's own errors through. Detached: the pool of
         # the engine stays for everyone else.
         pooled = self._engine.connect().connection
         pooled.detach()
-        connection: Any = pooled.dbapi_connection
-        return connection, connection.cursor()
+        kind = SQLiteLine if self._engine.dialect.name == "sqlite" else PostgresLine
+        return kind(pooled.dbapi_connection)
 
 
 def hung_up(error: BaseException) -> bool:
@@ -111,24 +100,23 @@ def hung_up(error: BaseException) -> bool:
     return str(getattr(error, "sqlstate", None) or "").startswith(("08", "57P"))
 
 
-def prepare(statement: Select[Any], engine: Engine) -> Prepared:
-    """``statement`` as the driver of ``engine`` takes it."""
-    compiled: Any = statement.compile(engine)
-    dialect = engine.dialect
-    positional = bool(compiled.positional)
-    # Not `binds`: there a value without a name of its own stands under two.
-    names = compiled.positiontup if positional else compiled.bind_names.values()
+def prepare(name: bytes, statement: Select[Any], dialect: Dialect) -> Prepared:
+    """``statement``, to be known as ``name``, as a line of ``dialect`` takes it."""
+    if dialect.name == "postgresql":
+        as_the_server_counts: Any = type(dialect)
+        dialect = as_the_server_counts(paramstyle="numeric_dollar")
+    compiled: Any = statement.compile(dialect=dialect)
     binds = [
         (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-        for name in names
+        for name in compiled.positiontup
     ]
     results = [
         column.type.dialect_impl(dialect).result_processor(dialect, None)
         for column in statement.selected_columns
     ]
     return Prepared(
+        name=name,
         sql=str(compiled),
         binds=tuple(binds),
-        positional=positional,
         results=tuple((place, convert) for place, convert in enumerate(results) if convert),
     )

@@ -1,6 +1,7 @@
 """The database: what it is set to, and what callers are told while it is away or locked."""
 
 import os
+import signal
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -179,6 +180,27 @@ def test_every_connection_gives_up_in_time(site):
                 "idle_in_transaction_session_timeout": "10s",
             }.items():
                 assert connection.scalar(text(f"SHOW {name}")) == wanted
+
+
+@pytest.mark.control("D03")
+@POSTGRESQL_ONLY
+def test_a_server_that_says_nothing_any_more_is_503_too(site):
+    """As a machine that hangs: neither its own timeouts come through, nor an end."""
+    tokens = site.login(site.keys)
+    site.me(tokens["access_token"])
+    with psycopg.connect(site.url) as asker:
+        others = asker.execute(
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchall()
+    for (pid,) in others:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        assert_unavailable(every_call(site, tokens)["guard"](), "guard")
+    finally:
+        for (pid,) in others:
+            os.kill(pid, signal.SIGCONT)
+    site.me(tokens["access_token"])
 
 
 @pytest.mark.control("D03")

@@ -5,6 +5,7 @@ import pytest
 from authsite import clock
 from tests.functional.test_errors import LOGIN, MACHINE, TOKEN, house, no_store, oauth
 from tests.support.site import PASSWORD, Site, bearer
+from tests.support.statements import fail_all
 
 BUSY = "The service is busy. Try again in a moment."
 FULL = "Too many logins at once. Try again in 2 seconds."
@@ -23,32 +24,26 @@ def busy(answer, make, text=BUSY):
     assert "WWW-Authenticate" not in answer.headers
 
 
-@pytest.fixture
-def away(site, monkeypatch):
-    """Let every statement (``away("do_execute")``) or commit fail as a lost database does."""
+def fail_commits(patch, database):
+    """Let every COMMIT fail as on a full disk, till the `monkeypatch` is undone."""
+    for engine in (database.reader, database.writer):
+        dialect = engine.dialect
+        lost = dialect.dbapi.OperationalError("away")
 
-    def fail(step):
-        for engine in (site.database.reader, site.database.writer):
-            dialect = engine.dialect
-            lost = dialect.dbapi.OperationalError("away")
+        def failing(connection, *_, lost=lost, sqlite=dialect.name == "sqlite"):
+            if not sqlite:
+                connection.rollback()  # PostgreSQL ends the transaction, SQLite leaves it
+            raise lost
 
-            def failing(connection, *_, lost=lost, sqlite=dialect.name == "sqlite"):
-                if step == "do_commit" and not sqlite:
-                    connection.rollback()  # PostgreSQL ends the transaction, SQLite leaves it
-                raise lost
-
-            monkeypatch.setattr(dialect, step, failing)
-
-    yield fail
-    monkeypatch.undo()
+        patch.setattr(dialect, "do_commit", failing)
 
 
 @pytest.mark.control("D02")
-def test_storage_that_is_away_is_503_and_never_401_or_invalid_grant(site, keys, away, monkeypatch):
+def test_storage_that_is_away_is_503_and_never_401_or_invalid_grant(site, keys, monkeypatch):
     tokens = site.login(keys)
     headers = bearer(tokens["access_token"])
     refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
-    away("do_execute")
+    fail_all(monkeypatch, site.database)
     for form in (LOGIN, MACHINE, refresh):
         busy(site.token(keys, 503, **form), oauth)
     for method, path in (("GET", "/v1/user"), ("DELETE", "/v1/logout")):
@@ -61,9 +56,9 @@ def test_storage_that_is_away_is_503_and_never_401_or_invalid_grant(site, keys, 
 @pytest.mark.control("D02")
 @pytest.mark.parametrize("password", [PASSWORD, "wrong"])
 def test_a_commit_that_fails_is_503_and_leaves_a_service_that_works(
-    site, keys, away, monkeypatch, password
+    site, keys, monkeypatch, password
 ):
-    away("do_commit")
+    fail_commits(monkeypatch, site.database)
     for _ in range(3):
         busy(site.token(keys, 503, **LOGIN | {"password": password}), oauth)
     monkeypatch.undo()

@@ -18,6 +18,7 @@ from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
 from authsite.users import service as users
 from tests.support import databases
 from tests.support.site import PASSWORD, SECRET, WEB, Site, bearer
+from tests.support.statements import fail_all
 
 NEW_PASSWORD = "purple wolf 77 tea"
 TYPED_WRONG = "a password of another site 91"
@@ -95,14 +96,8 @@ def broken_walk(site, secrets, monkeypatch):
         patch.setattr(clock, "now", broken)
         site.http.post("/v1/oauth/token", form, status=500)
         site.http.get("/v1/user", headers=bearer(token), status=500)
-    dialect = site.database.reader.dialect
-    lost = dialect.dbapi.OperationalError("away")
-
-    def away(*_):
-        raise lost
-
     with monkeypatch.context() as patch:
-        patch.setattr(dialect, "do_execute", away)
+        fail_all(patch, site.database)
         site.http.post("/v1/oauth/token", form, status=503)
         site.http.get("/v1/user", headers=bearer(token), status=503)
 

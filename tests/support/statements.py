@@ -4,6 +4,8 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
+from authsite.db.lines import PostgresLine, SQLiteLine
+
 
 @contextmanager
 def counted(database):
@@ -24,14 +26,36 @@ def noted(database, note):
 
         return execute
 
+    def noting_point(ask):
+        def noted_ask(prepared, parameters):
+            note(prepared.sql, parameters)
+            return ask(prepared, parameters)
+
+        return noted_ask
+
     dialects = {id(engine.dialect): engine.dialect for engine in (database.writer, database.reader)}
     for dialect in dialects.values():
         dialect.do_execute = noting(dialect.do_execute)
+    database.points._ask = noting_point(database.points._ask)
     try:
         yield
     finally:
         for dialect in dialects.values():
             del dialect.do_execute
+        del database.points._ask
+
+
+def fail_all(patch, database):
+    """Let every statement fail as with a lost database, till the `monkeypatch` is undone."""
+    for engine in (database.writer, database.reader):
+        lost = engine.dialect.dbapi.OperationalError("away")
+
+        def failing(*_, lost=lost):
+            raise lost
+
+        patch.setattr(engine.dialect, "do_execute", failing)
+        for line in (SQLiteLine, PostgresLine):
+            patch.setattr(line, "ask", failing)
 
 
 @contextmanager
