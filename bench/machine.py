@@ -49,10 +49,32 @@ def process(*arguments, port, **variables):
             running.kill()
 
 
+@contextmanager
+def listening(*arguments, port, **variables):
+    """`process`, for those who only want its port."""
+    with process(*arguments, port=port, **variables):
+        yield port
+
+
 def largest_worker(pid):
     """Resident memory of the largest process of a server, in MB."""
     ids = [pid, *_children(pid)]
     return max(_resident(each) for each in ids)
+
+
+def resident(pids):
+    """Resident memory of servers, all their processes together, in MB."""
+    return sum(_resident(each) for pid in pids for each in [pid, *_children(pid)])
+
+
+def busy(pids):
+    """Processor time of servers and all their processes so far, in seconds."""
+    ticks = 0
+    for pid in pids:
+        for each in [pid, *_children(pid)]:
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])  # utime and stime, proc(5)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def bcrypt_limit(seconds=6.0):

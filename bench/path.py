@@ -33,7 +33,9 @@ def main():
     logging.disable(logging.WARNING)
     with applications(given.url) as calls:
         if given.profile:
-            return profile(calls[{"guard": "guarded GET /v1/user", "login": "login page"}[given.profile]])
+            return profile(
+                calls[{"guard": "guarded GET /v1/user", "login": "login page"}[given.profile]]
+            )
         report(weigh(calls))
 
 

@@ -4,6 +4,7 @@ import os
 from hashlib import sha256
 
 from pyramid.config import Configurator
+from pyramid.response import Response
 from sqlalchemy import (
     Column,
     LargeBinary,
@@ -16,12 +17,17 @@ from sqlalchemy import (
     select,
 )
 
+from authsite.cli import serve
+from authsite.settings import read_ini
+from authsite.users.passwords import HashGate
+
 TOKENS = Table(
     "prototype_tokens",
     MetaData(),
     Column("hash", LargeBinary(32), primary_key=True),
     Column("name", String(100)),
 )
+NO_GATE = f"{serve.THREADS},0,0"  # a hash thread for each thread that answers requests
 BY_HASH = select(TOKENS.c.name).where(TOKENS.c.hash == bindparam("hash"))
 
 
@@ -57,4 +63,24 @@ def prototype():
     with Configurator() as config:
         config.add_route("guarded", "/")
         config.add_view(view, route_name="guarded", renderer="json")
+        return config.make_wsgi_app()
+
+
+def gated():
+    """authsite with another gate before its hashes: none, or THREADS,QUEUE,NICENESS."""
+    wanted = os.environ["BENCH_GATE"]
+    given = NO_GATE if wanted == "none" else wanted
+    threads, queue, niceness = map(int, given.split(","))
+    application = serve.application()
+    passwords = application.registry["authsite.passwords"]
+    passwords._gate = HashGate(threads, queue, niceness=niceness)
+    return application
+
+
+def host():
+    """An application that includes authsite: one guarded view that answers 204, as a proxy asks."""
+    with Configurator(settings=read_ini(os.environ["AUTHSITE_CONFIG"])) as config:
+        config.include("authsite")
+        config.add_route("check", "/check", guard="api")
+        config.add_view(lambda request: Response(status=204), route_name="check")
         return config.make_wsgi_app()

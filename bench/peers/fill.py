@@ -1,0 +1,17 @@
+"""``python -m bench.peers.fill FOLDER URL POOLS``: fill a database; prints what stands where.
+
+A program of its own: the peers' program runs on a Python that has nothing of authsite.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from bench import seed
+
+if __name__ == "__main__":
+    folder, url, pools = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    ini = seed.ini(folder, url)
+    files, refresh, keys = seed.fill(folder, url, pools)
+    named = {name: str(path) for name, path in files.items()}
+    print(json.dumps({**named, "ini": str(ini), "keys": keys, "refresh": list(map(str, refresh))}))

@@ -1,0 +1,88 @@
+"""authsite, on Granian with two workers and PostgreSQL, as the peers' program measures.
+
+That program imports this file by name and calls `main`; ``benchlib`` is its own.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchlib import HOME, PORT, Server, expect, measure, pg_recreate, pg_url, storm
+
+OURS = os.environ["BENCH_PYTHON"]  # the Python that has authsite; this one has not
+WORKERS = 2
+TOKEN = "/v1/oauth/token"
+POOLS = 12  # of refresh tokens: every run spends one
+
+
+def main(parts):
+    """The rows of authsite, by name; ``parts``: the names wanted (None: all)."""
+    folder = HOME / "authsite"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    pg_recreate("authsite")
+    filled = subprocess.run(
+        [OURS, "-m", "bench.peers.fill", folder, pg_url("authsite"), str(POOLS)],
+        check=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    files = json.loads(filled.stdout)
+    rows = {}
+    for name, (program, job) in jobs(files, folder / "spent").items():
+        if parts and name not in parts:
+            continue
+        environment = {"AUTHSITE_ENV_FILE": os.devnull, "AUTHSITE_CONFIG": files["ini"]}
+        with Server([OURS, *program], env=environment, settle=2) as server:
+            rows[name] = job(server)
+        print(name, rows[name], file=sys.stderr, flush=True)
+    return rows
+
+
+def jobs(files, spent):
+    """Name -> (what is served, what is measured on it)."""
+    pools = iter(files["refresh"])
+    ours = ["-m", "authsite", "serve", "--port", PORT, "--workers", WORKERS]
+    bearer = "Bearer " + Path(files["access"]).read_text().split()[0]
+
+    def rival(name):
+        return ["-m", "bench.serve", name, PORT, WORKERS]
+
+    def guarded(path, status):
+        def job(server):
+            expect(status, "GET", path, headers={"Authorization": bearer})
+            expect(401, "GET", path, headers={"Authorization": bearer + "x"})
+            asked = {"WRK_PATH": path, "WRK_TOKENS": files["access"]}
+            return measure("bearer", asked, server=server)
+
+        return job
+
+    def page(path):
+        return lambda server: measure("get", {"WRK_PATH": path}, server=server)
+
+    def token(kind, **options):
+        asked = {"WRK_PATH": TOKEN, "WRK_BODIES": files[kind]}
+        return lambda server: measure("post", asked, server=server, **options)
+
+    def refresh(server):
+        asked = {"WRK_PATH": TOKEN, "WRK_TOKENS": spent, "WRK_BODY": files["keys"]}
+        return measure(
+            "refresh", asked, server=server, before=lambda: shutil.copy(next(pools), spent)
+        )
+
+    def logins(server):
+        asked = {"WRK_PATH": "/v1/user", "WRK_TOKENS": files["access"]}
+        post = {"WRK_PATH": TOKEN, "WRK_BODIES": files["password"]}
+        return storm("bearer", asked, "post", post, server=server)
+
+    return {
+        "bare JSON view": (rival("bare"), page("/")),
+        "GET /v1/user": (ours, guarded("/v1/user", 200)),
+        "a host's guarded view, 204": (rival("host"), guarded("/check", 204)),
+        "client credentials": (ours, token("credentials")),
+        "refresh": (ours, refresh),
+        "password, bcrypt cost 12": (ours, token("password", conns=8, duration=12)),
+        "login page": (ours, page("/login")),
+        "login storm": (ours, logins),
+    }
