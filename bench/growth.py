@@ -26,7 +26,7 @@ from sqlalchemy.engine import make_url
 
 from authsite import clock
 from authsite.db import open_database
-from authsite.oauth.live import find_live
+from authsite.oauth.live import LIVE, find_live
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
 from authsite.settings import load
@@ -40,6 +40,8 @@ TOKENS = 20_000  # of families at random; wrk keeps a whole request for each
 REFRESHED = 500
 CHANCE = random.Random(7)  # noqa: S311  no secrets here
 CONNECTIONS = {"guard": 4, "refresh": 4, "login": 1}  # few: latency is asked for, not queueing
+READS = 5000  # families at random
+READINGS = ("read alone, first time", "read alone, again", "of it in PostgreSQL")
 LONGER = 3  # times, for logins: they are slow and few
 
 
@@ -160,15 +162,40 @@ def measure(sites, rounds, seconds):
 
 
 def lookups(site):
-    """Milliseconds of the guard's read alone, in this process: first and again."""
-    tokens = [site.codec.decode(ACCESS, each, clock.now()) for each in site.tokens(ACCESS, 5000)]
+    """Milliseconds of the guard's read alone: from this process, first and again; and what the
+    database says of its part."""
+    tokens = [site.codec.decode(ACCESS, each, clock.now()) for each in site.tokens(ACCESS, READS)]
     database, times = open_database(site.url), []
     for token in [tokens[0], *tokens, *tokens]:
         began = time.perf_counter()
         assert find_live(database, token, clock.now(), timedelta())
         times.append((time.perf_counter() - began) * 1000)
+    own = [executed(database, token.family_id) for token in tokens[:1000]]
     database.dispose()
-    return times[1:5001], times[5001:]
+    return times[1 : READS + 1], times[READS + 1 :], own
+
+
+def executed(database, family_id):
+    """Milliseconds that PostgreSQL itself takes, by indexes alone; nothing on SQLite."""
+    if database.reader.dialect.name != "postgresql":
+        return None
+    compiled = LIVE.compile(database.reader)
+    explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {compiled}"
+    with database.reader.connect() as connection:
+        [answer] = connection.exec_driver_sql(
+            explain, {**compiled.params, "family_id": family_id}
+        ).scalar_one()
+    scanned = {
+        node["Relation Name"] for node in _nodes(answer["Plan"]) if "Seq" in node["Node Type"]
+    }
+    assert scanned <= {"clients"}, scanned
+    return answer["Execution Time"]
+
+
+def _nodes(plan):
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from _nodes(part)
 
 
 def report(sites, seen, bare):
@@ -184,7 +211,9 @@ def report(sites, seen, bare):
             line += [statistics.median(load.p99 for load in loads)]
             wrong += sum(load.refused + load.broken for load in loads)
         print(row(f"{name} ({wrong} wrong answers!)" if wrong else name, line))
-    for number, name in enumerate(("read alone, first time", "read alone, again")):
+    for number, name in enumerate(READINGS):
+        if None in bare[0][number]:
+            continue
         cuts = [statistics.quantiles(times[number], n=100) for times in bare]
         print(row(name, [cut[at] for cut in cuts for at in (49, 98)], digits=3))
     print("\nOf each round, the p99: ", {
