@@ -2,13 +2,13 @@
 service is in use (R19).
 
 The database must be empty and durable as in production; it is filled first (``--fill`` stops
-there). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1, without a
-purge and with one. The purge is killed with SIGKILL when half is done and begun anew; meanwhile a
-second one must be refused.
+there). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1: first
+without a purge, then with one that is stopped every other ten seconds, so that both are measured on
+the same machine in the same minutes. The purge is killed with SIGKILL when half is done and begun
+anew; meanwhile a second one must be refused.
 """
 
 import argparse
-import itertools
 import json
 import os
 import random
@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlencode
@@ -38,7 +39,7 @@ from . import filling, machine, pace
 from .seed import PASSWORD, SECRET, ini
 
 RATES = {"guard": 26, "refresh": 10, "login": 4}
-WINDOW = 10  # seconds of load at a time
+WINDOW = 9  # seconds of load at a time, after one that is not counted
 CHUNK = 500_000
 QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
 PAST = {"now": "now() - interval '90 days'", "soon": "now() - interval '60 days'"}
@@ -50,7 +51,10 @@ def main():
     options.add_argument("--url", help="of an empty PostgreSQL database")
     options.add_argument("--expired", type=int, default=5_000_000)
     options.add_argument("--living", type=int, default=1_000_000)
-    options.add_argument("--idle", type=int, default=60, help="seconds without a purge, twice")
+    options.add_argument("--idle", type=int, default=60, help="seconds before the purge")
+    options.add_argument("--seconds", type=int, help="of the purge, at most; its rest is left")
+    options.add_argument("--whole", action="store_true", help="do not stop it in between")
+    options.add_argument("--kill-at", type=int, help="rows; default: half of them")
     options.add_argument("--fill", type=int, help="fill in at most so many families and stop")
     options.add_argument("--work", metavar="INI", help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -148,61 +152,79 @@ def measure(path, given):
     with machine.process(*serve, port=port, **{"AUTHSITE_ENV_FILE": os.devnull}):
         time.sleep(3)
         pace.run(port, 5, **streams)
-        before = loaded(port, streams, windows(given.idle))
-        purge = Purge(path, given.expired // 2)
-        during = loaded(port, streams, purge.windows())
-        time.sleep(3)
-        after = loaded(port, streams, windows(given.idle))
-    report(given, {"before": before, "during": during, "after": after}, purge)
+        seen = {"before": loaded(port, streams, given.idle)}
+        purge = Purge(path, given.kill_at or given.expired // 2)
+        began = time.monotonic()
+        while purge.works() and time.monotonic() - began < (given.seconds or float("inf")):
+            more(seen, "at work", loaded(port, streams, WINDOW))
+            if not given.whole:
+                with purge.stopped():
+                    more(seen, "stopped", loaded(port, streams, WINDOW))
+        purge.end()
+    report(given, seen, purge)
 
 
-def windows(seconds):
-    """So many windows of load."""
-    return range(round(seconds / WINDOW))
+def loaded(port, streams, seconds):
+    """All answers of each kind; after a second that is not counted."""
+    pace.run(port, 1, **streams)
+    return pace.run(port, seconds, **streams)
 
 
-def loaded(port, streams, times):
-    """All answers of each kind, over windows that follow on each other."""
-    answers = {name: [] for name in streams}
-    for _ in times:
-        for name, some in pace.run(port, WINDOW, **streams).items():
-            answers[name] += some
-    return answers
+def more(seen, name, answers):
+    """Put ``answers`` with those that are there under ``name``."""
+    there = seen.setdefault(name, {kind: [] for kind in answers})
+    for kind, some in answers.items():
+        there[kind] += some
 
 
 class Purge:
-    """A purge that is killed in the middle, and a second one that finishes."""
+    """A purge that is killed at so many rows, and another one that goes on from there."""
 
-    def __init__(self, path, half):
-        self.path, self.half = path, half
+    def __init__(self, path, kill_at):
+        self.path = path
         self.steps, self.refused, self.seconds = [], None, []
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, args=(kill_at,))
+        self._thread.start()
 
-    def windows(self):
-        """Windows for as long as it runs."""
-        thread = threading.Thread(target=self._run)
-        thread.start()
-        for number in itertools.count():
-            if not thread.is_alive():
-                return
-            yield number
+    def works(self):
+        """Whether it is not through."""
+        return self._thread.is_alive()
 
-    def _run(self):
-        for stop_at in (self.half, None):
+    @contextmanager
+    def stopped(self):
+        """It stands still meanwhile."""
+        with suppress(ProcessLookupError):
+            self._worker.send_signal(signal.SIGSTOP)
+        yield
+        with suppress(ProcessLookupError):
+            self._worker.send_signal(signal.SIGCONT)
+
+    def end(self):
+        """Through or not."""
+        self._ended = True
+        self._worker.kill()
+        self._thread.join()
+
+    def _run(self, kill_at):
+        for stop_at in (kill_at, None):
             began, deleted = time.monotonic(), 0
-            worker = subprocess.Popen(
+            self._worker = subprocess.Popen(
                 [sys.executable, "-m", "bench.purge", "--work", self.path],
                 env=QUIET, stdout=subprocess.PIPE, text=True,
             )  # fmt: skip
-            for line in worker.stdout:
+            for line in self._worker.stdout:
                 step = json.loads(line)
                 self.steps.append(step)
                 deleted += step[1]
                 if self.refused is None and stop_at and deleted > stop_at / 2:
                     self.refused = self._second()
-                if stop_at and deleted > stop_at and worker.poll() is None:
-                    worker.send_signal(signal.SIGKILL)
-            worker.wait()
+                if stop_at and deleted > stop_at:
+                    self._worker.kill()
+            self._worker.wait()
             self.seconds.append(time.monotonic() - began)
+            if self._ended:
+                return
 
     def _second(self):
         command = [sys.executable, "-m", "authsite", "purge", "--config", self.path]
@@ -229,7 +251,8 @@ def report(given, seen, purge):
     print(
         "seconds until killed, and from then to the end:", [round(each) for each in purge.seconds]
     )
-    print(f"the second runner: status {purge.refused.returncode}, {purge.refused.stderr.strip()}")
+    if purge.refused:
+        print(f"the second runner: {purge.refused.returncode}, {purge.refused.stderr.strip()}")
     expired = families(given.url, Family.refresh_expires_at <= clock.now())
     print(f"left: {expired} expired, {families(given.url):,} in all")
 

@@ -56,11 +56,13 @@ def test_a_round_is_one_line_with_a_count_for_each_part(site):
     }  # fmt: skip
 
 
-def test_after_each_batch_the_database_has_as_long_a_rest(site):
+def test_after_each_batch_the_database_has_a_rest_several_times_as_long(site):
     expired(site, 1)
     with own_connection(site.database) as connection:
         step = next(steps(connection, site.cfg))
-    assert step.rest == step.seconds
+    assert step.deleted == 1
+    assert step.rest == pytest.approx(4 * step.seconds + 0.05)
+    assert Step(step.part, 0, 1.0, 0.01).rest == pytest.approx(0.04)
     assert Step(step.part, 1, 1.0, 3.0).rest == 1.0
 
 
