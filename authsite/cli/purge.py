@@ -1,8 +1,11 @@
 """``authsite purge``"""
 
+import time
+
 import click
 
-from authsite.janitor.round import PARTS
+from authsite.janitor.lock import Lock, held, own_connection
+from authsite.janitor.round import PARTS, steps
 from authsite.settings import Settings
 
 from .shared import config_option, json_option, open_for, print_json
@@ -22,11 +25,6 @@ def purge(cfg: Settings, as_json: bool) -> None:
     (setting `janitor`). Only one purges at a time: if another one is at it, this command says so,
     does nothing and ends with status 1.
     """
-    from time import sleep
-
-    from authsite.janitor.lock import Lock, held, own_connection
-    from authsite.janitor.round import steps
-
     deleted = {part.name: 0 for part in PARTS}
     with (
         open_for(cfg) as database,
@@ -43,7 +41,7 @@ def purge(cfg: Settings, as_json: bool) -> None:
                 deleted[step.part.name] += step.deleted
                 reached = int(TICKS * (PARTS.index(step.part) + step.done))
                 bar.update(reached - bar.pos)
-                sleep(step.rest)
+                time.sleep(step.rest)
             bar.update(TICKS * len(PARTS) - bar.pos)
     if as_json:
         return print_json(deleted)
