@@ -23,7 +23,7 @@ setup(
         "pyramid_retry>=2.1,<3",
         "pyramid_mailer>=0.15.1,<0.16",
         "waitress>=3.0.1,<4",
-        "granian>=2.8,<3",
+        "granian>=2.8.7,<2.9",  # authsite/cli/door.py takes parts of it that may change
         "SQLAlchemy>=2.1,<2.2",
         "zope.sqlalchemy>=4.1,<5",
         "alembic>=1.20,<2",

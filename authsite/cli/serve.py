@@ -11,7 +11,10 @@ from authsite.settings import cautions, environment, unknown_variables
 
 from .shared import config_path, settings_of
 
-THREADS = 16  # per worker: requests that may wait for the database or a hash at once
+# Per worker: requests with a body that may wait for the database or a hash at once, and as many
+# without one.
+THREADS = 16
+MAX_HEAD = 16 * 1024  # bytes of a request's line and headers
 
 
 @click.command()
@@ -29,7 +32,10 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 
         prepare(config)
     from granian import Granian
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+
+    from .door import work
 
     path = config_path(config)
     cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
@@ -48,14 +54,16 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         factory=True,
         address=host,
         port=port,
-        interface=Interfaces.WSGI,
+        interface=Interfaces.WSGI,  # what the application is; door.work says how it is called
+        http=HTTPModes.http1,  # what proxies speak to a server behind them
+        http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
         workers=workers or len(os.sched_getaffinity(0)),
         blocking_threads=THREADS,
         workers_kill_timeout=10,  # seconds that requests have to end
         websockets=False,
         log_access=False,
         respawn_failed_workers=True,
-    ).serve()
+    ).serve(spawn_target=work)
 
 
 def application() -> Any:

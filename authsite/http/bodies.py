@@ -19,6 +19,7 @@ from .errors import (
     FieldError,
     MalformedRequest,
     PayloadTooLarge,
+    RequestTimedOut,
     UnsupportedMediaType,
     ValidationFailed,
 )
@@ -80,7 +81,8 @@ _CODES = {
 def read(request: Any, model: type[Model]) -> Model:
     """The body of ``request`` as an instance of ``model``.
 
-    Raises `PayloadTooLarge`, `UnsupportedMediaType`, `MalformedRequest` or `ValidationFailed`.
+    Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
+    `ValidationFailed`.
     """
     return validate(values_of(request, form_only=model.form_only), model)
 
@@ -167,6 +169,8 @@ def _raw(request: Any) -> bytes:
         raise PayloadTooLarge
     try:
         raw: bytes = request.body_file.read(MAX_BODY + 1)
+    except TimeoutError:
+        raise RequestTimedOut from None
     except OSError:
         raise MalformedRequest("The body broke off before its end.") from None
     if len(raw) > MAX_BODY:

@@ -71,7 +71,7 @@ def house_body(error: ApiError, request_id: str) -> ErrorBody:
 def oauth_body(error: ApiError, request_id: str) -> OAuthErrorBody:
     """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
     body: OAuthErrorBody = {
-        "error": "invalid_request" if error.status in (413, 415) else error.code,
+        "error": "invalid_request" if error.status in (408, 413, 415) else error.code,
         "error_description": error.message,
         "message": error.message,
     }

@@ -80,6 +80,14 @@ class MethodNotAllowed(ApiError):
         super().__init__(f"This address answers only to {names}.", headers={"Allow": names})
 
 
+class RequestTimedOut(ApiError):
+    """The body did not arrive in time."""
+
+    status = 408
+    code = "request_timeout"
+    message = "The request body did not arrive in time; send it again."
+
+
 class PayloadTooLarge(ApiError):
     """The body is longer than 64 KiB."""
 

@@ -16,6 +16,7 @@ from authsite.http.errors import (
     FieldError,
     MalformedRequest,
     PayloadTooLarge,
+    RequestTimedOut,
     TemporarilyUnavailable,
     UnsupportedMediaType,
     ValidationFailed,
@@ -56,6 +57,7 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
         return
     yield MalformedRequest()
     yield PayloadTooLarge()
+    yield RequestTimedOut()
     accepted = FORM if model.form_only else f"{FORM} or {JSON}"
     yield UnsupportedMediaType(f"Send the body as {accepted}.")
     required = [name for name, field in model.model_fields.items() if field.is_required()]

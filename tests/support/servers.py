@@ -59,11 +59,26 @@ def serving(ini, workers=1, **variables):
         yield client
     finally:
         client.close()  # the server waits for idle connections before it ends
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        stop(process)
+
+
+def stop(process):
+    """End a server, by its id."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def wait_for_port(port, process, host="127.0.0.1"):
+    """Until ``process`` listens."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), socket.create_connection((host, port), 1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError("the server did not start")
 
 
 def authsite(*arguments, ini, stdin=None, **variables):

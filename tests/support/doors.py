@@ -1,0 +1,97 @@
+"""``python -m tests.support.doors door PORT FOLDER``: a WSGI application that tells what it got.
+
+Behind the door of ``authsite serve``, or (``plain``) on Granian's own WSGI server.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.servers import free_port, stop, wait_for_port
+
+PATIENCE = 30  # seconds that /wait waits for its release at most
+
+
+def application():
+    """What Granian calls for the application."""
+    return echo
+
+
+def echo(environ, start_response):
+    """The environ as JSON; ``/raise`` raises; ``/wait`` waits for the file ``release``."""
+    folder = Path(environ["DOORS_FOLDER"])
+    if environ["PATH_INFO"] == "/raise":
+        raise RuntimeError("as asked")
+    if environ["PATH_INFO"] == "/wait":
+        (folder / "waiting").touch()
+        end = time.monotonic() + PATIENCE
+        while not (folder / "release").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+    try:
+        body = environ["wsgi.input"].read().decode("latin-1")
+    except OSError as error:
+        body = type(error).__name__
+    seen = {
+        name: value
+        for name, value in environ.items()
+        if isinstance(value, str | bool | tuple) and (name not in os.environ or name == "PATH_INFO")
+    }
+    answer = json.dumps({**seen, "body": body}).encode()
+    start_response("200 OK", [("Content-Type", "application/json"), ("X-Twice", "1"),
+                              ("X-Twice", "2"), ("Content-Length", str(len(answer)))])  # fmt: skip
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer]
+
+
+@contextmanager
+def standing(kind, folder, host="127.0.0.1"):
+    """The application as a process of one worker; yields its port and the process."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.doors", kind, str(port), host],
+        env={**os.environ, "DOORS_FOLDER": str(folder)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for_port(port, process, host)
+        yield port, process
+    finally:
+        stop(process)
+
+
+def children(pid):
+    """The processes that ``pid`` started (Linux)."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def open_files(pid):
+    """How many files and connections ``pid`` has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def runs(pid):
+    """Whether ``pid`` still runs (one that nobody has waited for does not)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def main(kind, port, host):
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+
+    from authsite.cli.door import work
+
+    Granian(
+        "tests.support.doors:application", factory=True, address=host, port=int(port),
+        interface=Interfaces.WSGI, http=HTTPModes.http1, blocking_threads=2, websockets=False,
+    ).serve(**({"spawn_target": work} if kind == "door" else {}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
