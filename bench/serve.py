@@ -1,4 +1,8 @@
-"""``python -m bench.serve bare 8001 2``: a rival on the server and with the options of authsite."""
+"""``python -m bench.serve bare 8001 2``: a rival on Granian's plain WSGI server.
+
+``authsite`` instead of ``bare`` is authsite itself ($AUTHSITE_CONFIG) without the door of
+``authsite serve`` (authsite/cli/door.py).
+"""
 
 import sys
 
@@ -10,7 +14,7 @@ from authsite.cli.serve import THREADS
 if __name__ == "__main__":
     name, port, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     Granian(
-        f"bench.rivals:{name}",
+        "authsite.cli.serve:application" if name == "authsite" else f"bench.rivals:{name}",
         factory=True,
         address="127.0.0.1",
         port=port,
