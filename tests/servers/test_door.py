@@ -127,15 +127,15 @@ def test_clients_that_hang_up_in_the_middle_leave_nothing_behind(tmp_path):
     with doors.standing("door", tmp_path) as (port, process):
         ask(port, REQUESTS["chunked"])
         [worker] = doors.children(process.pid)
-        before = doors.open_files(worker)
+        before = doors.open_files(worker)  # it may not have noticed yet that we hung up
         with ExitStack() as stack:
             for number in range(60):
                 connection = socket.create_connection(("127.0.0.1", port), 20)
                 stack.enter_context(closing(connection))
                 framing = "Content-Length: 60000" if number % 2 else "Transfer-Encoding: chunked"
                 connection.sendall(f"{HEAD}{framing}\r\n\r\n4\r\nhalf\r\n".encode())
-            until(lambda: doors.open_files(worker) == before + 60)
-        until(lambda: doors.open_files(worker) == before)
+            until(lambda: doors.open_files(worker) >= before + 59)
+        until(lambda: doors.open_files(worker) <= before)
         assert ask(port, REQUESTS["a length"])[0].startswith("HTTP/1.1 200")
 
 
