@@ -106,7 +106,7 @@ class Grown:
                 connection.execute(after, {"start": _start(kind)}).first() for _ in range(count)
             ]
         database.dispose()
-        return [self.codec.encode(kind, *row, self.until) for row in filter(None, rows)]
+        return [self.codec.encode(kind, *row, self.until) for row in dict.fromkeys(rows)]
 
     def file(self, name, lines):
         """A file for wrk."""
@@ -199,10 +199,16 @@ def _nodes(plan):
 
 
 def report(sites, seen, bare):
-    """Print the tables, as Markdown."""
+    """Print the table, as Markdown.
+
+    By round: the median of each round's own ratio of p99, which what else the machine does for a
+    while hardly moves.
+    """
     small, large = (site.size for site in sites)
-    print(f"| what | {small:,}: p50 ms | p99 ms | {large:,}: p50 ms | p99 ms | p50 | p99 |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        f"| what | {small:,}: p50 ms | p99 ms | {large:,}: p50 ms | p99 ms | p50 | p99 | by round |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for name in CONNECTIONS:
         line, wrong = [], 0
         for size in (small, large):
@@ -210,12 +216,15 @@ def report(sites, seen, bare):
             line += [statistics.median(load.p50 for load in loads)]
             line += [statistics.median(load.p99 for load in loads)]
             wrong += sum(load.refused + load.broken for load in loads)
-        print(row(f"{name} ({wrong} wrong answers!)" if wrong else name, line))
+        pairs = zip(seen[name, small], seen[name, large], strict=True)
+        by_round = statistics.median(grown.p99 / little.p99 for little, grown in pairs)
+        name = f"{name} ({wrong} wrong answers!)" if wrong else name
+        print(row(name, line), f"{by_round:.2f} |")
     for number, name in enumerate(READINGS):
         if None in bare[0][number]:
             continue
         cuts = [statistics.quantiles(times[number], n=100) for times in bare]
-        print(row(name, [cut[at] for cut in cuts for at in (49, 98)], digits=3))
+        print(row(name, [cut[at] for cut in cuts for at in (49, 98)], digits=3), "|")
     print("\nOf each round, the p99: ", {
         f"{name} {size:,}": [load.p99 for load in loads] for (name, size), loads in seen.items()
     })  # fmt: skip
