@@ -1,11 +1,12 @@
 """``python -m bench.path``: microseconds of CPU of one request, in this process, without a server.
 
 Steadier than a rate: nothing waits here, and wrk and the server's own work are not in it. With
-``--profile guard`` (or ``login``) it prints where the time goes instead.
+``--profile`` it prints where the time of one of them goes instead.
 """
 
 import argparse
 import cProfile
+import json
 import logging
 import os
 import pstats
@@ -28,15 +29,14 @@ def main():
     """Print one table, or one profile."""
     options = argparse.ArgumentParser(prog="python -m bench.path", description=__doc__)
     options.add_argument("--url", help="an empty database of your own (default: SQLite)")
-    options.add_argument("--profile", choices=("guard", "login"))
+    options.add_argument("--profile", choices=("guard", "login page", "credentials", "refresh"))
     given = options.parse_args()
     logging.disable(logging.WARNING)
     with applications(given.url) as calls:
         if given.profile:
-            return profile(
-                calls[{"guard": "guarded GET /v1/user", "login": "login page"}[given.profile]]
-            )
-        report(weigh(calls))
+            profile(calls[given.profile])
+        else:
+            report(weigh(calls))
 
 
 @contextmanager
@@ -47,46 +47,70 @@ def applications(url):
         folder = Path(name)
         url = url or f"sqlite:///{folder}/bench.sqlite"
         seed.ini(folder, url)
-        files, _pools, _keys = seed.fill(folder, url, 1)
+        files, pools, keys = seed.fill(folder, url, 1)
         os.environ["BENCH_DATABASE_URL"] = url
         tokens = files["access"].read_text().split()
         others = seed.fill_prototype(folder, url).read_text().split()
-        ours = authsite(
-            {},
-            **{
-                "authsite.secret": seed.SECRET,
-                "authsite.database-url": url,
-                "authsite.limits": "off",
-            },
-        )
+        [credentials] = files["credentials"].read_text().split()
+        first = next(pools).read_text().split()[0]
+        settings = {"secret": seed.SECRET, "database-url": url, "limits": "off"}
+        ours = authsite({}, **{f"authsite.{name}": value for name, value in settings.items()})
         yield {
-            "bare JSON view": caller(rivals.bare(), "/", [""]),
-            "prototype of a guard": caller(rivals.prototype(), "/", others),
-            "guarded GET /v1/user": caller(ours, "/v1/user", tokens),
-            "login page": caller(ours, "/login", [""]),
+            "bare JSON view": get(rivals.bare(), "/", [""]),
+            "prototype of a guard": get(rivals.prototype(), "/", others),
+            "guard": get(ours, "/v1/user", tokens),
+            "login page": get(ours, "/login", [""]),
+            "credentials": lambda _number: post(ours, credentials),
+            "refresh": refresher(ours, first, keys),
         }
         ours.registry["authsite.database"].dispose()
 
 
-def caller(application, path, tokens):
+def get(application, path, tokens):
     """A function that asks ``application`` for ``path`` with one of ``tokens``."""
 
     def call(number):
-        environ = {
-            "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": "",
-            "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
-            "HTTP_HOST": "localhost:80", "REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http",
-            "wsgi.version": (1, 0), "wsgi.input": BytesIO(), "wsgi.errors": sys.stderr,
-            "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
-        }  # fmt: skip
-        if token := tokens[number % len(tokens)]:
-            environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-        statuses = []
-        body = b"".join(application(environ, lambda status, headers: statuses.append(status)))
-        if statuses != ["200 OK"]:
-            raise SystemExit(f"{path}: {statuses[0]}: {body!r}")
+        token = tokens[number % len(tokens)]
+        ask(application, path, HTTP_AUTHORIZATION=f"Bearer {token}" if token else "")
 
     return call
+
+
+def post(application, form):
+    """The answer of the token endpoint to ``form``."""
+    body = form.encode()
+    return ask(
+        application, "/v1/oauth/token", REQUEST_METHOD="POST", CONTENT_LENGTH=str(len(body)),
+        CONTENT_TYPE="application/x-www-form-urlencoded", **{"wsgi.input": BytesIO(body)},
+    )  # fmt: skip
+
+
+def refresher(application, token, keys):
+    """A function that refreshes, each time with the token of the answer before."""
+
+    def call(_number):
+        nonlocal token
+        form = f"grant_type=refresh_token&refresh_token={token}{keys}"
+        token = json.loads(post(application, form))["refresh_token"]
+
+    return call
+
+
+def ask(application, path, **environ):
+    """The body of the answer, which has to be 200."""
+    environ = {
+        "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": "",
+        "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost:80", "REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http",
+        "wsgi.version": (1, 0), "wsgi.input": BytesIO(), "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
+        **environ,
+    }  # fmt: skip
+    statuses = []
+    body = b"".join(application(environ, lambda status, headers: statuses.append(status)))
+    if statuses != ["200 OK"]:
+        raise SystemExit(f"{path}: {statuses[0]}: {body!r}")
+    return body
 
 
 def weigh(calls):

@@ -57,14 +57,13 @@ def fill(folder, url, rounds):
         user = register(db, cfg, passwords, now, Source(), {"email": "ann@example.com"}, PASSWORD)
         app, app_secret = clients.create(db, now, Source(), "app", "password")
         machine, machine_secret = clients.create(db, now, Source(), "machine", "personal")
-        db.flush()
-        desk = Desk(
-            db=db, database=database, cfg=cfg, codec=codec, passwords=passwords,
-            attempts=None, login_steps=[], source=Source(), now=now,
-        )  # fmt: skip
         owner = Owner(app.id, 0, user.id, 0)
-        pairs = [issue(desk, owner, "") for _ in range(FAMILIES)]
-        pools = [[issue(desk, owner, "") for _ in range(POOL)] for _ in range(rounds)]
+    desk = Desk(
+        db=db, database=database, cfg=cfg, codec=codec, passwords=passwords,
+        attempts=None, login_steps=[], source=Source(), now=now,
+    )  # fmt: skip
+    pairs = [issue(desk, owner, "") for _ in range(FAMILIES)]
+    pools = [[issue(desk, owner, "") for _ in range(POOL)] for _ in range(rounds)]
     database.dispose()
     files["access"].write_text("\n".join(pair.access_token for pair in pairs) + "\n")
     for number, pool in enumerate(pools):

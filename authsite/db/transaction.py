@@ -4,15 +4,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sqlalchemy import event
 from sqlalchemy.orm import Session
-from zope.sqlalchemy import register
+from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
+
+
+class RequestSession(Session):
+    """A session that commits and rolls back with the transaction manager in its ``info``."""
+
+
+@event.listens_for(RequestSession, "after_begin")
+@event.listens_for(RequestSession, "after_attach")
+def _join(session: Session, *_what: Any) -> None:
+    # `zope.sqlalchemy.register` would hang seven listeners onto the session of every request. As
+    # changed from the start: it need not find out whether something was written, and Core's
+    # statements, of which it would not hear, are committed like all others.
+    join_transaction(session, STATUS_CHANGED, session.info["tm"])
 
 
 def session(request: Any) -> Session:
     """A session that commits and rolls back with ``request.tm``."""
-    db = Session(request.database.writer, expire_on_commit=False)
-    register(db, transaction_manager=request.tm)
-    return db
+    return RequestSession(request.database.writer, expire_on_commit=False, info={"tm": request.tm})
 
 
 def writes(request: Any) -> bool:

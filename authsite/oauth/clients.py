@@ -53,14 +53,14 @@ def authenticate(database: Database, client_id: str | None, secret: str | None) 
 
     Raises `InvalidClient` for everything else, after the same work.
     """
-    row = database.one(_BY_ID, {"client_id": _as_id(client_id)})
+    row = database.points.read(_BY_ID, {"client_id": _as_id(client_id)})
     given = hash_secret(secret or "")
-    hashes = [row.secret_hash, row.previous_secret_hash or _NOBODY] if row else [_NOBODY] * 2
+    hashes = [known or _NOBODY for known in row[-2:]] if row else [_NOBODY] * 2
     # Both are compared, whatever the first says, and on bytes.
     matches = [hmac.compare_digest(known.encode(), given.encode()) for known in hashes]
     if row is None or not secret or not any(matches):
         raise InvalidClient
-    return KnownClient(*row[: len(_COLUMNS)])
+    return KnownClient(*row[:-2])
 
 
 def create(

@@ -8,13 +8,13 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Table, Update, bindparam, exists, insert, select, update
 from sqlalchemy.orm import Session
 
-from authsite.audit.service import record
+from authsite.audit.service import event_values, record, recording_if
 from authsite.login.check import pass_steps
 from authsite.users.account import COLUMNS as USER_COLUMNS
 from authsite.users.account import Account
@@ -27,9 +27,23 @@ from .live import LIVE, within_grace
 from .models import Client, Family
 from .tokens import ACCESS, REFRESH, Token
 
-_LIVE_FOR_REFRESH = LIVE.add_columns(
-    Family.granted_scope, Family.refresh_expires_at, Family.user_id, *USER_COLUMNS
-)
+
+class _Spendable(NamedTuple):
+    """A living family, as a refresh sees it."""
+
+    id: UUID
+    client_id: UUID
+    generation: int
+    rotated_at: datetime
+    rescoped: bool
+    scope: str
+    granted_scope: str
+    refresh_expires_at: datetime
+    user_id: UUID | None
+
+
+_FAMILY = tuple(getattr(Family, name) for name in _Spendable._fields)
+_LIVE_FOR_REFRESH = LIVE.with_only_columns(*_FAMILY, *USER_COLUMNS)
 _NEVER_NEW = {"used_at", "revoked_at", "revoked_why"}
 
 
@@ -47,14 +61,32 @@ def _insert(*, for_user: bool) -> Any:
         .select_from(owners)
         .where(Client.id == given["client_id"], *still_good)
     )
-    statement = insert(Family).from_select(columns, chosen).returning(Family.id)
-    # "raw": these are parameters of the SELECT, not rows for a bulk insert.
-    return statement.execution_options(dml_strategy="raw")
+    # Into the table, not the class: the ORM would take the parameters for rows of a bulk insert.
+    table = cast(Table, Family.__table__)
+    return insert(table).from_select(columns, chosen).returning(table.c.id)
+
+
+def _spending() -> Update:
+    """UPDATE … of the row at its generation: of requests that race, one spends it."""
+    changing = ("generation", "rotated_at", "refresh_expires_at", "scope", "rescoped")
+    columns = Family.__table__.c
+    return (
+        update(Family)
+        .where(
+            Family.id == bindparam("family_id", type_=columns.id.type),
+            Family.generation == bindparam("spent", type_=columns.generation.type),
+            Family.revoked_at.is_(None),
+        )
+        .values({name: bindparam(f"new_{name}", type_=columns[name].type) for name in changing})
+        .returning(Family.generation)
+    )
 
 
 # Built once: writing them anew for every login would cost more than running them.
 _INSERT_FOR_USER = _insert(for_user=True)
 _INSERT_FOR_CLIENT = _insert(for_user=False)
+_RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
+_SPEND = _spending()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +114,7 @@ def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
 
     One INSERT that selects from the owner's rows: if the client or user was disabled or its
     epoch raised since the credentials were checked, nothing is inserted and `InvalidGrant` is
-    raised. Writes the audit event ``token.issued``.
+    raised. It and the audit event ``token.issued`` are committed on return, as one transaction.
     """
     now, source = desk.now, desk.source
     family_id = UUID(bytes=secrets.token_bytes(16), version=4)
@@ -105,11 +137,19 @@ def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
         "address": source.address,
         "agent": source.agent,
     }
-    statement = _INSERT_FOR_USER if owner.user_id else _INSERT_FOR_CLIENT
-    given = {f"new_{name}": value for name, value in values.items()}
-    if desk.db.execute(statement, given).first() is None:
+    event = event_values(
+        now, source, "token.issued", user_id=owner.user_id, client_id=owner.client_id,
+        details={"family": str(family_id)},
+    )  # fmt: skip
+    issued, _recorded = desk.database.points.write(
+        (
+            _INSERT_FOR_USER if owner.user_id else _INSERT_FOR_CLIENT,
+            {f"new_{name}": value for name, value in values.items()},
+        ),
+        (_RECORD_IF_ISSUED, {**event, "family_id": family_id}),
+    )
+    if issued is None:
         raise InvalidGrant
-    _record(desk, "token.issued", family_id, owner.user_id, owner.client_id)
     return _pair(desk, family_id, 0, now, refresh_expires, scope)
 
 
@@ -137,7 +177,10 @@ def rotate(desk: Desk, token: Token, client_id: UUID, asked_scope: str | None) -
             desk, row.id, row.generation, row.rotated_at, row.refresh_expires_at, row.scope
         )
     if revoke(desk.db, desk.now, row.id, "reuse"):  # of racing replays one goes on record
-        _record(desk, "token.reused", row.id, row.user_id, row.client_id)
+        record(
+            desk.db, desk.now, desk.source, "token.reused", user_id=row.user_id,
+            client_id=row.client_id, details={"family": str(row.id)},
+        )  # fmt: skip
     raise TokenReused
 
 
@@ -152,48 +195,35 @@ def revoke(db: Session, now: datetime, family_id: UUID, why: str) -> bool:
     return bool(ended.rowcount)
 
 
-def _live(desk: Desk, token: Token, client_id: UUID) -> Any:
-    row = desk.db.execute(_LIVE_FOR_REFRESH, {"family_id": token.family_id}).one_or_none()
-    if row is None or row.client_id != client_id:
+def _live(desk: Desk, token: Token, client_id: UUID) -> _Spendable:
+    found = desk.database.points.read(_LIVE_FOR_REFRESH, {"family_id": token.family_id})
+    if found is None:
+        raise InvalidGrant
+    row = _Spendable(*found[: len(_FAMILY)])
+    if row.client_id != client_id:
         raise InvalidGrant  # a stranger's attempt changes nothing
     if row.user_id:
-        pass_steps(desk.login_steps, desk.cfg, Account(*row[-len(USER_COLUMNS) :]))
+        pass_steps(desk.login_steps, desk.cfg, Account(*found[len(_FAMILY) :]))
     return row
 
 
-def _spend(desk: Desk, row: Any, asked_scope: str | None) -> TokenPair | None:
+def _spend(desk: Desk, row: _Spendable, asked_scope: str | None) -> TokenPair | None:
     """The next pair, if this request is the one that spends the generation (trap of races)."""
     scope = scopes.narrowed(asked_scope, row.granted_scope)
     refresh_expires = _expiry(desk.now, desk.cfg.refresh_expires_in)
-    spent: Any = desk.db.execute(
-        update(Family)
-        .where(
-            Family.id == row.id,
-            Family.generation == row.generation,
-            Family.revoked_at.is_(None),
-        )
-        .values(
-            generation=row.generation + 1,
-            rotated_at=desk.now,
-            refresh_expires_at=refresh_expires,
-            scope=scope,
-            rescoped=set(scope.split()) != set(row.scope.split()),
-        )
-        .execution_options(synchronize_session=False)
-    )
-    if spent.rowcount != 1:
+    changed = {
+        "family_id": row.id,
+        "spent": row.generation,
+        "new_generation": row.generation + 1,
+        "new_rotated_at": desk.now,
+        "new_refresh_expires_at": refresh_expires,
+        "new_scope": scope,
+        "new_rescoped": set(scope.split()) != set(row.scope.split()),
+    }
+    [spent] = desk.database.points.write((_SPEND, changed))
+    if spent is None:
         return None
     return _pair(desk, row.id, row.generation + 1, desk.now, refresh_expires, scope)
-
-
-def _record(
-    desk: Desk, event: str, family_id: UUID, user_id: UUID | None, client_id: UUID | None
-) -> None:
-    details = {"family": str(family_id)}
-    record(
-        desk.db, desk.now, desk.source, event,
-        user_id=user_id, client_id=client_id, details=details,
-    )  # fmt: skip
 
 
 def _expiry(now: datetime, lifetime: timedelta) -> datetime:

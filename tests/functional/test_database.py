@@ -5,19 +5,23 @@ import signal
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from time import monotonic
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, true
+from sqlalchemy.exc import IntegrityError
 
+from authsite import clock
 from authsite.audit.models import AuditEvent
+from authsite.audit.service import event_values, recording_if
 from authsite.db import open_database
+from authsite.http.source import Source
 from authsite.oauth.models import Family
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.site import PASSWORD, WEB, Site, bearer
+from tests.support.statements import fail_commits
 from tests.support.together import together
 
 SQLITE_ONLY = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -122,7 +126,8 @@ def test_what_could_not_be_committed_is_not_answered_as_done(site, monkeypatch):
     tokens = site.login(site.keys)
     before = rows(site)
     calls = every_call(site, tokens)
-    with failing_commits(site.database, monkeypatch):
+    with monkeypatch.context() as patch:
+        fail_commits(patch, site.database)
         for name in ("password", "refresh", "proxy login", "proxy refresh", "register", "logout"):
             assert_unavailable(calls[name](), name)
         wrong = site.keys.form(grant_type="password", username="ann@example.com", password="no")
@@ -132,19 +137,15 @@ def test_what_could_not_be_committed_is_not_answered_as_done(site, monkeypatch):
     assert answers == dict.fromkeys(calls, 200) | {"register": 201}
 
 
-@contextmanager
-def failing_commits(database, monkeypatch):
-    """Meanwhile no COMMIT of a writer comes through, as on a full disk."""
-    dialect = database.writer.dialect
-
-    def fail(connection):
-        if dialect.name == "postgresql":  # which ends the transaction; SQLite leaves it open
-            dialect.do_rollback(connection)
-        raise dialect.loaded_dbapi.OperationalError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(dialect, "do_commit", fail)
-        yield
+@pytest.mark.control("D01")
+def test_of_statements_that_belong_together_all_stay_or_none(site):
+    both = recording_if(true())
+    good, bad = (event_values(clock.now(), Source(), event) for event in ("a.test", None))
+    with pytest.raises(IntegrityError):
+        site.database.points.write((both, good), (both, bad))
+    assert "a.test" not in site.events()
+    site.database.points.write((both, good), (both, good))
+    assert site.events().count("a.test") == 2
 
 
 def rows(site):
@@ -210,7 +211,7 @@ def test_a_pool_without_a_free_connection_is_503_within_three_seconds(site):
     held = [site.database.writer.connect() for _ in range(pool.size() + 8)]
     try:
         begin = monotonic()
-        assert_unavailable(every_call(site, tokens)["refresh"](), "refresh")
+        assert_unavailable(every_call(site, tokens)["register"](), "register")
         assert monotonic() - begin <= 3
     finally:
         for connection in held:

@@ -5,7 +5,7 @@ import pytest
 from authsite import clock
 from tests.functional.test_errors import LOGIN, MACHINE, TOKEN, house, no_store, oauth
 from tests.support.site import PASSWORD, Site, bearer
-from tests.support.statements import fail_all
+from tests.support.statements import fail_all, fail_commits
 
 BUSY = "The service is busy. Try again in a moment."
 FULL = "Too many logins at once. Try again in 2 seconds."
@@ -22,20 +22,6 @@ def busy(answer, make, text=BUSY):
     assert no_store(answer).json == make("temporarily_unavailable", text)
     assert int(answer.headers["Retry-After"]) > 0
     assert "WWW-Authenticate" not in answer.headers
-
-
-def fail_commits(patch, database):
-    """Let every COMMIT fail as on a full disk, till the `monkeypatch` is undone."""
-    for engine in (database.reader, database.writer):
-        dialect = engine.dialect
-        lost = dialect.dbapi.OperationalError("away")
-
-        def failing(connection, *_, lost=lost, sqlite=dialect.name == "sqlite"):
-            if not sqlite:
-                connection.rollback()  # PostgreSQL ends the transaction, SQLite leaves it
-            raise lost
-
-        patch.setattr(dialect, "do_commit", failing)
 
 
 @pytest.mark.control("D02")

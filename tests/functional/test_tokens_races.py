@@ -1,7 +1,7 @@
 """Requests that meet. Two applications that share nothing but the database stand for processes.
 
-The first half lets threads collide; the second, on PostgreSQL, puts the other request exactly
-between two statements. (SQLite has one writer at a time, so nothing can step in there.)
+The first half lets threads collide; the second puts the other request exactly between two
+statements.
 """
 
 import pytest
@@ -12,7 +12,7 @@ from authsite.http.source import Source
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.site import Site, bearer
-from tests.support.statements import stepping_in
+from tests.support.statements import stepping_between
 from tests.support.together import together
 
 ROUNDS = 10
@@ -139,16 +139,9 @@ def test_a_sign_out_that_meets_logins_leaves_only_those_that_came_after_it(two):
         )
 
 
-@pytest.fixture
-def between(two, backend):
-    if backend != "postgresql":
-        pytest.skip("SQLite lets one writer in at a time: no statement can come between")
-    return two
-
-
 @pytest.mark.control("T12")
-def test_a_refresh_that_is_overtaken_gets_the_winners_pair(between):
-    one, other = between
+def test_a_refresh_that_is_overtaken_gets_the_winners_pair(two):
+    one, other = two
     keys = one.client(scope="a b")
     first = one.login(keys, scope="a b")
     won = []
@@ -156,7 +149,7 @@ def test_a_refresh_that_is_overtaken_gets_the_winners_pair(between):
     def overtake():
         won.append(other.refresh(keys, first["refresh_token"], scope="a"))
 
-    with stepping_in(one.database.writer, "before", "UPDATE families", overtake) as done:
+    with stepping_between(one.database.points, "before", "UPDATE families", overtake) as done:
         lost = one.refresh(keys, first["refresh_token"], scope="b")
     assert done
     assert lost["access_token"] == won[0]["access_token"]
@@ -166,15 +159,15 @@ def test_a_refresh_that_is_overtaken_gets_the_winners_pair(between):
 
 
 @pytest.mark.control("T13")
-def test_a_refresh_that_is_overtaken_by_a_logout_gets_nothing(between):
-    one, other = between
+def test_a_refresh_that_is_overtaken_by_a_logout_gets_nothing(two):
+    one, other = two
     keys = one.client()
     first = one.login(keys)
 
     def overtake():
         other.logout(first["access_token"])
 
-    with stepping_in(one.database.writer, "before", "UPDATE families", overtake) as done:
+    with stepping_between(one.database.points, "before", "UPDATE families", overtake) as done:
         answer = one.refresh(keys, first["refresh_token"], status=400)
     assert done
     assert answer["error"] == "invalid_grant"
@@ -183,8 +176,8 @@ def test_a_refresh_that_is_overtaken_by_a_logout_gets_nothing(between):
 
 @pytest.mark.control("T19")
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_epoch_raised_around_the_insert_of_a_login_leaves_no_living_token(between, moment):
-    one, other = between
+def test_an_epoch_raised_around_the_insert_of_a_login_leaves_no_living_token(two, moment):
+    one, other = two
     keys = one.client()
     with one.db() as db:
         ann = db.query(User).one().id
@@ -193,7 +186,7 @@ def test_an_epoch_raised_around_the_insert_of_a_login_leaves_no_living_token(bet
         with other.db() as db:
             users.sign_out(db, clock.now(), Source(), db.get(User, ann))
 
-    with stepping_in(one.database.writer, moment, "INSERT INTO families", sign_out) as done:
+    with stepping_between(one.database.points, moment, "INSERT INTO families", sign_out) as done:
         form = {"username": "ann@example.com", "password": "correct horse battery"}
         answer = one.token(keys, "*", grant_type="password", **form)
     assert done
@@ -206,8 +199,8 @@ def test_an_epoch_raised_around_the_insert_of_a_login_leaves_no_living_token(bet
 
 
 @pytest.mark.control("T19")
-def test_an_epoch_raised_in_the_middle_of_a_refresh_leaves_no_living_token(between):
-    one, other = between
+def test_an_epoch_raised_in_the_middle_of_a_refresh_leaves_no_living_token(two):
+    one, other = two
     keys = one.client()
     first = one.login(keys)
     with one.db() as db:
@@ -217,7 +210,7 @@ def test_an_epoch_raised_in_the_middle_of_a_refresh_leaves_no_living_token(betwe
         with other.db() as db:
             users.sign_out(db, clock.now(), Source(), db.get(User, ann))
 
-    with stepping_in(one.database.writer, "before", "UPDATE families", sign_out) as done:
+    with stepping_between(one.database.points, "before", "UPDATE families", sign_out) as done:
         form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
         answer = one.token(keys, "*", **form)
     assert done

@@ -26,23 +26,46 @@ def noted(database, note):
 
         return execute
 
-    def noting_point(ask):
-        def noted_ask(prepared, parameters):
-            note(prepared.sql, parameters)
-            return ask(prepared, parameters)
+    ask = database.points._ask
 
-        return noted_ask
+    def noted_ask(line, steps):
+        for prepared, parameters in steps:
+            note(prepared.sql, parameters)
+        return ask(line, steps)
 
     dialects = {id(engine.dialect): engine.dialect for engine in (database.writer, database.reader)}
     for dialect in dialects.values():
         dialect.do_execute = noting(dialect.do_execute)
-    database.points._ask = noting_point(database.points._ask)
+    database.points._ask = noted_ask
     try:
         yield
     finally:
         for dialect in dialects.values():
             del dialect.do_execute
         del database.points._ask
+
+
+def fail_commits(patch, database):
+    """Let whatever writes fail as on a full disk, till the `monkeypatch` is undone."""
+    for engine in (database.writer, database.reader):
+        dialect = engine.dialect
+        full = dialect.dbapi.OperationalError("the disk is full")
+
+        def fail(connection, *, full=full, dialect=dialect):
+            if dialect.name == "postgresql":  # which ends the transaction; SQLite leaves it open
+                dialect.do_rollback(connection)
+            raise full
+
+        patch.setattr(dialect, "do_commit", fail)
+    line = SQLiteLine if database.reader.dialect.name == "sqlite" else PostgresLine
+    ask = line.ask
+
+    def fail_to_write(self, steps):
+        if all(prepared.sql.startswith("SELECT") for prepared, _parameters in steps):
+            return ask(self, steps)
+        raise full
+
+    patch.setattr(line, "ask", fail_to_write)
 
 
 def fail_all(patch, database):
@@ -56,6 +79,29 @@ def fail_all(patch, database):
         patch.setattr(engine.dialect, "do_execute", failing)
         for line in (SQLiteLine, PostgresLine):
             patch.setattr(line, "ask", failing)
+
+
+@contextmanager
+def stepping_between(points, moment, start, action):
+    """`stepping_in` for what does not go through an engine, but is a point."""
+    done, ask = [], points._ask
+
+    def step(line, steps):
+        mine = not done and any(prepared.sql.startswith(start) for prepared, _parameters in steps)
+        if mine:
+            done.append(start)
+        if mine and moment == "before":
+            action()
+        answers = ask(line, steps)
+        if mine and moment == "after":
+            action()
+        return answers
+
+    points._ask = step
+    try:
+        yield done
+    finally:
+        del points._ask
 
 
 @contextmanager
