@@ -31,8 +31,8 @@ http {{
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    client_header_timeout 10s; client_body_timeout 10s; client_max_body_size 64k;
-    upstream authsite {{ server 127.0.0.1:{backend}; keepalive 32; }}
+    client_header_timeout 10s; client_body_timeout 10s;
+    upstream authsite {{ server 127.0.0.1:{backend}; keepalive 32; keepalive_timeout 20s; }}
     server {{
         listen 127.0.0.1:{port};
         location / {{
@@ -70,7 +70,8 @@ def main():
                 print(f"\n{each}")
                 if given.seconds:
                     slow(port, pids, files, given.seconds)
-                too_much(port, pids, given.much)
+                if given.much:
+                    too_much(port, pids, given.much)
 
 
 @contextmanager

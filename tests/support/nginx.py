@@ -88,13 +88,19 @@ events {{ worker_connections 64; }}
 http {{
     access_log off;
 {paths}
+    client_header_timeout 10s;
+    client_body_timeout 10s;
+    upstream authsite {{ server 127.0.0.1:{backend}; keepalive 32; keepalive_timeout 20s; }}
     server {{
         listen 127.0.0.1:{port} ssl;
         server_name {NAME};
         ssl_certificate {certificate};
         ssl_certificate_key {certificate};
         location / {{
-            proxy_pass http://127.0.0.1:{backend};
+            proxy_pass http://authsite;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $http_host;
             proxy_bind {ADDRESS};
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
             proxy_set_header X-Forwarded-Proto $scheme;
