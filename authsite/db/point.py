@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from .lines import Line, PostgresLine, Prepared, SQLiteLine, Step
 
-Statement = Select[Any] | Insert | Update
+Read = Select[*tuple[Any, ...]]
+Statement = Read | Insert | Update
 Values = Mapping[str, Any]
 Row = tuple[Any, ...]
 
@@ -31,7 +32,7 @@ class Points:
         self._prepared: dict[Statement, Prepared] = {}
         self._numbers = count()
 
-    def read(self, statement: Select[Any], values: Values) -> Row | None:
+    def read(self, statement: Read, values: Values) -> Row | None:
         """The only row of ``statement``, or None. Raises SQLAlchemy's errors.
 
         ``values``: all that the statement asks for; it carries none of its own. If the database

@@ -86,15 +86,16 @@ def find_live(
     database: Database, uses: Uses, key: str, now: datetime
 ) -> tuple[uuid.UUID, Account] | None:
     """The session behind a cookie and its user, or None; notes that it is used."""
-    row = database.one(_LIVE, {"key_hash": key_hash(key)})
-    if row is None or row.expires_at <= now:
+    row = database.points.read(_LIVE, {"key_hash": key_hash(key)})
+    if row is None:
         return None
-    idle_at = row.expires_at if row.remember else row.used_at + IDLE
-    if idle_at <= now:
+    session_id, used_at, remember, expires_at, *account = row
+    idle_at = expires_at if remember else used_at + IDLE
+    if expires_at <= now or idle_at <= now:
         return None
     # Just before its end another process must hear of the use at once.
-    uses.note(TABLE, row[0], row.used_at, now, urgent=idle_at <= now + SOON)
-    return row[0], Account(*row[-len(COLUMNS) :])
+    uses.note(TABLE, session_id, used_at, now, urgent=idle_at <= now + SOON)
+    return session_id, Account(*account)
 
 
 def end(db: Session, now: datetime, source: Source, user_id: uuid.UUID, id: uuid.UUID) -> bool:

@@ -64,14 +64,14 @@ class DatabaseStorage(Storage):
 
     def get(self, key: str) -> int:
         """The count of the running window, 0 if there is none."""
-        row = self._database.one(_LIVING, {"key": key, "now": clock.now()})
+        row = self._database.points.read(_LIVING, {"key": key, "now": clock.now()})
         return int(row[0]) if row else 0
 
     def get_expiry(self, key: str) -> float:
         """When the running window ends, in seconds since 1970; now, if there is none."""
         now = clock.now()
-        row = self._database.one(_LIVING, {"key": key, "now": now})
-        return (row.expires_at if row else now).timestamp()
+        row = self._database.points.read(_LIVING, {"key": key, "now": now})
+        return float((row[1] if row else now).timestamp())
 
     def clear(self, key: str) -> None:
         """Forget the count of ``key``."""

@@ -4,7 +4,7 @@ import pytest
 
 from authsite.throttle import delays
 from authsite.throttle.errors import TooManyAttempts
-from tests.support.statements import stepping_in
+from tests.support.statements import stepping_between
 
 NAME = "ann@example.com"
 
@@ -92,7 +92,7 @@ def test_whoever_comes_too_late_for_a_free_attempt_leaves_no_trace(limiter, site
     def be_faster():
         taken.append(delays.take(limiter, NAME))
 
-    with stepping_in(site.database.reader, "after", "SELECT", be_faster) as done:
+    with stepping_between(site.database.points, "after", "SELECT", be_faster) as done:
         assert refused(limiter) == 60
     assert done
     for each in taken:
@@ -109,7 +109,7 @@ def test_a_closure_that_is_taken_back_meanwhile_lets_nobody_in_twice(limiter, si
         delays.give_back(limiter, taken[2])
 
     # It has read that the account is closed; then the closure goes.
-    with stepping_in(site.database.reader, "after", "SELECT", give_back) as done:
+    with stepping_between(site.database.points, "after", "SELECT", give_back) as done:
         assert refused(limiter) >= 1
     assert done
     assert delays.take(limiter, NAME).closed

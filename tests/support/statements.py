@@ -2,8 +2,6 @@
 
 from contextlib import contextmanager
 
-from sqlalchemy import event
-
 from authsite.db.lines import PostgresLine, SQLiteLine
 
 
@@ -83,7 +81,7 @@ def fail_all(patch, database):
 
 @contextmanager
 def stepping_between(points, moment, start, action):
-    """`stepping_in` for what does not go through an engine, but is a point."""
+    """Run ``action()`` once, ``moment`` ("before" or "after") a point that begins so."""
     done, ask = [], points._ask
 
     def step(line, steps):
@@ -102,21 +100,3 @@ def stepping_between(points, moment, start, action):
         yield done
     finally:
         del points._ask
-
-
-@contextmanager
-def stepping_in(engine, moment, start, action):
-    """Run ``action()`` once, ``moment`` ("before" or "after") a statement that begins so."""
-    done = []
-
-    def step(_connection, _cursor, statement, *_):
-        if statement.lstrip().startswith(start) and not done:
-            done.append(statement)
-            action()
-
-    name = f"{moment}_cursor_execute"
-    event.listen(engine, name, step)
-    try:
-        yield done
-    finally:
-        event.remove(engine, name, step)
