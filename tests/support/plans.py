@@ -1,9 +1,9 @@
 """How a database would run statements: what it has to scan from end to end."""
 
-import json
 import re
 from contextlib import contextmanager
 
+from psycopg import RawCursor
 from sqlalchemy import text
 
 from tests.support.statements import noted
@@ -13,6 +13,7 @@ GROWING = {
     "users", "login_names", "families", "web_sessions", "outbox", "audit_events", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
+EXPLAIN = "EXPLAIN ({}FORMAT JSON) "
 
 FILLING = """
 INSERT INTO users (id, email, epoch, created_at, updated_at)
@@ -62,19 +63,18 @@ def recorded(database):
 
 def scans(database, statement, parameters):
     """The growing tables of which ``statement`` would read more than an index points to."""
-    connection = database.writer.raw_connection()
-    try:
-        cursor = connection.cursor()
+    with database.writer.connect() as connection:
+        driver = connection.connection.driver_connection
         if database.writer.dialect.name == "sqlite":
-            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            return _of_sqlite([row[3] for row in cursor.fetchall()])
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}", parameters)
-        [(plan,)] = cursor.fetchall()
-        plan = json.loads(plan) if isinstance(plan, str) else plan
-        return _of_postgresql(plan[0]["Plan"])
-    finally:
-        connection.rollback()
-        connection.close()
+            rows = driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+            return _of_sqlite([row[3] for row in rows])
+        if "$1" not in statement:
+            return _of_postgresql(driver.execute(EXPLAIN.format("") + statement, parameters))
+        # Prepared on the server: sooner or later it takes the plan that is for any parameters.
+        raw = RawCursor(driver)
+        anyhow = _of_postgresql(driver.execute(EXPLAIN.format("GENERIC_PLAN, ") + statement))
+        now = _of_postgresql(raw.execute(EXPLAIN.format("") + statement, parameters))
+        return sorted({*anyhow, *now})
 
 
 def _of_sqlite(details):
@@ -82,7 +82,9 @@ def _of_sqlite(details):
     return sorted(set(scanned) & GROWING)
 
 
-def _of_postgresql(plan):
+def _of_postgresql(cursor):
+    [([answer],)] = cursor.fetchall()
+    plan = answer["Plan"]
     return sorted({
         node["Relation Name"] for node in _nodes(plan)
         if node.get("Relation Name") in GROWING and node["Node Type"].endswith("Scan")
