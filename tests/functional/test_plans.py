@@ -49,9 +49,9 @@ def test_a_scan_would_be_seen_with_parameters_too(site):
     fill(site.database)
     styles = ("?",) if site.database.writer.dialect.name == "sqlite" else ("%s", "$1::VARCHAR")
     for style in styles:
-        by_scope = f"SELECT id FROM families WHERE scope = {style}"
+        by_scope = "SELECT id FROM families WHERE scope = " + style
         assert scans(site.database, by_scope, ["a"]) == ["families"]
-        by_key = f"SELECT kind FROM login_names WHERE key = {style}"
+        by_key = "SELECT kind FROM login_names WHERE key = " + style
         assert scans(site.database, by_key, ["a"]) == []
 
 
