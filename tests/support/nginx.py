@@ -88,6 +88,7 @@ events {{ worker_connections 64; }}
 http {{
     access_log off;
 {paths}
+    limit_conn_zone $binary_remote_addr zone=addresses:1m;
     client_header_timeout 10s;
     client_body_timeout 10s;
     upstream authsite {{ server 127.0.0.1:{backend}; keepalive 32; keepalive_timeout 20s; }}
@@ -96,6 +97,7 @@ http {{
         server_name {NAME};
         ssl_certificate {certificate};
         ssl_certificate_key {certificate};
+        limit_conn addresses 100;
         location / {{
             proxy_pass http://authsite;
             proxy_http_version 1.1;
