@@ -117,7 +117,7 @@ class Grown:
     def jobs(self):
         """What wrk does in one round, by name."""
         keys = {"client_id": str(filling.CLIENT_ID), "client_secret": filling.CLIENT_SECRET}
-        users = CHANCE.sample(range(1, self.size // filling.FAMILIES_PER_USER), 200)
+        users = CHANCE.choices(range(1, self.size // filling.FAMILIES_PER_USER), k=200)
         logins = [
             {"grant_type": "password", "username": f"user{n}@example.com", "password": PASSWORD}
             for n in users
