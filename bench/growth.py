@@ -172,7 +172,8 @@ def lookups(site):
         times.append((time.perf_counter() - began) * 1000)
     own = [executed(database, token.family_id) for token in tokens[:1000]]
     database.dispose()
-    return times[1 : READS + 1], times[READS + 1 :], own
+    again = len(tokens) + 1
+    return times[1:again], times[again:], own
 
 
 def executed(database, family_id):
