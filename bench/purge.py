@@ -244,10 +244,15 @@ def report(given, seen, purge):
             f"{pace.median(answers[kind]):.2f} | {pace.percentile(answers[kind], 0.99):.2f}"
             for kind in RATES
         ]
-        statuses = Counter(each.status for some in answers.values() for each in some)
+        statuses = Counter(
+            200 if each.status == 200 else f"{kind} {each.status}"
+            for kind, some in answers.items()
+            for each in some
+        )
         print(f"| {name} | {' | '.join(cells)} | {dict(statuses)} |")
     print(f"\n{len(times)} batches: median {statistics.median(times):.1f} ms, p99 "
-          f"{times[int(len(times) * 0.99)]:.1f}, longest {times[-1]:.1f}; "
+          f"{times[int(len(times) * 0.99)]:.1f}, longest {times[-1]:.1f}, "
+          f"{sum(each > 200 for each in times)} over 200; "
           f"at most {max(sizes)} rows; {sum(sizes):,} deleted")  # fmt: skip
     print(
         "seconds until killed, and from then to the end:", [round(each) for each in purge.seconds]
