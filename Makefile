@@ -4,7 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test lint bench lock screenshots clean
+PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
+
+.PHONY: serve test lint bench bench-peers lock screenshots clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini
@@ -19,6 +21,10 @@ lint: $(VENV)/.tests
 
 bench: $(VENV)/.tests
 	$(BIN)/python -m bench
+
+# Beside other services, in one run: about 40 minutes, on a machine that does nothing else.
+bench-peers: $(VENV)/.tests
+	$(BIN)/python -m bench.peers $(PEERS)
 
 # Every page in every state, light and dark, narrow and wide, to look at.
 screenshots: $(VENV)/.tests

@@ -1,0 +1,50 @@
+"""``make bench-peers``: authsite and its peers in one run, and one table of all.
+
+The folder of the peers' program (``PEERS=``) holds one folder for each peer, with its application,
+its settings and what it needs; its ``setup.sh`` installs that once. It takes about 40 minutes, and
+the machine has to be left alone: a run that other work disturbed is repeated.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from . import table
+
+ROOT = Path(__file__).parents[2]
+EVERYTHING = (
+    "limits:bcrypt_limit,guarded,mixed", "bench.peers", "dot", "fau", "authlib_peer", "oidc",
+)  # fmt: skip
+
+
+def main():
+    """Run the peers' program with authsite among them, or print what it measured before."""
+    options = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
+    options.add_argument("folder", type=Path, nargs="?", help="of the peers' program")
+    options.add_argument("--only", nargs="*", default=EVERYTHING, help="what is measured")
+    options.add_argument("--label", default="latest")
+    given = options.parse_args()
+    program = given.folder and given.folder / "run_peers.py"
+    if not program or not program.exists():
+        raise SystemExit(
+            "The peers' program is not part of this repository: name the folder that holds its "
+            "run_peers.py, as in `make bench-peers PEERS=../peers`."
+        )
+    # Their Python has nothing of ours: a library of ours is called as a folder of theirs.
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    environment = {**os.environ, "BENCH_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [python, program.resolve(), "--label", given.label, *given.only],
+        env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    home = Path(os.environ.get("PEERS_HOME") or Path(tempfile.gettempdir()) / "peers-home")
+    results = json.loads((home / "results" / f"{given.label}.json").read_text())
+    print(table.render(results))
+
+
+if __name__ == "__main__":
+    main()
