@@ -16,17 +16,19 @@ from sqlalchemy import Engine, Executable, Row, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError
 
-from .point import Points, hung_up
+from .point import POOL_TIMEOUT, Points, hung_up
 
 # Milliseconds. A statement that takes longer is a fault, and its caller gets a 503 (D03).
 PG_OPTIONS = (
     "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"
 )
 CONNECT_TIMEOUT = 3  # seconds
-POOL_TIMEOUT = 2  # seconds
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
 COMMON: Mapping[str, Any] = {
+    # With the lines of `Points`, a process has at most 24 connections; docs/scaling.md reckons so.
+    "pool_size": 4,
+    "max_overflow": 4,
     "pool_timeout": POOL_TIMEOUT,
     "hide_parameters": True,  # an error's text ends in a log, and parameters are people's data
 }
@@ -74,12 +76,10 @@ def open_database(url: str) -> Database:
         **COMMON,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT, "options": PG_OPTIONS},
     }
-    writer: Any = create_engine(parsed, pool_size=8, max_overflow=8, pool_pre_ping=True, **options)
+    writer: Any = create_engine(parsed, pool_pre_ping=True, **options)
     writer.dialect.do_ping = _silent
     # No pre-ping here: `one` reads again.
-    reader = create_engine(
-        parsed, pool_size=8, max_overflow=8, isolation_level="AUTOCOMMIT", **options
-    )
+    reader = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
     for engine in (writer, reader):
         event.listen(engine, "handle_error", _notice_hang_up)
     return Database(writer, reader)
@@ -101,8 +101,6 @@ def _open_sqlite(url: URL) -> Database:
     if url.database and url.database != ":memory:":
         _create_private(Path(url.database))
     options: dict[str, Any] = {
-        "pool_size": 8,
-        "max_overflow": 8,
         **COMMON,
         "connect_args": {"timeout": SQLITE_BUSY_TIMEOUT / 1000, "check_same_thread": False},
     }

@@ -7,12 +7,16 @@ values are converted; executing it anew through Core would cost more than the da
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from threading import Semaphore
 from typing import Any
 
 from sqlalchemy import Dialect, Engine, Insert, Select, Update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from .lines import Line, PostgresLine, Prepared, SQLiteLine, Step
+
+LINES = 8  # connections of one process
+POOL_TIMEOUT = 2  # seconds
 
 Read = Select[*tuple[Any, ...]]
 Statement = Read | Insert | Update
@@ -23,11 +27,13 @@ Row = tuple[Any, ...]
 class Points:
     """Runs statements on connections of its own, outside any transaction of a request.
 
-    There are as many connections as were ever in use at once. One that fails is closed.
+    At most `LINES` connections, and no more than were ever in use at once. One that fails is
+    closed; who finds none free for `POOL_TIMEOUT` is told so by `sqlalchemy.exc.TimeoutError`.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._places = Semaphore(LINES)
         self._idle: deque[Line] = deque()
         self._prepared: dict[Statement, Prepared] = {}
         self._numbers = count()
@@ -63,7 +69,12 @@ class Points:
         self, steps: Sequence[tuple[Statement, Values]], take: Callable[[], Line | None]
     ) -> list[Row | None]:
         given = [self._step(statement, values) for statement, values in steps]
-        answers = self._ask(take() or self._connect(), given)
+        if not self._places.acquire(timeout=POOL_TIMEOUT):
+            raise TimeoutError(f"none of {LINES} connections was free for {POOL_TIMEOUT} s")
+        try:
+            answers = self._ask(take() or self._connect(), given)
+        finally:
+            self._places.release()
         return [
             _converted(rows[0], prepared) if rows else None
             for rows, (prepared, _parameters) in zip(answers, given, strict=True)

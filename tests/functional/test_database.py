@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
 from time import monotonic
 
 import psycopg
@@ -16,6 +17,7 @@ from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import open_database
+from authsite.db.point import LINES
 from authsite.http.source import Source
 from authsite.oauth.models import Family
 from authsite.users.models import User
@@ -208,7 +210,7 @@ def test_a_server_that_says_nothing_any_more_is_503_too(site):
 def test_a_pool_without_a_free_connection_is_503_within_three_seconds(site):
     tokens = site.login(site.keys)
     pool = site.database.writer.pool
-    held = [site.database.writer.connect() for _ in range(pool.size() + 8)]
+    held = [site.database.writer.connect() for _ in range(pool.size() + pool._max_overflow)]
     try:
         begin = monotonic()
         assert_unavailable(every_call(site, tokens)["register"](), "register")
@@ -217,6 +219,29 @@ def test_a_pool_without_a_free_connection_is_503_within_three_seconds(site):
         for connection in held:
             connection.close()
     site.refresh(site.keys, tokens["refresh_token"])
+
+
+@pytest.mark.control("D03")
+def test_a_guard_that_finds_no_free_connection_is_503_within_three_seconds(site):
+    tokens = site.login(site.keys)
+    taken, until = Barrier(LINES + 1), Event()
+
+    def hold(line, steps):
+        taken.wait(5)
+        until.wait(10)
+        return ask(line, steps)
+
+    points = site.database.points
+    ask, points._ask = points._ask, hold
+    look = every_call(site, tokens)["guard"]
+    with ThreadPoolExecutor(LINES) as threads:
+        holding = [threads.submit(look) for _ in range(LINES)]
+        taken.wait(5)
+        begin = monotonic()
+        assert_unavailable(look(), "guard")
+        assert monotonic() - begin <= 3
+        until.set()
+    assert {answer.result().status_int for answer in holding} == {200}
 
 
 @pytest.mark.control("D04")
