@@ -67,6 +67,11 @@ def resident(pids):
     return sum(_resident(each) for pid in pids for each in [pid, *_children(pid)])
 
 
+def parent(pid):
+    """The process that started ``pid``."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def busy(pids):
     """Processor time of servers and all their processes so far, in seconds."""
     ticks = 0

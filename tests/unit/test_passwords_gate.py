@@ -102,6 +102,21 @@ def test_work_that_has_not_begun_in_time_is_given_up_and_never_done(busy):
     assert done == ["in time"]
 
 
+@pytest.mark.control("P09")
+def test_into_a_line_that_moves_too_slowly_nobody_is_let(busy):
+    gate, release = busy(queue=9, patience=LONG)
+    gate._pace.note(LONG / 5)  # as long as each of them takes
+    with ThreadPoolExecutor(10) as callers:
+        for waiting in range(4):
+            callers.submit(gate.run, lambda: None)
+            while gate._line.qsize() <= waiting:
+                time.sleep(0.001)
+        with pytest.raises(HashCapacityExceeded):
+            gate.run(lambda: None)
+        release.set()
+    _run_when_free(gate, lambda: None)
+
+
 def _run_when_free(gate, work):
     deadline = time.monotonic() + LONG
     while time.monotonic() < deadline:

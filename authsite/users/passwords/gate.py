@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 from authsite.http.errors import TemporarilyUnavailable
@@ -21,10 +22,11 @@ T = TypeVar("T")
 Line: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 
 RETRY_AFTER_SECONDS = 2
+PROBABLY = 0.75  # of the patience: what is reckoned may turn out longer
 
 
 class HashCapacityExceeded(TemporarilyUnavailable):
-    """All hash threads are busy and the line before them is full, or does not move."""
+    """All hash threads are busy and the line before them is full, or too slow."""
 
     message = _(
         "Too many logins at once. Try again in %(count)s seconds.", count=RETRY_AFTER_SECONDS
@@ -35,13 +37,25 @@ class HashCapacityExceeded(TemporarilyUnavailable):
         super().__init__(self.retry_after)
 
 
+class Pace:
+    """How long one piece of work takes at the moment, in seconds; 0 before the first."""
+
+    seconds = 0.0
+
+    def note(self, seconds: float) -> None:
+        """One more was done. The newer count for more; threads that meet here lose one at worst."""
+        self.seconds = (self.seconds * 3 + seconds) / 4 if self.seconds else seconds
+
+
 class HashGate:
     """Runs work on ``threads`` threads of low priority; at most ``queue`` wait beside them.
 
     ``threads``: how many at once (default: the cores this process may use). ``patience``: seconds
-    after which work that has not begun is given up. bcrypt lets go of the interpreter lock, and on
-    Linux a nice value belongs to one thread: guarded requests get the cores the moment they want
-    them, hashing gets all the rest (``niceness``: 19 is the lowest priority).
+    after which work that has not begun is given up; what would probably wait that long is not even
+    let into the line, so that the machine's speed sets its length. bcrypt lets go of the
+    interpreter lock, and on Linux a nice value belongs to one thread: guarded requests get the
+    cores the moment they want them, hashing gets all the rest (``niceness``: 19 is the lowest
+    priority).
     """
 
     def __init__(
@@ -62,6 +76,7 @@ class HashGate:
         # Threads do not survive a fork: they start with the first work, in the process that has it.
         self._line: Line = SimpleQueue()
         self._places = threading.Semaphore(self._size + self._queue)
+        self._pace = Pace()
         self._starting = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -69,11 +84,13 @@ class HashGate:
     def run(self, work: Callable[[], T]) -> T:
         """What ``work()`` returns or raises.
 
-        Raises ``HashCapacityExceeded``: at once when the line is full, after ``patience`` seconds
-        when the work has not begun by then. Work that has begun is waited for.
+        Raises ``HashCapacityExceeded``: at once when the line is full or too slow, after
+        ``patience`` seconds when the work has not begun by then. Work that has begun is waited for.
         """
         places = self._places
-        if self._closed or not places.acquire(blocking=False):
+        wait = self._line.qsize() * self._pace.seconds / self._size
+        too_slow = wait > PROBABLY * self._patience
+        if self._closed or too_slow or not places.acquire(blocking=False):
             raise HashCapacityExceeded
         future: Future[T] = Future()
         try:
@@ -108,7 +125,7 @@ class HashGate:
             while len(self._threads) < self._size and not self._closed:
                 name = f"hash-{len(self._threads)}"
                 # Daemons, so that an idle gate never keeps a process from ending.
-                args = (self._line, self._niceness)
+                args = (self._line, self._pace, self._niceness)
                 thread = threading.Thread(target=_serve, args=args, name=name, daemon=True)
                 thread.start()
                 self._threads.append(thread)
@@ -121,15 +138,17 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _serve(line: Line, niceness: int) -> None:
+def _serve(line: Line, pace: Pace, niceness: int) -> None:
     _step_back(niceness)
     while waiting := line.get():
         future, work = waiting
         if future.set_running_or_notify_cancel():
+            began = monotonic()
             try:
                 future.set_result(work())
             except BaseException as error:  # a panic of the Rust below is no Exception
                 future.set_exception(error)
+            pace.note(monotonic() - began)
         del waiting, future, work  # an idle thread holds on to nobody's password
 
 
