@@ -5,7 +5,7 @@ body: as many slow clients as there are threads, and nobody else is served (OWAS
 attack). Here the event loop waits, which costs no thread.
 
 A request without a body, and one whose stated length is refused unread, goes straight to one of
-Granian's threads. Every other body is collected for at most `BODY_SECONDS` and `MAX_BODY` bytes,
+Granian's threads. Every other body is collected for at most `BODY_SECONDS` and 64 KiB,
 and its request then runs on threads of its own, so that logins never stand in the way of guards.
 The application is the same WSGI application either way, and words every refusal.
 
@@ -19,15 +19,15 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 from granian._granian import CallbackScheduler, RSGIWorker
 from granian._signals import set_loop_signals
+from granian.rsgi import ProtocolClosed
 from granian.server.mp import WorkerProcess
-
-from authsite.http.bodies import MAX_BODY
 
 from .environ import base_environ, environ_of
 
@@ -78,8 +78,10 @@ def work(
 
 def door(application: Any, loop: Any, threads: int) -> Callable[[Any], None]:
     """The function that answers one request of ``application``; see the module."""
+    from authsite.http.bodies import MAX_BODY  # late: the first process serves nobody
+
     base = base_environ()
-    with_body = ThreadPoolExecutor(threads, thread_name_prefix="authsite-body")
+    with_body: SimpleQueue[tuple[Any, Any, bool]] = SimpleQueue()
     under_way: set[asyncio.Task[None]] = set()  # the loop itself keeps no task alive
 
     def answer(watcher: Any, body: Any, last: bool = False) -> None:
@@ -92,11 +94,21 @@ def door(application: Any, loop: Any, threads: int) -> Callable[[Any], None]:
             watcher.err(error)  # logs it, and answers 500 if nothing was answered
         else:
             watcher.done()
+        # An error keeps its frames, and this one, until they are collected as garbage; Granian
+        # closes a connection of which a body is unread no sooner than its protocol is gone.
+        del watcher
+
+    def work_off() -> None:
+        while True:
+            answer(*with_body.get())
+
+    for number in range(threads):
+        threading.Thread(target=work_off, name=f"authsite-body-{number}", daemon=True).start()
 
     async def collect(watcher: Any) -> None:
         try:
-            body, whole = await _collected(watcher.proto, _length(watcher.scope.headers))
-            with_body.submit(answer, watcher, body, not whole)
+            length = _length(watcher.scope.headers)
+            with_body.put((watcher, *await _collected(watcher.proto, length, MAX_BODY)))
         except BaseException as error:
             watcher.err(error)
 
@@ -127,29 +139,37 @@ def _length(headers: Any) -> int | None:
     return int(headers.get("content-length") or 0)
 
 
-async def _collected(proto: Any, length: int | None) -> tuple[Any, bool]:
-    """The body as a ``wsgi.input``, and whether that is all of it.
+async def _collected(proto: Any, length: int | None, limit: int) -> tuple[Any, bool]:
+    """The body as a ``wsgi.input``, and whether the connection has to end because more may come.
 
-    What is too long is cut somewhere after `MAX_BODY`; what is late or broken off raises when it
+    What is too long is cut somewhere after ``limit``; what is late or broken off raises when it
     is read. Nothing may still wait for a part when the answer is given: Granian would keep the
     connection until the client says more.
     """
-    read, size, empty = [], 0, 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for part in proto:
-                read.append(part)
-                size += len(part)
-                empty += not part
-                if size > MAX_BODY:
-                    return io.BytesIO(b"".join(read)), False
-    except TimeoutError as late:
-        return _Unread(late), False
+            if length is None:
+                return await _chunked(proto, limit)
+            return io.BytesIO(await proto()), False  # in one go: each part costs a turn
+    except TimeoutError:
+        return _Unread(TimeoutError()), True
+    except ProtocolClosed:
+        return _Unread(OSError("The body broke off.")), True
+
+
+async def _chunked(proto: Any, limit: int) -> tuple[Any, bool]:
+    read, size, empty = [], 0, 0
+    async for part in proto:
+        read.append(part)
+        size += len(part)
+        empty += not part
+        if size > limit:
+            return io.BytesIO(b"".join(read)), True
     # Granian ends a body with one empty part, and with a second one if the client broke it off
     # (or, rarely, sent trailers). Half a form must never be taken for the whole.
-    if size == length or (length is None and empty == 1):
-        return io.BytesIO(b"".join(read)), True
-    return _Unread(OSError("The body broke off.")), False
+    if empty > 1:
+        return _Unread(OSError("The body broke off.")), True
+    return io.BytesIO(b"".join(read)), False
 
 
 def _call(application: Any, environ: dict[str, Any]) -> tuple[int, list[tuple[str, str]], bytes]:

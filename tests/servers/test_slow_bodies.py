@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import time
 from contextlib import ExitStack
 from urllib.parse import urlencode
 
@@ -76,6 +77,25 @@ def test_slow_bodies_hold_no_thread_and_are_told_so_in_the_end(http):
             assert "x-request-id: " in head
             assert json.loads(body)["errors"][0]["code"] == "request_timeout"
             assert connection.recv(1) == b""
+
+
+def test_a_client_that_trickles_on_after_its_answer_is_hung_up_on(http):
+    with ExitStack() as stack:
+        slow = [
+            stack.enter_context(begin(http, "Transfer-Encoding: chunked", b"2\r\nem\r\n"))
+            for _ in range(16)
+        ]
+        until(lambda: not [each for each in slow if trickles(each)], seconds=60)
+
+
+def trickles(connection):
+    """Send one byte more; whether the server still takes it."""
+    time.sleep(0.02)
+    try:
+        connection.sendall(b"1\r\na\r\n")
+    except OSError:
+        return False
+    return True
 
 
 def test_a_late_body_at_an_oauth_endpoint_is_an_invalid_request(http):
