@@ -96,7 +96,7 @@ class Grown:
         """
         after = (
             select(Family.id, Family.generation)
-            .where(Family.id >= bindparam("start"))
+            .where(Family.id >= bindparam("start"), Family.revoked_at.is_(None))
             .order_by(Family.id)
             .limit(1)
         )
