@@ -7,13 +7,13 @@ from authsite.janitor.lock import own_connection
 from authsite.janitor.round import LONGEST_REST, steps
 
 
-def purged(site, at_most=None):
-    """Purge everything, or make ``at_most`` steps; how many rows of which part were deleted."""
+def purged(site, enough=float("inf")):
+    """Purge, but end when ``enough`` rows are gone; how many rows of which part were deleted."""
     deleted = Counter()
     with own_connection(site.database) as connection:
-        for number, step in enumerate(steps(connection, site.cfg), 1):
+        for step in steps(connection, site.cfg):
             deleted[step.part.name] += step.deleted
-            if number == at_most:
+            if deleted.total() >= enough:
                 break
     return +deleted
 
