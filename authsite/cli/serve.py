@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from authsite.cores import usable_cores
 from authsite.settings import cautions, environment, unknown_variables
 
 from .shared import config_path, settings_of
@@ -44,6 +45,9 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     for variable in unknown_variables(environment()):
         click.secho(f"note: {variable} means nothing to authsite; check its spelling", err=True)
     os.environ["AUTHSITE_CONFIG"] = str(path)
+    workers = workers or usable_cores()
+    if cfg.hash_threads is None:  # each worker would take as many as there are cores
+        os.environ["AUTHSITE_HASH_THREADS"] = str(max(1, usable_cores() // workers))
     # glibc keeps memory apart for each thread; sixteen threads would hold on to a third more.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
@@ -57,7 +61,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         interface=Interfaces.WSGI,  # what the application is; door.work says how it is called
         http=HTTPModes.http1,  # what proxies speak to a server behind them
         http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers,
         blocking_threads=THREADS,
         workers_kill_timeout=10,  # seconds that requests have to end
         websockets=False,

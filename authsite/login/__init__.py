@@ -22,7 +22,7 @@ def _write_uses(event):
 def includeme(config):
     """``request.passwords``, ``request.login_steps``, ``config.add_login_step``; notes of use."""
     cfg = config.registry["authsite.settings"]
-    passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
+    passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate(cfg.hash_threads))
     config.registry["authsite.passwords"] = passwords
     steps: list[LoginStep] = []
     config.registry["authsite.login_steps"] = steps

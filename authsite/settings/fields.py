@@ -70,6 +70,7 @@ class Settings:
     verification_expires_in: timedelta = setting(duration(timedelta(days=30)), default="60m")
     reset_expires_in: timedelta = setting(duration(timedelta(days=1)), default="60m")
     bcrypt_cost: int = setting(values.integer(10, 16), default="12")
+    hash_threads: int | None = setting(values.integer(1, 64))
     password_min_length: int = setting(values.integer(8, 128), default="8")
     password_pepper: tuple[Secret, ...] = setting(strong_secrets, default="", secret=True)
     prevent_enumeration: bool = setting(values.boolean, default="false")

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
+from authsite.cores import usable_cores
 from authsite.http.errors import TemporarilyUnavailable
 from authsite.texts import text as _
 
@@ -22,6 +23,9 @@ T = TypeVar("T")
 Line: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 
 RETRY_AFTER_SECONDS = 2
+# At 19 whatever else is busy on the machine, guarded requests too, leaves logins hardly anything;
+# at 0 guards lose half their rate while people log in (docs/performance.md).
+NICENESS = 3
 PROBABLY = 0.75  # of the patience: what is reckoned may turn out longer
 
 
@@ -53,9 +57,8 @@ class HashGate:
     ``threads``: how many at once (default: the cores this process may use). ``patience``: seconds
     after which work that has not begun is given up; what would probably wait that long is not even
     let into the line, so that the machine's speed sets its length. bcrypt lets go of the
-    interpreter lock, and on Linux a nice value belongs to one thread: guarded requests get the
-    cores the moment they want them, hashing gets all the rest (``niceness``: 19 is the lowest
-    priority).
+    interpreter lock, and on Linux a nice value (``niceness``) belongs to one thread: guarded
+    requests get the larger part of a core they share with a hash.
     """
 
     def __init__(
@@ -63,7 +66,7 @@ class HashGate:
         threads: int | None = None,
         queue: int = 8,
         patience: float = 2.0,
-        niceness: int = 19,
+        niceness: int = NICENESS,
     ) -> None:
         self._size = threads or usable_cores()
         self._niceness = niceness
@@ -131,13 +134,6 @@ class HashGate:
                 self._threads.append(thread)
 
 
-def usable_cores() -> int:
-    """The cores this process may run on: fewer than the machine has under taskset or in a box."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _serve(line: Line, pace: Pace, niceness: int) -> None:
     _step_back(niceness)
     while waiting := line.get():
@@ -155,7 +151,9 @@ def _serve(line: Line, pace: Pace, niceness: int) -> None:
 def _step_back(niceness: int) -> None:
     if sys.platform == "linux":
         try:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+            thread = threading.get_native_id()
+            lower = os.getpriority(os.PRIO_PROCESS, thread) + niceness
+            os.setpriority(os.PRIO_PROCESS, thread, min(lower, 19))
         except OSError:
             return  # a sandbox may forbid it; the gate works without, only less politely
 
