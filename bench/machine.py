@@ -67,6 +67,11 @@ def resident(pids):
     return sum(_resident(each) for pid in pids for each in [pid, *_children(pid)])
 
 
+def open_files(pid):
+    """Files and connections that a server has open, in all its processes."""
+    return sum(len(os.listdir(f"/proc/{each}/fd")) for each in [pid, *_children(pid)])
+
+
 def parent(pid):
     """The process that started ``pid``."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

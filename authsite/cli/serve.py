@@ -46,8 +46,6 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         click.secho(f"note: {variable} means nothing to authsite; check its spelling", err=True)
     os.environ["AUTHSITE_CONFIG"] = str(path)
     workers = workers or usable_cores()
-    if cfg.hash_threads is None:  # each worker would take as many as there are cores
-        os.environ["AUTHSITE_HASH_THREADS"] = str(max(1, usable_cores() // workers))
     # glibc keeps memory apart for each thread; sixteen threads would hold on to a third more.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))

@@ -17,7 +17,7 @@ from . import table
 
 ROOT = Path(__file__).parents[2]
 EVERYTHING = (
-    "limits:bcrypt_limit,guarded,mixed", "bench.peers", "dot", "fau", "authlib_peer", "oidc",
+    "limits:bcrypt_limit,mixed", "bench.peers", "dot", "fau", "authlib_peer", "oidc",
 )  # fmt: skip
 
 

@@ -13,5 +13,16 @@ if __name__ == "__main__":
     folder, url, pools = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     ini = seed.ini(folder, url)
     files, refresh, keys = seed.fill(folder, url, pools)
+    prototype = str(seed.fill_prototype(folder, url))
     named = {name: str(path) for name, path in files.items()}
-    print(json.dumps({**named, "ini": str(ini), "keys": keys, "refresh": list(map(str, refresh))}))
+    print(
+        json.dumps(
+            {
+                **named,
+                "ini": str(ini),
+                "keys": keys,
+                "prototype": prototype,
+                "refresh": list(map(str, refresh)),
+            }
+        )
+    )

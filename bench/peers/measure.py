@@ -15,7 +15,7 @@ from benchlib import HOME, PORT, Server, expect, measure, pg_recreate, pg_url, s
 OURS = os.environ["BENCH_PYTHON"]  # the Python that has authsite; this one has not
 WORKERS = 2
 TOKEN = "/v1/oauth/token"
-POOLS = 12  # of refresh tokens: every run spends one
+POOLS = 16  # of refresh tokens: each run spends one, and runs that were disturbed are repeated
 
 
 def main(parts):
@@ -33,7 +33,11 @@ def main(parts):
     for name, (program, job) in jobs(files, folder / "spent").items():
         if parts and name not in parts:
             continue
-        environment = {"AUTHSITE_ENV_FILE": os.devnull, "AUTHSITE_CONFIG": files["ini"]}
+        environment = {
+            "AUTHSITE_ENV_FILE": os.devnull,
+            "AUTHSITE_CONFIG": files["ini"],
+            "BENCH_DATABASE_URL": pg_url("authsite"),
+        }
         with Server([OURS, *program], env=environment, settle=2) as server:
             rows[name] = job(server)
         print(name, rows[name], file=sys.stderr, flush=True)
@@ -58,6 +62,10 @@ def jobs(files, spent):
 
         return job
 
+    def prototype(server):
+        asked = {"WRK_PATH": "/", "WRK_TOKENS": files["prototype"]}
+        return measure("bearer", asked, server=server)
+
     def page(path):
         return lambda server: measure("get", {"WRK_PATH": path}, server=server)
 
@@ -78,6 +86,7 @@ def jobs(files, spent):
 
     return {
         "bare JSON view": (rival("bare"), page("/")),
+        "prototype of a guard": (rival("prototype"), prototype),
         "GET /v1/user": (ours, guarded("/v1/user", 200)),
         "a host's guarded view, 204": (rival("host"), guarded("/check", 204)),
         "client credentials": (ours, token("credentials")),

@@ -7,7 +7,6 @@ PEERS = {
     "authlib_peer": "Authlib",
     "oidc": "oidc-provider",
 }
-PROTOTYPE = "granian 2.8.7 wsgi 2w, {} blocking threads | psycopg | auto"
 
 # What is compared: our row, and words that a peer's row has (the best such row counts).
 RATES = {
@@ -62,14 +61,8 @@ def limits(results):
     ours = results[OURS]
     yield "| authsite | per second | beside | per second | ratio |"
     yield "|---|---|---|---|---|"
-    guarded, found = ours["GET /v1/user"]["rps"], results.get("limits", {}).get("guarded", {})
-    beside = {
-        f"prototype of a guard, {threads} threads": found.get(PROTOTYPE.format(threads), {})
-        for threads in (16, 4)
-    }
-    for name, row in beside.items():
-        if "rps" in row:
-            yield ratio("GET /v1/user", guarded, name, row["rps"])
+    guarded, prototype = ours["GET /v1/user"]["rps"], ours["prototype of a guard"]["rps"]
+    yield ratio("GET /v1/user", guarded, "prototype of a guard, same server", prototype)
     host = ours["a host's guarded view, 204"]["rps"]
     yield ratio("a host's guarded view, 204", host, "GET /v1/user", guarded)
     page, bare = ours["login page"]["rps"], ours["bare JSON view"]["rps"]
