@@ -88,10 +88,10 @@ def jobs(files, spent):
         "bare JSON view": (rival("bare"), page("/")),
         "prototype of a guard": (rival("prototype"), prototype),
         "GET /v1/user": (ours, guarded("/v1/user", 200)),
-        "a host's guarded view, 204": (rival("host"), guarded("/check", 204)),
+        "a host's guarded view": (rival("host"), guarded("/check", 204)),
         "client credentials": (ours, token("credentials")),
         "refresh": (ours, refresh),
-        "password, bcrypt cost 12": (ours, token("password", conns=8, duration=12)),
+        "password at bcrypt cost 12": (ours, token("password", conns=8, duration=12)),
         "login page": (ours, page("/login")),
         "login storm": (ours, logins),
     }
