@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import bcrypt
@@ -82,8 +82,9 @@ def busy(pids):
     ticks = 0
     for pid in pids:
         for each in [pid, *_children(pid)]:
-            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])  # utime and stime, proc(5)
+            with suppress(FileNotFoundError):  # ended meanwhile
+                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])  # utime and stime, proc(5)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

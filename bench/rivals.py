@@ -33,7 +33,7 @@ BY_HASH = select(TOKENS.c.name).where(TOKENS.c.hash == bindparam("hash"))
 
 def engine(url):
     """An AUTOCOMMIT engine, as the guard's path has one."""
-    made = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=8, max_overflow=8)
+    made = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=serve.THREADS, max_overflow=0)
     if made.dialect.name == "sqlite":
         event.listen(made, "connect", lambda c, _record: c.execute("PRAGMA journal_mode=WAL"))
     return made

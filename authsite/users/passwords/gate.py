@@ -25,7 +25,7 @@ Line: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 RETRY_AFTER_SECONDS = 2
 # At 19 whatever else is busy on the machine, guarded requests too, leaves logins hardly anything;
 # at 0 guards lose half their rate while people log in (docs/performance.md).
-NICENESS = 7
+NICENESS = 5
 PROBABLY = 0.75  # of the patience: what is reckoned may turn out longer
 
 
