@@ -4,6 +4,7 @@ import argparse
 import os
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from . import machine, pace, seed
@@ -19,7 +20,7 @@ def main():
     options.add_argument("--minutes", type=int, default=16)
     given = options.parse_args()
     print(f"{machine.describe()}; {WORKERS} workers\n")
-    print("| minute | largest worker MB | open files | answers that were not 200 | p99 ms |")
+    print("| minute | largest worker MB | open files | answers other than 200 | p99 ms |")
     print("|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory(prefix="authsite-bench-") as name:
         folder = Path(name)
@@ -48,7 +49,8 @@ def streams(texts):
 
 def row(minute, pid, seen):
     """The table's row of one minute."""
-    wrong = sum(answer.status != 200 for answers in seen.values() for answer in answers)
+    statuses = Counter(answer.status for answers in seen.values() for answer in answers)
+    wrong = ", ".join(f"{n} × {status}" for status, n in statuses.items() if status != 200)
     p99 = pace.percentile(seen["guarded"], 0.99)
     memory = machine.largest_worker(pid)
     return f"| {minute} | {memory:.1f} | {machine.open_files(pid)} | {wrong} | {p99:.1f} |"
