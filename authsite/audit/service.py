@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from sqlalchemy import ColumnElement, Insert, Table, bindparam, insert, select
 from sqlalchemy.orm import Session
@@ -17,23 +17,27 @@ _TABLE = cast(Table, AuditEvent.__table__)
 _INSERT = insert(_TABLE)
 
 
+class About(TypedDict, total=False):
+    """What an event is about.
+
+    ``details`` holds ids and reasons, never a password, token or address of a stranger
+    (ASVS 16.2.5); a name nobody owns goes in by `pseudonym`.
+    """
+
+    user_id: uuid.UUID | None
+    client_id: uuid.UUID | None
+    details: dict[str, str] | None
+
+
 def record(
     db: Session,
     now: datetime,
     source: Source,
     event: str,
-    *,
-    user_id: uuid.UUID | None = None,
-    client_id: uuid.UUID | None = None,
-    details: dict[str, str] | None = None,
+    **about: Unpack[About],
 ) -> None:
-    """Write that ``event`` happened; it stays only if the transaction of its cause does.
-
-    ``details`` holds ids and reasons, never a password, token or address of a stranger
-    (ASVS 16.2.5); a name nobody owns goes in by `pseudonym`.
-    """
-    values = event_values(now, source, event, user_id=user_id, client_id=client_id, details=details)
-    db.connection().execute(_INSERT, values)
+    """Write that ``event`` happened; it stays only if the transaction of its cause does."""
+    db.connection().execute(_INSERT, event_values(now, source, event, **about))
 
 
 def recording_if(condition: ColumnElement[bool]) -> Insert:
@@ -47,24 +51,18 @@ def recording_if(condition: ColumnElement[bool]) -> Insert:
 
 
 def event_values(
-    now: datetime,
-    source: Source,
-    event: str,
-    *,
-    user_id: uuid.UUID | None = None,
-    client_id: uuid.UUID | None = None,
-    details: dict[str, str] | None = None,
+    now: datetime, source: Source, event: str, **about: Unpack[About]
 ) -> dict[str, Any]:
     """The values of one row, as in `record`."""
     return {
         "at": now,
         "event": event,
-        "user_id": user_id,
-        "client_id": client_id,
+        "user_id": about.get("user_id"),
+        "client_id": about.get("client_id"),
         "address": source.address,
         "agent": source.agent,
         "request_id": source.request_id,
-        "details": details,
+        "details": about.get("details"),
     }
 
 

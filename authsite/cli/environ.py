@@ -1,10 +1,9 @@
 """The WSGI environ (PEP 3333) of a request that Granian's RSGI hands over.
 
-The same as Granian's own WSGI interface builds: what the application sees does not depend on
-who read the body.
+The same as Granian's own WSGI interface builds, so that what the application sees does not depend
+on who read the body; but without the environment of the process, which holds our secrets.
 """
 
-import os
 import sys
 from typing import Any
 
@@ -19,7 +18,6 @@ _KEYS = {
 def base_environ() -> dict[str, Any]:
     """What is the same for every request of a worker."""
     return {
-        **os.environ,
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SCRIPT_NAME": "",
         "SERVER_SOFTWARE": "Granian",

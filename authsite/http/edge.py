@@ -23,7 +23,11 @@ PAGE_POLICY = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
-API_HEADERS = (*HEADERS.items(), ("Content-Security-Policy", API_POLICY))
+# By their names in lower case, as they are looked for.
+API_HEADERS = {
+    name.lower(): (name, value)
+    for name, value in {**HEADERS, "Content-Security-Policy": API_POLICY}.items()
+}
 NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 HSTS = "max-age=31536000; includeSubDomains"
 CORS_METHODS = "GET, POST, PUT, PATCH, DELETE"
@@ -64,7 +68,7 @@ def _add_headers(request: Any, response: Response) -> None:
     headers.append(("X-Request-Id", request.id))
     page = request.speaks == "page"
     ours = page_headers(request.cfg.site_logo) if page else API_HEADERS
-    headers += [header for header in ours if header[0].lower() not in present]
+    headers += [header for name, header in ours.items() if name not in present]
     if "cache-control" not in present:
         headers += NOT_STORED
     if request.base_url.startswith("https:"):
@@ -72,12 +76,12 @@ def _add_headers(request: Any, response: Response) -> None:
 
 
 @cache
-def page_headers(site_logo: str | None) -> tuple[tuple[str, str], ...]:
+def page_headers(site_logo: str | None) -> dict[str, tuple[str, str]]:
     """The headers of pages; a logo may come from where `site-logo` says."""
     logo = urlsplit(site_logo or "")
     images = f"img-src 'self' {logo.scheme}://{logo.netloc}" if logo.netloc else "img-src 'self'"
     policy = PAGE_POLICY.replace("img-src 'self'", images)
-    return (*HEADERS.items(), ("Content-Security-Policy", policy))
+    return {**API_HEADERS, "content-security-policy": ("Content-Security-Policy", policy)}
 
 
 def _preflight(request: Any) -> Response | None:

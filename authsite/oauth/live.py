@@ -36,17 +36,8 @@ _FROM = (
     ),
 )
 
-FAMILY_COLUMNS = (
-    Family.id,
-    Family.client_id,
-    Family.generation,
-    Family.rotated_at,
-    Family.rescoped,
-    Family.scope,
-)
-
 LIVE = (
-    select(*FAMILY_COLUMNS)
+    select(Family.id)
     .select_from(_FROM)
     .where(
         Family.id == bindparam("family_id"),
@@ -56,7 +47,15 @@ LIVE = (
     )
 )
 # The id is known from the token: reading it back would only be converted for nothing.
-_LIVE_WITH_USER = LIVE.with_only_columns(*FAMILY_COLUMNS[1:], Client.name, *USER_COLUMNS)
+_LIVE_WITH_USER = LIVE.with_only_columns(
+    Family.client_id,
+    Family.generation,
+    Family.rotated_at,
+    Family.rescoped,
+    Family.scope,
+    Client.name,
+    *USER_COLUMNS,
+)
 _USER_AT = -len(USER_COLUMNS)
 
 

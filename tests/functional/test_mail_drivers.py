@@ -9,6 +9,7 @@ import pytest
 
 from authsite.mail.transports import Unreachable, open_transport
 from authsite.mail.transports.file import transport as file_transport
+from tests.conftest import need
 from tests.support.mails import link_in, put, read_folder, send_all
 
 LOGGER = logging.getLogger("authsite.mail")
@@ -63,8 +64,8 @@ def test_a_second_attempt_replaces_the_first_file(site_with, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_folder_that_cannot_be_written_loses_nothing(site_with):
+    need(os.path.exists("/dev/full"), "/dev/full")
     site = site_with(mail_folder="/dev/full/mails")
     put(site, "welcome", user_id=site.user().id)
     with pytest.raises(Unreachable, match="mail folder cannot be written"):

@@ -85,6 +85,13 @@ def test_the_application_sees_what_granians_own_wsgi_server_shows_it(door, plain
     assert behind_the_door == without_what_differs(ask(plain, request_), plain)
 
 
+def test_the_environment_of_the_process_is_no_part_of_a_request(door, plain):
+    """It holds the secrets; whatever prints an environ would tell them."""
+    request = b"GET /process HTTP/1.1\r\nHost: h\r\n\r\n"
+    assert "DOORS_FOLDER" in json.loads(ask(plain, request)[1])["shared"]
+    assert json.loads(ask(door, request)[1])["shared"] == []
+
+
 def test_addresses_of_ipv6_have_no_brackets(tmp_path):
     with doors.standing("door", tmp_path, host="::1") as (port, _process):
         seen = json.loads(ask(port, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "::1")[1])

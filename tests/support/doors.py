@@ -22,8 +22,11 @@ def application():
 
 
 def echo(environ, start_response):
-    """The environ as JSON; ``/raise`` raises; ``/wait`` waits for the file ``release``."""
-    folder = Path(environ["DOORS_FOLDER"])
+    """The environ as JSON; ``/raise`` raises; ``/wait`` waits for the file ``release``.
+
+    ``/process`` tells what of the process's own environment is in the environ instead.
+    """
+    folder = Path(os.environ["DOORS_FOLDER"])
     if environ["PATH_INFO"] == "/raise":
         raise RuntimeError("as asked")
     if environ["PATH_INFO"] == "/wait":
@@ -40,6 +43,8 @@ def echo(environ, start_response):
         for name, value in environ.items()
         if isinstance(value, str | bool | tuple) and (name not in os.environ or name == "PATH_INFO")
     }
+    if environ["PATH_INFO"] == "/process":
+        seen = {"shared": sorted(os.environ.keys() & environ.keys())}
     answer = json.dumps({**seen, "body": body}).encode()
     start_response("200 OK", [("Content-Type", "application/json"), ("X-Twice", "1"),
                               ("X-Twice", "2"), ("Content-Length", str(len(answer)))])  # fmt: skip
