@@ -6,7 +6,6 @@ look every hour whether the duty is free.
 
 import threading
 from contextlib import ExitStack
-from multiprocessing.util import Finalize
 from secrets import randbelow
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import structlog
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from authsite import background
 from authsite.db import Database
 from authsite.settings import Settings
 
@@ -38,10 +38,7 @@ def start(registry: Any, waits: Waits = Waits()) -> None:  # noqa: B008  immutab
     """Purge the application's database from now on, until the process ends."""
     stop = threading.Event()
     arguments = (registry["authsite.database"], registry["authsite.settings"], stop, waits)
-    thread = threading.Thread(target=run, args=arguments, name="authsite-janitor", daemon=True)
-    thread.start()
-    # Not atexit: a worker that its server has forked ends without it.
-    Finalize(None, _end, args=(stop, thread), exitpriority=1)
+    background.start("janitor", run, *arguments, end=stop.set, patience=LAST_BATCH)
 
 
 def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
@@ -119,9 +116,3 @@ def _noted(error: Exception, trouble: str) -> str:
         cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
         log.warning("janitor_waits", reason=kind, **cause)
     return kind
-
-
-def _end(stop: threading.Event, thread: threading.Thread) -> None:
-    """Let the batch under way end."""
-    stop.set()
-    thread.join(LAST_BATCH)

@@ -1,10 +1,12 @@
 """Writing down what was used, as a thread of a server process."""
 
 import threading
-from multiprocessing.util import Finalize
+from functools import partial
 from typing import Any
 
 import structlog
+
+from authsite import background
 
 from .uses import Uses
 
@@ -19,13 +21,10 @@ def start(registry: Any) -> None:
     uses: Uses = registry["authsite.uses"]
     if uses.wake is not None:
         return
-    uses.wake, stop = threading.Event(), threading.Event()
-    thread = threading.Thread(
-        target=run, args=(uses, uses.wake, stop), name="authsite-uses", daemon=True
-    )
-    thread.start()
-    # Not atexit: a worker that its server has forked ends without it.
-    Finalize(None, end, args=(uses.wake, stop, thread), exitpriority=1)
+    uses.wake = wake = threading.Event()
+    stop = threading.Event()
+    stopping = partial(end, wake, stop)
+    background.start("uses", run, uses, wake, stop, end=stopping, patience=LAST_ROUND)
 
 
 def run(uses: Uses, wake: threading.Event, stop: threading.Event) -> None:
@@ -39,8 +38,7 @@ def run(uses: Uses, wake: threading.Event, stop: threading.Event) -> None:
             log.exception("uses_failed")
 
 
-def end(wake: threading.Event, stop: threading.Event, thread: threading.Thread) -> None:
-    """Let the last round be written."""
+def end(wake: threading.Event, stop: threading.Event) -> None:
+    """Let it write its last round."""
     stop.set()
     wake.set()
-    thread.join(LAST_ROUND)

@@ -16,7 +16,7 @@ FLOORS = (
     "login",
     "users",
     "http throttle audit mail ops",
-    "settings keys clock cores db i18n texts colours",
+    "settings keys clock cores background db i18n texts colours",
 )
 FLOOR = {room: floor for floor, rooms in enumerate(reversed(FLOORS)) for room in rooms.split()}
 DOOR_FILES = {"api", "pages", "cli"}

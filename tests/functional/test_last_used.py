@@ -195,6 +195,7 @@ def test_the_thread_writes_when_it_is_woken_and_once_more_at_its_end(site, froze
     frozen.advance(2 * HOUR)
     site.me(token)
     running.start()
-    thread.end(later.wake, stop, running)
+    thread.end(later.wake, stop)
+    running.join(thread.LAST_ROUND)
     assert not running.is_alive()
     assert used_at(site) == clock.now().replace(minute=0)
