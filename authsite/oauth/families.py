@@ -8,85 +8,30 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any, NamedTuple, cast
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, Update, bindparam, exists, insert, select, update
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from authsite.audit.service import event_values, record, recording_if
+from authsite.audit.service import event_values, record
 from authsite.login.check import pass_steps
-from authsite.users.account import COLUMNS as USER_COLUMNS
 from authsite.users.account import Account
-from authsite.users.models import User
 
 from . import scopes
 from .desk import Desk
 from .errors import InvalidGrant, TokenReused
-from .live import LIVE, within_grace
-from .models import Client, Family
+from .live import within_grace
+from .models import Family
+from .statements import (
+    INSERT_FOR_CLIENT,
+    INSERT_FOR_USER,
+    LIVE_FOR_REFRESH,
+    RECORD_IF_ISSUED,
+    SPEND,
+    Spendable,
+)
 from .tokens import ACCESS, REFRESH, Token
-
-
-class _Spendable(NamedTuple):
-    """A living family, as a refresh sees it."""
-
-    id: UUID
-    client_id: UUID
-    generation: int
-    rotated_at: datetime
-    rescoped: bool
-    scope: str
-    granted_scope: str
-    refresh_expires_at: datetime
-    user_id: UUID | None
-
-
-_FAMILY = tuple(getattr(Family, name) for name in _Spendable._fields)
-_LIVE_FOR_REFRESH = LIVE.with_only_columns(*_FAMILY, *USER_COLUMNS)
-_NEVER_NEW = {"used_at", "revoked_at", "revoked_why"}
-
-
-def _insert(*, for_user: bool) -> Any:
-    """INSERT … SELECT from the owner's rows, as long as these are what was checked."""
-    columns = [c for c in Family.__table__.columns if c.name not in _NEVER_NEW]
-    given = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
-    owners: Any = Client.__table__
-    still_good = [Client.epoch == given["client_epoch"], Client.disabled_at.is_(None)]
-    if for_user:
-        owners = owners.join(User.__table__, User.id == given["user_id"])
-        still_good += [User.epoch == given["user_epoch"], User.disabled_at.is_(None)]
-    chosen = (
-        select(*given.values())
-        .select_from(owners)
-        .where(Client.id == given["client_id"], *still_good)
-    )
-    # Into the table, not the class: the ORM would take the parameters for rows of a bulk insert.
-    table = cast(Table, Family.__table__)
-    return insert(table).from_select(columns, chosen).returning(table.c.id)
-
-
-def _spending() -> Update:
-    """UPDATE … of the row at its generation: of requests that race, one spends it."""
-    changing = ("generation", "rotated_at", "refresh_expires_at", "scope", "rescoped")
-    columns = Family.__table__.c
-    return (
-        update(Family)
-        .where(
-            Family.id == bindparam("family_id", type_=columns.id.type),
-            Family.generation == bindparam("spent", type_=columns.generation.type),
-            Family.revoked_at.is_(None),
-        )
-        .values({name: bindparam(f"new_{name}", type_=columns[name].type) for name in changing})
-        .returning(Family.generation)
-    )
-
-
-# Built once: writing them anew for every login would cost more than running them.
-_INSERT_FOR_USER = _insert(for_user=True)
-_INSERT_FOR_CLIENT = _insert(for_user=False)
-_RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
-_SPEND = _spending()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +88,10 @@ def issue(desk: Desk, owner: Owner, scope: str) -> TokenPair:
     )  # fmt: skip
     issued, _recorded = desk.database.points.write(
         (
-            _INSERT_FOR_USER if owner.user_id else _INSERT_FOR_CLIENT,
+            INSERT_FOR_USER if owner.user_id else INSERT_FOR_CLIENT,
             {f"new_{name}": value for name, value in values.items()},
         ),
-        (_RECORD_IF_ISSUED, {**event, "family_id": family_id}),
+        (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
     )
     if issued is None:
         raise InvalidGrant
@@ -195,19 +140,19 @@ def revoke(db: Session, now: datetime, family_id: UUID, why: str) -> bool:
     return bool(ended.rowcount)
 
 
-def _live(desk: Desk, token: Token, client_id: UUID) -> _Spendable:
-    found = desk.database.points.read(_LIVE_FOR_REFRESH, {"family_id": token.family_id})
+def _live(desk: Desk, token: Token, client_id: UUID) -> Spendable:
+    found = desk.database.points.read(LIVE_FOR_REFRESH, {"family_id": token.family_id})
     if found is None:
         raise InvalidGrant
-    row = _Spendable(*found[: len(_FAMILY)])
+    row = Spendable(*found[: len(Spendable._fields)])
     if row.client_id != client_id:
         raise InvalidGrant  # a stranger's attempt changes nothing
     if row.user_id:
-        pass_steps(desk.login_steps, desk.cfg, Account(*found[len(_FAMILY) :]))
+        pass_steps(desk.login_steps, desk.cfg, Account(*found[len(Spendable._fields) :]))
     return row
 
 
-def _spend(desk: Desk, row: _Spendable, asked_scope: str | None) -> TokenPair | None:
+def _spend(desk: Desk, row: Spendable, asked_scope: str | None) -> TokenPair | None:
     """The next pair, if this request is the one that spends the generation (trap of races)."""
     scope = scopes.narrowed(asked_scope, row.granted_scope)
     refresh_expires = _expiry(desk.now, desk.cfg.refresh_expires_in)
@@ -220,7 +165,7 @@ def _spend(desk: Desk, row: _Spendable, asked_scope: str | None) -> TokenPair | 
         "new_scope": scope,
         "new_rescoped": set(scope.split()) != set(row.scope.split()),
     }
-    [spent] = desk.database.points.write((_SPEND, changed))
+    [spent] = desk.database.points.write((SPEND, changed))
     if spent is None:
         return None
     return _pair(desk, row.id, row.generation + 1, desk.now, refresh_expires, scope)
