@@ -1,18 +1,39 @@
-# `make serve` and `make test` need only Python 3.11 or newer and make; they install the rest.
+# `make serve` and `make test` need only Python 3.11 or newer and make. They install the rest.
 
 PYTHON ?= python3
+PORT ?= 6543
+# Runs the tests on all cores. With PYTEST_ARGS= they run one after another.
+PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 VENV := .venv
 BIN := $(VENV)/bin
 
 PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 
-.PHONY: serve test lint bench bench-peers lock screenshots clean
+# The tests of `make t`: a folder, file or test (T), a part of their names (K), a marker (M).
+T ?= tests
+M ?= not slow
+
+.PHONY: serve test t dev check lint bench bench-peers lock screenshots swagger-ui clean
 
 serve: $(VENV)/.runtime
-	@$(BIN)/authsite serve --init --config development.ini
+	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
 
 test: $(VENV)/.tests
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# For contributors (CONTRIBUTING.md): installs everything that the tests need.
+dev: $(VENV)/.tests
+	@echo "Ready. One test: make t T=tests/oauth K=grace. All tests: make test."
+
+# Plugins that a single test does not need. They take two seconds to load.
+NO_PLUGINS := $(addprefix -p no:,schemathesis xdist hypothesispytest anyio cov)
+
+# During development: SQLite only, no servers, no browser.
+t: $(VENV)/.tests
+	@$(BIN)/pytest -q $(NO_PLUGINS) --database sqlite -m "$(M)" $(T) $(if $(K),-k "$(K)")
+
+# Before a pull request.
+check: lint test
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .
@@ -22,21 +43,35 @@ lint: $(VENV)/.tests
 bench: $(VENV)/.tests
 	$(BIN)/python -m bench
 
-# Beside other services, in one run: about 40 minutes, on a machine that does nothing else.
+# Compares authsite with other services in one run: about 40 minutes, on an idle machine.
 bench-peers: $(VENV)/.tests
 	$(BIN)/python -m bench.peers $(PEERS)
 
-# Every page in every state, light and dark, narrow and wide, to look at.
+# Screenshots of every page in every state, light and dark, narrow and wide.
 screenshots: $(VENV)/.tests
-	$(BIN)/python -m tests.browser.gallery var/screenshots
+	$(BIN)/python -m tests.system.browser.gallery var/screenshots
 
-# The exact versions in requirements*.txt, anew from the ranges in setup.py.
+# Writes the exact versions in requirements*.txt from the ranges in setup.py.
 lock: $(VENV)/.tests
 	$(BIN)/pip install -q uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  setup.py -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
+
+# The viewer of /docs, from the npm registry. A new release: its version and `dist.integrity`.
+SWAGGER_UI_VERSION := 5.35.0
+SWAGGER_UI_SHA512 := U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ==
+SWAGGER_UI_FILES := LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css
+SWAGGER_UI := authsite/static/swagger-ui
+
+swagger-ui:
+	@mkdir -p var $(SWAGGER_UI)
+	curl -fsS -o var/swagger-ui.tgz \
+	  https://registry.npmjs.org/swagger-ui-dist/-/swagger-ui-dist-$(SWAGGER_UI_VERSION).tgz
+	test "$$(openssl dgst -sha512 -binary var/swagger-ui.tgz | base64 -w0)" = "$(SWAGGER_UI_SHA512)"
+	tar -xzf var/swagger-ui.tgz -C $(SWAGGER_UI) --strip-components=1 $(addprefix package/,$(SWAGGER_UI_FILES))
+	cd $(SWAGGER_UI) && sha256sum $(SWAGGER_UI_FILES) > SHA256SUMS
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,30 +1,54 @@
 """Packaging of authsite; the tools' settings are in pyproject.toml."""
 
+from pathlib import Path
+
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+PRODUCTION_INI = "production.ini"
+
+
+class BuildWithIni(build_py):
+    """Copy production.ini from the top of the repository into the package."""
+
+    def run(self):
+        super().run()
+        if not self.editable_mode:
+            self.copy_file(PRODUCTION_INI, str(Path(self.build_lib, "authsite", PRODUCTION_INI)))
+
+    def get_outputs(self, *arguments, **more):
+        """All files in the build folder, including production.ini."""
+        copied = str(Path(self.build_lib, "authsite", PRODUCTION_INI))
+        return [*super().get_outputs(*arguments, **more), copied]
+
 
 setup(
     name="authsite",
     version="0.1.0",
     description="OAuth 2.0 authentication service for Python shops: tokens, login pages, guards",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="MIT",
+    cmdclass={"build_py": BuildWithIni},
     python_requires=">=3.11",
     packages=[*find_packages(include=["authsite", "authsite.*"]), "authsite.migrations"],
-    # The migrations stand at the top of the repository; a wheel carries them inside the package.
+    # The migrations are at the top of the repository; a wheel has them inside the package.
     package_dir={"authsite.migrations": "migrations"},
     package_data={
-        "authsite": ["templates/**/*", "static/**/*", "locale/**/*"],
+        "authsite": ["py.typed", "templates/**/*", "static/**/*", "locale/**/*"],
         "authsite.migrations": ["versions/*.py", "*.mako"],
     },
     install_requires=[
-        "setuptools>=77,<81",  # Pyramid 2.1 asks for pkg_resources, which 81 warns about
+        "setuptools>=77,<81",  # Pyramid 2.1 uses pkg_resources, of which 81 warns
         "pyramid>=2.1,<3",
         "pyramid_jinja2>=2.10,<3",
         "pyramid_tm>=2.6,<3",
         "pyramid_retry>=2.1,<3",
         "pyramid_mailer>=0.15.1,<0.16",
         "waitress>=3.0.1,<4",
-        "granian>=2.8.7,<2.9",  # authsite/cli/door.py takes parts of it that may change
-        "SQLAlchemy>=2.1,<2.2",
+        "granian>=2.8.7,<3",
+        "uvloop>=0.22,<1; sys_platform != 'win32'",  # the event loop of Granian, if it is installed
+        "SQLAlchemy>=2.0.58,<2.2",
         "zope.sqlalchemy>=4.1,<5",
         "alembic>=1.20,<2",
         "psycopg[binary]>=3.3,<4",
@@ -39,7 +63,6 @@ setup(
         "rich>=15,<16",
         "structlog>=26,<27",
         "typing-extensions>=4.14,<5",
-        "prometheus-client>=0.26,<1",
         "babel>=2.18,<3",
         "plaster-pastedeploy>=1.0.1,<2",
     ],

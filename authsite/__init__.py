@@ -5,66 +5,77 @@ Stand-alone it is the application of `main`; inside a host application it is
 """
 
 import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-# Pyramid 2.1 asks for pkg_resources, and setuptools from 80.9 on tells every user of a command.
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+    from pyramid.router import Router
+
+# Pyramid 2.1 imports pkg_resources; from 80.9 on setuptools prints a warning in every command.
 warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
-ROOMS = (
-    "settings",
+PACKAGES = (
     "db",
-    "users",  # early: routes are tried in this order, and its route is the one asked most
-    "http",
-    "throttle",
+    "context",
+    "tasks",
     "mail",
+    "users",
+    "account",  # early: Pyramid tries routes in this order, and clients request /v1/user most
+    "http",
+    "rate_limit",
+    "audit",
     "login",
+    "sessions",
     "guards",
     "oauth",
     "verification",
     "recovery",
     "signup",
-    "account",
     "proxy",
     "openapi",
-    "janitor",
 )
 
 
-def includeme(config):
-    """Include every room. Sets no policy, permission, session factory or tm.* of a host."""
-    from authsite.ops.logging import be_safe
+def includeme(config: "Configurator") -> None:
+    """Include every package; a host keeps its own policy, session factory and tm.* settings."""
+    from authsite.http.application import HttpApplication
+    from authsite.logs import configure_default
 
-    be_safe()
-    config.registry.setdefault("authsite.standalone", False)
-    config.include("pyramid_jinja2")
-    for room in ROOMS:
-        config.include(f"authsite.{room}")
+    configure_default()
+    config.registry.setdefault("authsite.http", HttpApplication())
+    for package in PACKAGES:
+        config.include(f"authsite.{package}")
 
 
-def main(global_config, **settings):
+def main(global_config: dict[str, str], **settings: str) -> "Router":
     """The stand-alone WSGI application (PasteDeploy's ``app_factory``)."""
-    return compose(settings).make_wsgi_app()
+    # Relative paths in the settings are relative to the folder of this file.
+    file = {key: global_config[key] for key in ("__file__",) if key in global_config}
+    return compose({**file, **settings}).make_wsgi_app()
 
 
-def compose(settings):
-    """The stand-alone application before it is made: every room is in its registry."""
+def compose(settings: Mapping[str, str]) -> "Configurator":
+    """The configurator of the stand-alone application, with every package included."""
     from pyramid.config import Configurator
 
-    from authsite.guards.policy import GuardedByDefault
-    from authsite.http.request_class import settle
+    from authsite.guards.policy import DefaultDenyPolicy
+    from authsite.http.application import HttpApplication
+    from authsite.http.request_class import freeze_request_class
 
     settings = {
-        # The guard is picked by the route; asking who calls before routing would find nobody.
+        # By default pyramid_tm reads the identity before routing; a guard runs after it.
         "tm.annotate_user": "false",
         "tm.manager_hook": "pyramid_tm.explicit_manager",
-        "tm.activate_hook": "authsite.db.transaction.writes",
+        "tm.activate_hook": "authsite.db.transaction.needs_transaction",
         "retry.attempts": "3",
-        "retry.activate_hook": "authsite.http.bodies.attempts",
+        "retry.activate_hook": "authsite.http.bodies.retry_attempts",
         **settings,
     }
     config = Configurator(settings=settings, default_permission="guarded")
-    config.set_security_policy(GuardedByDefault())
-    config.registry["authsite.standalone"] = True
+    config.set_security_policy(DefaultDenyPolicy())
+    config.registry["authsite.http"] = HttpApplication(standalone=True)
     config.include("pyramid_retry")
     config.include("authsite")
-    settle(config)
+    freeze_request_class(config)
     return config

@@ -1,4 +1,4 @@
-"""The only reader of the clock: everything that expires asks here."""
+"""The only module that reads the clock, so that tests can freeze the time."""
 
 from datetime import UTC, datetime
 

@@ -1,11 +1,11 @@
-"""How many processor cores there are for us."""
+"""The number of usable processor cores."""
 
 import os
 import sys
 
 
 def usable_cores() -> int:
-    """The cores this process may run on: fewer than the machine has under taskset or in a box."""
+    """The number of cores this process may use; taskset and containers restrict it."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,13 +1,17 @@
-"""Languages: which one a person reads, and its catalogue.
+"""Translations: language negotiation, translatable messages and gettext catalogs.
 
-The lowest floor, beside the clock: pages and letters stand on it. English is in the templates
-themselves; every other language is a folder under ``locale/``, and one word in `LANGUAGES`.
+The messages in code and templates are English. Every other language has a folder in ``locale/`` and
+a code in `LANGUAGES`.
+
+The module has its own localizers: in a host application ``request.localizer`` depends on the host's
+locale negotiator, and mails are written outside a request.
 """
 
-import gettext
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from pyramid.i18n import Localizer, TranslationString, TranslationStringFactory, make_localizer
 from webob.acceptparse import create_accept_language_header
 
 LANGUAGES = ("en", "de")
@@ -16,20 +20,51 @@ DOMAIN = "authsite"
 FOLDER = Path(__file__).parent / "locale"
 _MAX_HEADER = 1000  # characters; browsers send some 50
 
+_: Callable[..., str] = TranslationStringFactory(DOMAIN)
 
-def negotiate(accept_language: str | None) -> str:
-    """The language among `LANGUAGES` that an Accept-Language header asks for, else English.
 
-    Lookup by RFC 4647, section 3.4: ``de-AT`` finds ``de``. Rubbish is no wish at all.
+class PluralString(TranslationString):
+    """A translation string with ``${count}`` and plural forms."""
+
+    def __new__(cls, singular: str, plural: str, count: int) -> "PluralString":
+        """``singular`` is the message id, ``plural`` the default text."""
+        made: PluralString = super().__new__(cls, singular, DOMAIN, plural, {"count": count})
+        return made
+
+
+def translate(message: str, language: str = SOURCE_LANGUAGE) -> str:
+    """``message`` in ``language``, or in English without a translation, with its values.
+
+    Pyramid's localizer does not translate values and has no plural strings.
     """
-    if not accept_language or len(accept_language) > _MAX_HEADER:
-        return SOURCE_LANGUAGE
-    wish = create_accept_language_header(accept_language)
-    language: str = wish.lookup(LANGUAGES, default=SOURCE_LANGUAGE)
-    return language
+    own = localizer(language)
+    if not isinstance(message, TranslationString):
+        # The empty message is the header of the catalog.
+        return str(own.translate(message, domain=DOMAIN)) if message else message
+    values = {
+        name: translate(value, language) if isinstance(value, str) else value
+        for name, value in (message.mapping or {}).items()
+    }
+    if isinstance(message, PluralString):
+        text = own.pluralize(str(message), message.default, values["count"], DOMAIN, values)
+    else:
+        text = own.translate(message, mapping=values)
+    return str(text)
 
 
 @cache
-def translations(language: str) -> gettext.NullTranslations:
-    """The catalogue of ``language``; one that we have no translation for reads English."""
-    return gettext.translation(DOMAIN, FOLDER, [language], fallback=True)
+def localizer(language: str) -> Localizer:
+    """The localizer of ``language``; without a catalog its messages are English."""
+    return make_localizer(language, [str(FOLDER)])
+
+
+def negotiate(accept_language: str | None) -> str:
+    """The best language of `LANGUAGES` for an Accept-Language header, else English.
+
+    Lookup by RFC 4647, section 3.4: ``de-AT`` finds ``de``. A malformed header means English.
+    """
+    if not accept_language or len(accept_language) > _MAX_HEADER:
+        return SOURCE_LANGUAGE
+    header = create_accept_language_header(accept_language)
+    language: str = header.lookup(LANGUAGES, default=SOURCE_LANGUAGE)
+    return language

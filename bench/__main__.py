@@ -1,7 +1,7 @@
-"""``make bench``: authsite beside a bare view and a prototype, on SQLite, in one run.
+"""``make bench``: authsite, a bare view and a prototype on SQLite, measured in one run.
 
-Every rate is a median of interleaved runs and stands as a ratio too: only ratios of one run say
-something, since machines are noisy.
+Every rate is the median of interleaved runs, and is also shown as a ratio. Compare only ratios
+within one run, since machines are noisy.
 """
 
 import argparse
@@ -36,15 +36,20 @@ def measure(folder, rounds, seconds, url=None):
     prototype_tokens = seed.fill_prototype(folder, prototype_url)
     ports = [machine.free_port() for _ in range(3)]
     serve = ("-m", "authsite", "serve", "--config", ini, "--port", ports[2], "--workers", WORKERS)
-    quiet = {"AUTHSITE_ENV_FILE": os.devnull}
+    no_env_file = {"AUTHSITE_ENV_FILE": os.devnull}
     with (
         machine.process("-m", "bench.serve", "bare", ports[0], WORKERS, port=ports[0]),
         machine.process(
-            "-m", "bench.serve", "prototype", ports[1], WORKERS, port=ports[1],
+            "-m",
+            "bench.serve",
+            "prototype",
+            ports[1],
+            WORKERS,
+            port=ports[1],
             BENCH_DATABASE_URL=prototype_url,
         ),
-        machine.process(*serve, port=ports[2], **quiet) as (pid, began),
-    ):  # fmt: skip
+        machine.process(*serve, port=ports[2], **no_env_file) as (pid, began),
+    ):
         first = first_answer(ports[2], began)
         time.sleep(2)
         jobs = {
@@ -64,16 +69,20 @@ def measure(folder, rounds, seconds, url=None):
         seen = {name: [] for name in jobs}
         for _ in range(rounds):
             for name, (port, what) in jobs.items():
-                if name == "refresh":  # what an earlier round spent is spent
+                if name == "refresh":  # each round needs unused refresh tokens
                     what = {**what, "refresh": next(pools)}
                 seen[name].append(load.run(port, seconds=seconds, **what))
         hashes = machine.bcrypt_limit()
         logins = [
             load.run(
-                ports[2], connections=8, seconds=12, method="POST", path="/v1/oauth/token",
+                ports[2],
+                connections=8,
+                seconds=12,
+                method="POST",
+                path="/v1/oauth/token",
                 bodies=files["password"],
             )
-        ]  # fmt: skip
+        ]
         memory = machine.largest_worker(pid)
     report(seen, logins, hashes, memory, first)
 
@@ -105,10 +114,14 @@ def report(seen, logins, hashes, memory, first):
         times = f"{middle.p50:.1f} | {middle.p99:.1f}"
         print(f"| {name}{note} | {middle.rate:,.0f} | {spread} | {times} | {ratios} |")
     login, _ = load.median(logins)
-    print(f"\nPassword grants at bcrypt cost 12: {login.rate:.2f}/s, "
-          f"{login.rate / hashes:.2f} of the {hashes:.2f}/s that bcrypt alone does.")  # fmt: skip
-    print(f"From `authsite serve` to the first answer: {first:.2f} s. "
-          f"The largest process: {memory:.0f} MB resident.")  # fmt: skip
+    print(
+        f"\nPassword grants at bcrypt cost 12: {login.rate:.2f}/s, "
+        f"{login.rate / hashes:.2f} of the {hashes:.2f}/s that bcrypt alone does."
+    )
+    print(
+        f"From `authsite serve` to the first answer: {first:.2f} s. "
+        f"The largest process: {memory:.0f} MB resident."
+    )
 
 
 if __name__ == "__main__":

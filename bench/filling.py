@@ -1,7 +1,7 @@
-"""Very many users and token families, written by the database itself, with a service's own between.
+"""Fills a database by SQL with millions of users and token families, and some by the service.
 
-Each row is one that the service could have written, so a token of any of them can be made with the
-key. The indexes stand meanwhile and grow as they do in use: by random keys, page after page.
+The rows are like those that the service writes, so a token of each can be made with the key. The
+indexes exist meanwhile and grow as in production, by random keys.
 """
 
 import time
@@ -10,17 +10,16 @@ from uuid import UUID
 from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
-from authsite import clock
+from authsite.context import Context, make_services
 from authsite.db import open_database
-from authsite.http.source import Source
+from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
-from authsite.oauth.desk import Desk
-from authsite.oauth.families import Owner, issue
+from authsite.oauth.issue import Owner, issue
 from authsite.oauth.models import Client, Family
-from authsite.oauth.tokens import TokenCodec
+from authsite.passwords import HashPool, Passwords
 from authsite.settings import load
 from authsite.users.models import LoginName, User
-from authsite.users.passwords import HashGate, Passwords
+from tests.support.acting import acting
 
 from .seed import PASSWORD, SECRET
 
@@ -73,7 +72,7 @@ def fill(url, wanted, at_most, chunk=1_000_000):
         {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
     )
     database = open_database(url)
-    hashed = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate()).hash(PASSWORD)
+    hashed = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashPool()).hash(PASSWORD)
     _client(database)
     there, chunk = _count(database), min(chunk, max(1, wanted // 10))
     until = min(wanted, there + at_most)
@@ -90,16 +89,17 @@ def fill(url, wanted, at_most, chunk=1_000_000):
 
 
 def _client(database):
-    with Session(database.writer) as db, db.begin():
+    with Session(database.transactional) as db, db.begin():
         if db.get(Client, CLIENT_ID) is None:
-            clients.create(db, clock.now(), Source(), "growth", "password")
+            clients.create(acting(db), "growth", "password")
             db.flush()
-            db.execute(update(Client).values(
-                id=CLIENT_ID, secret_hash=clients.hash_secret(CLIENT_SECRET)))  # fmt: skip
+            db.execute(
+                update(Client).values(id=CLIENT_ID, secret_hash=clients.hash_secret(CLIENT_SECRET))
+            )
 
 
 def _count(database, table=Family):
-    with database.reader.connect() as connection:
+    with database.autocommit.connect() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SET statement_timeout = 0"))
         return connection.scalar(select(func.count()).select_from(table))
@@ -107,12 +107,12 @@ def _count(database, table=Family):
 
 def _chunk(database, hashed, first, last):
     """Families ``first`` to ``last``, counted from 1, and users for them and those to be issued."""
-    ways = WAYS[database.writer.dialect.name]
-    postgresql = database.writer.dialect.name == "postgresql"
+    ways = WAYS[database.transactional.dialect.name]
+    postgresql = database.transactional.dialect.name == "postgresql"
     per = FAMILIES_PER_USER
     users = {"first": _count(database, User) + 1, "last": -(-(last + ISSUED) // per)}
     families = {"first": first, "last": last, "client": ways["client"]}
-    with database.writer.begin() as connection:
+    with database.transactional.begin() as connection:
         if postgresql:  # what is pointed at is there: looking it up each time is half of the work
             connection.execute(text("SET LOCAL session_replication_role = replica"))
             connection.execute(text("SET LOCAL statement_timeout = 0"))
@@ -128,22 +128,20 @@ def _sql(statement, ways, user):
 
 def _issue(database, cfg, number):
     """Families by the service itself, for the last users, to make it ``number``."""
-    codec, last = TokenCodec(cfg.secret), number // FAMILIES_PER_USER
+    last = number // FAMILIES_PER_USER
     emails = [f"user{last - n % 10}@example.com" for n in range(ISSUED)]
     named = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(emails))
-    with database.reader.connect() as connection:
+    with database.autocommit.connect() as connection:
         ids = dict(connection.execute(named).all())
-    desk = Desk(
-        db=None, database=database, cfg=cfg, codec=codec, passwords=None, attempts=None,
-        login_steps=[], source=Source(address="192.0.2.1"), now=clock.now(),
-    )  # fmt: skip
+    services = make_services(cfg, limits=False)
+    ctx = Context(services, RequestInfo(address="192.0.2.1"), lambda: None)
     for email in emails:
-        issue(desk, Owner(CLIENT_ID, 0, ids[email], 0), "")
+        issue(ctx, Owner(CLIENT_ID, 0, ids[email], 0), "")
 
 
 def _tidy(database):
     """On PostgreSQL, what autovacuum does after a while."""
-    with database.reader.connect() as connection:
+    with database.autocommit.connect() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SET statement_timeout = 0"))
             connection.execute(text("VACUUM ANALYZE"))

@@ -1,8 +1,8 @@
-"""``python -m bench.forgot``: does the time that `forgot` takes tell whether an address is known?
+"""``python -m bench.forgot``: does the time of `forgot` reveal whether an address is known?
 
 Calls for known, unknown, unconfirmed, disabled and limited addresses are interleaved at random on
-one connection, once while the mail server takes everything and once while it hangs. Only the
-ratios say something; ``known`` is there twice, and the ratio of the two is what chance does.
+one connection, once while the mail server accepts everything and once while it hangs. Compare
+only the ratios; ``known`` is measured twice, and the ratio of the two is chance.
 """
 
 import argparse
@@ -19,11 +19,10 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from authsite import clock
 from authsite.db import open_database
-from authsite.http.source import Source
-from authsite.login.identifiers import of_kind
+from authsite.login.identifiers import parse_identifier
 from authsite.users import service as users
+from tests.support.acting import acting
 from tests.support.smtp import mail_server
 
 from . import machine
@@ -45,7 +44,8 @@ def main():
         url = given.url or f"sqlite:///{folder}/forgot.sqlite"
         path, port = ini(folder, url, post.port), machine.free_port()
         serve = ("-m", "authsite", "serve", "--config", path, "--port", port, "--workers", 1)
-        with machine.process(*serve, port=port, AUTHSITE_ENV_FILE=os.devnull):
+        own = {"AUTHSITE_BASE_URL": f"http://127.0.0.1:{port}", "AUTHSITE_ENV_FILE": os.devnull}
+        with machine.process(*serve, port=port, **own):
             print(f"{machine.describe()}; {url.partition(':')[0]}")
             for state, mode in (("takes mail", "ok"), ("hangs", "hang")):
                 post.mode = mode
@@ -66,27 +66,29 @@ def ini(folder, url, smtp_port):
     )
     subprocess.run(
         [sys.executable, "-m", "authsite", "db", "upgrade", "--config", str(path)],
-        check=True, capture_output=True, env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
+    )
     return path
 
 
 def fill(url, run, count):
-    """A list of ``count`` addresses for each kind; those that somebody has are in the database."""
+    """A list of ``count`` addresses for each kind; the taken ones are in the database."""
     addresses = {
         kind: [f"{run}.{kind.replace(' ', '.')}.{n:05}@example.com" for n in range(count)]
         for kind in KINDS
     }
     addresses["limited"] = addresses["limited"][:1] * count
-    database, now = open_database(url), clock.now()
-    with Session(database.writer) as db, db.begin():
+    database = open_database(url)
+    with Session(database.transactional) as db, db.begin():
         for kind in set(KINDS) - {"unknown"}:
             for address in dict.fromkeys(addresses[kind]):
                 confirmed = kind != "unconfirmed"
-                name = of_kind("email", address)
-                user = users.create(db, now, Source(), [name], None, confirmed=confirmed)
+                name = parse_identifier("email", address)
+                user = users.create(acting(db), [name], None, confirmed=confirmed)
                 if kind == "disabled":
-                    users.disable(db, now, Source(), user)
+                    users.disable(acting(db), user)
     database.dispose()
     return addresses
 
@@ -97,10 +99,10 @@ def measure(port, addresses, calls):
     chance = random.Random(7)  # noqa: S311  no secrets here
     seen, bodies = {kind: [] for kind in KINDS}, set()
     for _ in range(PER_HOUR):
-        ask(connection, port, addresses["limited"][0])
+        request_reset(connection, port, addresses["limited"][0])
     for number in range(calls + WARM_UP):
         for kind in chance.sample(KINDS, len(KINDS)):
-            taken, answer = ask(connection, port, addresses[kind][number])
+            taken, answer = request_reset(connection, port, addresses[kind][number])
             bodies.add(answer)
             if number >= WARM_UP:
                 seen[kind].append(taken * 1000)
@@ -110,7 +112,7 @@ def measure(port, addresses, calls):
     return seen
 
 
-def ask(connection, port, address):
+def request_reset(connection, port, address):
     """Seconds that one call took, and what was answered."""
     page = f"http://127.0.0.1:{port}/password/reset"
     body = json.dumps({"email": address, "reset_url": page})

@@ -2,9 +2,9 @@
 thousand (R18)?
 
 Two databases of one server (made beside the one that ``--url`` names) or two SQLite files are
-filled, each is served by two workers, and runs on the one and the other take turns. Only the ratios
-say something. ``--fill N`` fills in N families more and stops, so that a long filling can be done
-in pieces; ``--folder`` is where SQLite's files stay meanwhile.
+filled, each is served by two workers, and the runs alternate between them. Compare only the ratios.
+``--fill N`` adds N families and stops, so that the databases can be filled in parts; ``--folder``
+is the folder of the SQLite files meanwhile.
 """
 
 import argparse
@@ -26,10 +26,11 @@ from sqlalchemy.engine import make_url
 
 from authsite import clock
 from authsite.db import open_database
-from authsite.oauth.live import LIVE, find_live
+from authsite.oauth.active import ACTIVE_FAMILY, find_active
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
+from authsite.oauth.tokens import ACCESS, REFRESH
 from authsite.settings import load
+from tests.support.codec import TokenCodec
 
 from . import filling, machine
 from . import load as wrk
@@ -84,10 +85,19 @@ class Grown:
         """The server's process; its port is ``port``."""
         self.port = machine.free_port()
         return machine.process(
-            "-m", "authsite", "serve", "--config", self.ini, "--port", self.port,
-            "--workers", WORKERS, port=self.port, AUTHSITE_ENV_FILE=os.devnull,
+            "-m",
+            "authsite",
+            "serve",
+            "--config",
+            self.ini,
+            "--port",
+            self.port,
+            "--workers",
+            WORKERS,
+            port=self.port,
+            AUTHSITE_ENV_FILE=os.devnull,
             AUTHSITE_JANITOR="off",
-        )  # fmt: skip
+        )
 
     def tokens(self, kind, count):
         """Tokens of ``kind`` for families at random, from all over the table.
@@ -101,7 +111,7 @@ class Grown:
             .limit(1)
         )
         database = open_database(self.url)
-        with database.reader.connect() as connection:
+        with database.autocommit.connect() as connection:
             rows = [
                 connection.execute(after, {"start": _start(kind)}).first() for _ in range(count)
             ]
@@ -168,7 +178,7 @@ def lookups(site):
     database, times = open_database(site.url), []
     for token in [tokens[0], *tokens, *tokens]:
         began = time.perf_counter()
-        assert find_live(database, token, clock.now(), timedelta())
+        assert find_active(database, token, clock.now(), timedelta())
         times.append((time.perf_counter() - began) * 1000)
     own = [executed(database, token.family_id) for token in tokens[:1000]]
     database.dispose()
@@ -178,11 +188,11 @@ def lookups(site):
 
 def executed(database, family_id):
     """Milliseconds that PostgreSQL itself takes, by indexes alone; nothing on SQLite."""
-    if database.reader.dialect.name != "postgresql":
+    if database.autocommit.dialect.name != "postgresql":
         return None
-    compiled = LIVE.compile(database.reader)
+    compiled = ACTIVE_FAMILY.compile(database.autocommit)
     explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {compiled}"
-    with database.reader.connect() as connection:
+    with database.autocommit.connect() as connection:
         [answer] = connection.exec_driver_sql(
             explain, {**compiled.params, "family_id": family_id}
         ).scalar_one()
@@ -226,9 +236,10 @@ def report(sites, seen, bare):
             continue
         cuts = [statistics.quantiles(times[number], n=100) for times in bare]
         print(row(name, [cut[at] for cut in cuts for at in (49, 98)], digits=3), "|")
-    print("\nOf each round, the p99: ", {
-        f"{name} {size:,}": [load.p99 for load in loads] for (name, size), loads in seen.items()
-    })  # fmt: skip
+    print(
+        "\nOf each round, the p99: ",
+        {f"{name} {size:,}": [load.p99 for load in loads] for (name, size), loads in seen.items()},
+    )
 
 
 def row(name, line, digits=2):

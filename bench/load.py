@@ -1,4 +1,4 @@
-"""Load by wrk: a rate in answers per second, percentiles in milliseconds."""
+"""Load by wrk: rates in responses per second, percentiles in milliseconds."""
 
 import os
 import shutil
@@ -25,8 +25,17 @@ def command(port, connections, seconds):
     """The wrk command; its environment says what is sent (lua/load.lua)."""
     if shutil.which("wrk") is None:
         raise SystemExit("The benchmark needs wrk: apt-get install wrk (or brew install wrk).")
-    return ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "-s", str(LUA),
-            f"http://127.0.0.1:{port}/"]  # fmt: skip
+    return [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--timeout",
+        "60s",
+        "-s",
+        str(LUA),
+        f"http://127.0.0.1:{port}/",
+    ]
 
 
 def environment(**what):
@@ -47,8 +56,11 @@ def run(port, *, connections=32, seconds=5, **what):
     """One run."""
     done = subprocess.run(
         command(port, connections, seconds),
-        env=environment(**what), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment(**what),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return parse(done.stdout + done.stderr)
 
 

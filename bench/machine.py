@@ -1,4 +1,4 @@
-"""Processes of a benchmark: start, wait, weigh, stop; and what bcrypt alone can do."""
+"""Starts, measures and stops the processes of a benchmark; measures bcrypt alone."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ HASH = bcrypt.hashpw(b"purple wolf 77 tea", bcrypt.gensalt(12))
 
 
 def free_port():
-    """A port that nobody listens on at the moment."""
+    """A port on which no process listens at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -29,8 +29,10 @@ def process(*arguments, port, **variables):
     log = open(os.devnull, "w")  # noqa: SIM115  it lives as long as the process
     running = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
-        env={**os.environ, **variables}, stdout=log, stderr=log,
-    )  # fmt: skip
+        env={**os.environ, **variables},
+        stdout=log,
+        stderr=log,
+    )
     try:
         while True:
             try:
@@ -111,9 +113,13 @@ def bcrypt_limit(seconds=6.0):
 def describe():
     """The machine in one line."""
     model = next(
-        (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-         if line.startswith("model name")), "unknown processor",
-    )  # fmt: skip
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "unknown processor",
+    )
     return f"{len(os.sched_getaffinity(0))} cores, {model}, Python {sys.version.split()[0]}"
 
 

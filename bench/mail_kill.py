@@ -1,8 +1,8 @@
 """``python -m bench.mail_kill``: reliability R9 and R10 of the mail sender, with real processes.
 
-R10: letters come in all the time, two senders are killed with SIGKILL at random moments. R9: a mail
-server fails for a while in each of four ways, and comes back. Nothing is made faster: leases and
-delays are waited out. Exits with status 1 if something was lost or came too often or too late.
+R10: two senders are killed with SIGKILL at random moments while mails are enqueued. R9: a mail
+server fails for a while in each of four ways, and recovers. Leases and delays have their real
+length. Exits with status 1 if a mail was lost, sent too often or too late.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def _outbox(folder, given, name):
 
 
 def _trickle(box, count, seconds):
-    """Put ``count`` letters in, in bursts of ten over nine tenths of the time."""
+    """Put ``count`` mails in, in bursts of ten over nine tenths of the time."""
     for number in range(0, count, 10):
         box.fill(min(10, count - number), first=number)
         time.sleep(seconds * 9 / count)

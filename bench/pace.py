@@ -1,7 +1,7 @@
-"""Requests at a set rate, whether answers come or not: an open loop, as people are one.
+"""Requests at a fixed rate, independent of the responses (open loop).
 
-wrk waits for an answer before it asks again, so what it calls a latency is flattered by every
-request that it did not send meanwhile. Here a time runs from the moment a request was due.
+wrk waits for a response before it sends the next request, so its latencies leave out the requests
+that it did not send meanwhile. Here a time is measured from the moment at which a request was due.
 """
 
 import asyncio
@@ -29,19 +29,19 @@ class Answer:
 
 
 def run(port, seconds, **streams):
-    """Send all ``streams`` for ``seconds``; the answers of each, by name."""
+    """Send all ``streams`` for ``seconds``; the responses of each, by name."""
     return asyncio.run(_run(port, seconds, streams))
 
 
-def percentile(answers, share):
-    """The milliseconds within which ``share`` (0 to 1) of ``answers`` came."""
-    times = sorted(answer.seconds for answer in answers)
+def percentile(responses, share):
+    """The milliseconds within which ``share`` (0 to 1) of ``responses`` came."""
+    times = sorted(answer.seconds for answer in responses)
     return 1000 * times[min(len(times) - 1, int(share * len(times)))] if times else float("nan")
 
 
-def median(answers):
+def median(responses):
     """The median in milliseconds."""
-    return 1000 * statistics.median(answer.seconds for answer in answers)
+    return 1000 * statistics.median(answer.seconds for answer in responses)
 
 
 def get(path, tokens):
@@ -64,12 +64,12 @@ def _bytes(*lines):
 async def _run(port, seconds, streams):
     idle = []
     began = time.perf_counter() + 0.1
-    answers = await asyncio.gather(
+    responses = await asyncio.gather(
         *(_stream(port, idle, stream, began, seconds) for stream in streams.values())
     )
     for _reader, writer in idle:
         writer.close()
-    return dict(zip(streams, answers, strict=True))
+    return dict(zip(streams, responses, strict=True))
 
 
 async def _stream(port, idle, stream, began, seconds):
@@ -77,12 +77,12 @@ async def _stream(port, idle, stream, began, seconds):
     for number in range(int(stream.rate * seconds)):
         due = began + number / stream.rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        asked = _ask(port, idle, next(stream.requests), due)
-        under_way.append(asyncio.create_task(asked))
+        response = _send(port, idle, next(stream.requests), due)
+        under_way.append(asyncio.create_task(response))
     return await asyncio.gather(*under_way)
 
 
-async def _ask(port, idle, request, due):
+async def _send(port, idle, request, due):
     try:
         connection = idle.pop() if idle else await asyncio.open_connection("127.0.0.1", port)
         status = await _exchange(connection, request)

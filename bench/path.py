@@ -1,7 +1,7 @@
 """``python -m bench.path``: microseconds of CPU of one request, in this process, without a server.
 
-Steadier than a rate: nothing waits here, and wrk and the server's own work are not in it. With
-``--profile`` it prints where the time of one of them goes instead.
+More stable than a rate: nothing waits, and wrk and the server are not measured. With ``--profile``
+it prints a profile of one kind of request instead.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def applications(url):
             "credentials": lambda _number: post(ours, credentials),
             "refresh": refresher(ours, first, keys),
         }
-        ours.registry["authsite.database"].dispose()
+        ours.registry["authsite"].database.dispose()
 
 
 def get(application, path, tokens):
@@ -71,7 +71,7 @@ def get(application, path, tokens):
 
     def call(number):
         token = tokens[number % len(tokens)]
-        ask(application, path, HTTP_AUTHORIZATION=f"Bearer {token}" if token else "")
+        request(application, path, HTTP_AUTHORIZATION=f"Bearer {token}" if token else "")
 
     return call
 
@@ -79,10 +79,14 @@ def get(application, path, tokens):
 def post(application, form):
     """The answer of the token endpoint to ``form``."""
     body = form.encode()
-    return ask(
-        application, "/v1/oauth/token", REQUEST_METHOD="POST", CONTENT_LENGTH=str(len(body)),
-        CONTENT_TYPE="application/x-www-form-urlencoded", **{"wsgi.input": BytesIO(body)},
-    )  # fmt: skip
+    return request(
+        application,
+        "/v1/oauth/token",
+        REQUEST_METHOD="POST",
+        CONTENT_LENGTH=str(len(body)),
+        CONTENT_TYPE="application/x-www-form-urlencoded",
+        **{"wsgi.input": BytesIO(body)},
+    )
 
 
 def refresher(application, token, keys):
@@ -96,16 +100,27 @@ def refresher(application, token, keys):
     return call
 
 
-def ask(application, path, **environ):
+def request(application, path, **environ):
     """The body of the answer, which has to be 200."""
     environ = {
-        "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": path, "QUERY_STRING": "",
-        "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
-        "HTTP_HOST": "localhost:80", "REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http",
-        "wsgi.version": (1, 0), "wsgi.input": BytesIO(), "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
+        "REQUEST_METHOD": "GET",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path,
+        "QUERY_STRING": "",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost:80",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.url_scheme": "http",
+        "wsgi.version": (1, 0),
+        "wsgi.input": BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
         **environ,
-    }  # fmt: skip
+    }
     statuses = []
     body = b"".join(application(environ, lambda status, headers: statuses.append(status)))
     if statuses != ["200 OK"]:

@@ -1,11 +1,11 @@
 """``python -m bench.purge --url postgresql://…``: purging millions of expired families while the
 service is in use (R19).
 
-The database must be empty and durable as in production; it is filled first (``--fill`` stops
-there). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1: first
-without a purge, then with one that is stopped every other ten seconds, so that both are measured on
-the same machine in the same minutes. The purge is killed with SIGKILL when half is done and begun
-anew; meanwhile a second one must be refused.
+The database must be empty and durable as in production. The benchmark fills it first (``--fill``
+stops after that). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1:
+first without a purge, then with one that is paused every other ten seconds, so that both are
+measured on the same machine in the same minutes. The purge is killed with SIGKILL when half is done
+and started again; meanwhile a second one must fail.
 """
 
 import argparse
@@ -29,11 +29,12 @@ from sqlalchemy import func, select, text
 
 from authsite import clock
 from authsite.db import open_database
-from authsite.janitor.lock import Lock, held, own_connection
-from authsite.janitor.round import steps
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS, REFRESH, TokenCodec
-from authsite.settings import environment, load, read_ini
+from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.settings import environment, folder_of, load, read_ini
+from authsite.tasks.cleanup import steps
+from authsite.tasks.leader import Lock, held, own_connection
+from tests.support.codec import TokenCodec
 
 from . import filling, machine, pace
 from .seed import PASSWORD, SECRET, ini
@@ -41,7 +42,7 @@ from .seed import PASSWORD, SECRET, ini
 RATES = {"guard": 26, "refresh": 10, "login": 4}
 WINDOW = 9  # seconds of load at a time, after one that is not counted
 CHUNK = 500_000
-QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
+NO_ENV_FILE = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
 PAST = {"now": "now() - interval '90 days'", "soon": "now() - interval '60 days'"}
 
 
@@ -50,7 +51,7 @@ def main():
     options = argparse.ArgumentParser(prog="python -m bench.purge", description=__doc__)
     options.add_argument("--url", help="of an empty PostgreSQL database")
     options.add_argument("--expired", type=int, default=5_000_000)
-    options.add_argument("--living", type=int, default=1_000_000)
+    options.add_argument("--active", type=int, default=1_000_000)
     options.add_argument("--idle", type=int, default=60, help="seconds before the purge")
     options.add_argument("--seconds", type=int, help="of the purge, at most; its rest is left")
     options.add_argument("--whole", action="store_true", help="do not stop it in between")
@@ -69,9 +70,10 @@ def main():
 
 def work(path):
     """`authsite purge`, and a line about each step."""
-    cfg = load(read_ini(Path(path)), environment())
+    ini = read_ini(path)
+    cfg = load(ini, environment(folder_of(ini)))
     database = open_database(cfg.database_url)
-    with own_connection(database) as connection, held(connection, Lock.ROUND) as ours:
+    with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
         assert ours
         for step in steps(connection, cfg):
             print(json.dumps([step.part.name, step.deleted, step.seconds]), flush=True)
@@ -79,21 +81,21 @@ def work(path):
 
 
 def fill(given):
-    """The living ones first, then those that expired 60 days ago; whether all are there."""
-    left = given.fill or given.living + given.expired
+    """The active ones first, then those that expired 60 days ago; whether all are there."""
+    left = given.fill or given.active + given.expired
     before = families(given.url)
-    if before < given.living:
-        filling.fill(given.url, given.living, left)
+    if before < given.active:
+        filling.fill(given.url, given.active, left)
         left -= families(given.url) - before
     ways = filling.WAYS["postgresql"] | PAST
-    user = f"(1 + n % {given.living // filling.FAMILIES_PER_USER})"
+    user = f"(1 + n % {given.active // filling.FAMILIES_PER_USER})"
     statement = text(filling.FAMILIES.format(**ways | {"user": ways["user"].format(user)}))
     database = open_database(given.url)
-    wanted = given.living + given.expired
+    wanted = given.active + given.expired
     there = families(given.url)
     while there < wanted and left > 0:
         count = min(CHUNK, wanted - there, left)
-        with database.writer.begin() as connection:
+        with database.transactional.begin() as connection:
             connection.execute(text("SET LOCAL session_replication_role = replica"))
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(
@@ -110,7 +112,7 @@ def fill(given):
 def families(url, *which):
     """How many there are."""
     database = open_database(url)
-    with database.writer.begin() as connection:
+    with database.transactional.begin() as connection:
         connection.execute(text("SET LOCAL statement_timeout = 0"))
         count = connection.scalar(select(func.count()).select_from(Family).where(*which))
     database.dispose()
@@ -122,11 +124,11 @@ def requests(url):
     database, until = open_database(url), int((clock.now() + timedelta(days=1)).timestamp())
     cfg = load({"authsite.secret": SECRET, "authsite.database-url": url}, {})
     codec = TokenCodec(cfg.secret)
-    living = select(Family.id, Family.generation).where(Family.refresh_expires_at > clock.now())
-    with database.reader.connect() as connection:
-        rows = connection.execute(living.limit(100_000)).all()
+    active = select(Family.id, Family.generation).where(Family.refresh_expires_at > clock.now())
+    with database.autocommit.connect() as connection:
+        rows = connection.execute(active.limit(100_000)).all()
     database.dispose()
-    random.Random(19).shuffle(rows)  # noqa: S311
+    random.Random(19).shuffle(rows)  # noqa: S311  no secrets here
     keys = {"client_id": str(filling.CLIENT_ID), "client_secret": filling.CLIENT_SECRET}
     refreshed = [
         {"grant_type": "refresh_token", "refresh_token": codec.encode(REFRESH, *row, until)}
@@ -166,15 +168,15 @@ def measure(path, given):
 
 
 def loaded(port, streams, seconds):
-    """All answers of each kind; after a second that is not counted."""
+    """All responses of each kind; after a second that is not counted."""
     pace.run(port, 1, **streams)
     return pace.run(port, seconds, **streams)
 
 
-def more(seen, name, answers):
-    """Put ``answers`` with those that are there under ``name``."""
-    there = seen.setdefault(name, {kind: [] for kind in answers})
-    for kind, some in answers.items():
+def more(seen, name, responses):
+    """Put ``responses`` with those that are there under ``name``."""
+    there = seen.setdefault(name, {kind: [] for kind in responses})
+    for kind, some in responses.items():
         there[kind] += some
 
 
@@ -212,8 +214,10 @@ class Purge:
             began, deleted = time.monotonic(), 0
             self._worker = subprocess.Popen(
                 [sys.executable, "-m", "bench.purge", "--work", self.path],
-                env=QUIET, stdout=subprocess.PIPE, text=True,
-            )  # fmt: skip
+                env=NO_ENV_FILE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             for line in self._worker.stdout:
                 step = json.loads(line)
                 self.steps.append(step)
@@ -229,31 +233,33 @@ class Purge:
 
     def _second(self):
         command = [sys.executable, "-m", "authsite", "purge", "--config", self.path]
-        return subprocess.run(command, env=QUIET, capture_output=True, text=True)
+        return subprocess.run(command, env=NO_ENV_FILE, capture_output=True, text=True)
 
 
 def report(given, seen, purge):
     """Print it as Markdown."""
     sizes = [deleted for _, deleted, _ in purge.steps]
     times = sorted(1000 * seconds for _, _, seconds in purge.steps)
-    print(f"{machine.describe()}; {given.expired:,} expired, {given.living:,} living at first\n")
+    print(f"{machine.describe()}; {given.expired:,} expired, {given.active:,} active at first\n")
     print("| load | guard p50 ms | p99 | refresh p50 | p99 | login p50 | p99 | statuses |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, answers in seen.items():
+    for name, responses in seen.items():
         cells = [
-            f"{pace.median(answers[kind]):.2f} | {pace.percentile(answers[kind], 0.99):.2f}"
+            f"{pace.median(responses[kind]):.2f} | {pace.percentile(responses[kind], 0.99):.2f}"
             for kind in RATES
         ]
         statuses = Counter(
             200 if each.status == 200 else f"{kind} {each.status}"
-            for kind, some in answers.items()
+            for kind, some in responses.items()
             for each in some
         )
         print(f"| {name} | {' | '.join(cells)} | {dict(statuses)} |")
-    print(f"\n{len(times)} batches: median {statistics.median(times):.1f} ms, p99 "
-          f"{times[int(len(times) * 0.99)]:.1f}, longest {times[-1]:.1f}, "
-          f"{sum(each > 200 for each in times)} over 200; "
-          f"at most {max(sizes)} rows; {sum(sizes):,} deleted")  # fmt: skip
+    print(
+        f"\n{len(times)} batches: median {statistics.median(times):.1f} ms, p99 "
+        f"{times[int(len(times) * 0.99)]:.1f}, longest {times[-1]:.1f}, "
+        f"{sum(each > 200 for each in times)} over 200; "
+        f"at most {max(sizes)} rows; {sum(sizes):,} deleted"
+    )
     print(
         "seconds until killed, and from then to the end:", [round(each) for each in purge.seconds]
     )

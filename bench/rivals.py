@@ -1,4 +1,4 @@
-"""What authsite is held against, on the same server: a bare view, and the least a guard can do."""
+"""Applications for comparison, on the same server: a bare view, and a minimal guard."""
 
 import os
 from hashlib import sha256
@@ -17,9 +17,9 @@ from sqlalchemy import (
     select,
 )
 
-from authsite.cli import serve
+from authsite.passwords import HashPool
+from authsite.server import worker
 from authsite.settings import read_ini
-from authsite.users.passwords import HashGate
 
 TOKENS = Table(
     "prototype_tokens",
@@ -27,13 +27,15 @@ TOKENS = Table(
     Column("hash", LargeBinary(32), primary_key=True),
     Column("name", String(100)),
 )
-NO_GATE = f"{serve.THREADS},0,0"  # a hash thread for each thread that answers requests
+NO_QUEUE = f"{worker.THREADS},0,0"  # a hash thread for each thread that answers requests
 BY_HASH = select(TOKENS.c.name).where(TOKENS.c.hash == bindparam("hash"))
 
 
 def engine(url):
     """An AUTOCOMMIT engine, as the guard's path has one."""
-    made = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=serve.THREADS, max_overflow=0)
+    made = create_engine(
+        url, isolation_level="AUTOCOMMIT", pool_size=worker.THREADS, max_overflow=0
+    )
     if made.dialect.name == "sqlite":
         event.listen(made, "connect", lambda c, _record: c.execute("PRAGMA journal_mode=WAL"))
     return made
@@ -66,14 +68,14 @@ def prototype():
         return config.make_wsgi_app()
 
 
-def gated():
-    """authsite with another gate before its hashes: none, or THREADS,QUEUE,NICENESS."""
-    wanted = os.environ["BENCH_GATE"]
-    given = NO_GATE if wanted == "none" else wanted
+def pooled():
+    """authsite with another hash pool: none, or THREADS,QUEUE,NICENESS."""
+    wanted = os.environ["BENCH_POOL"]
+    given = NO_QUEUE if wanted == "none" else wanted
     threads, queue, niceness = map(int, given.split(","))
-    application = serve.application()
-    passwords = application.registry["authsite.passwords"]
-    passwords._gate = HashGate(threads, queue, niceness=niceness)
+    application, _ = worker.wsgi_application()
+    passwords = application.registry["authsite"].passwords
+    passwords._pool = HashPool(threads, queue, niceness=niceness)
     return application
 
 

@@ -1,7 +1,7 @@
-"""``python -m bench.scale --url postgresql://…``: what one more process costs, and what it brings.
+"""``python -m bench.scale --url postgresql://…``: the cost and the gain of one more process.
 
 Rates and processor time of `authsite serve` and of PostgreSQL (on this machine) for one request,
-with one worker and with two, and the connections that they keep.
+with one worker and with two, and the number of connections.
 """
 
 import argparse
@@ -31,15 +31,18 @@ def main():
         for workers in (1, 2):
             port = machine.free_port()
             serve = ("-m", "authsite", "serve", "--config", ini, "--port", port)
-            quiet = {"AUTHSITE_ENV_FILE": os.devnull}
-            with machine.process(*serve, "--workers", workers, port=port, **quiet) as (pid, _):
+            no_env_file = {"AUTHSITE_ENV_FILE": os.devnull}
+            with machine.process(*serve, "--workers", workers, port=port, **no_env_file) as (
+                pid,
+                _,
+            ):
                 time.sleep(2)
-                for what, asked in jobs(files, next(pools), keys).items():
-                    print(row(workers, what, pid, port, asked, given), flush=True)
+                for what, load_options in jobs(files, next(pools), keys).items():
+                    print(row(workers, what, pid, port, load_options, given), flush=True)
 
 
 def jobs(files, pool, keys):
-    """What is asked, by name."""
+    """What is load_options, by name."""
     token = "/v1/oauth/token"
     return {
         "guarded GET /v1/user": {"path": "/v1/user", "tokens": files["access"]},
@@ -48,21 +51,21 @@ def jobs(files, pool, keys):
     }
 
 
-def row(workers, what, pid, port, asked, given):
+def row(workers, what, pid, port, load_options, given):
     """The table's row of one load."""
     with psycopg.connect(given.url) as asker:
         postmaster = machine.parent(asker.info.backend_pid)
         before = machine.busy([pid]), machine.busy([postmaster])
-        seen = load.run(port, seconds=given.seconds, **asked)
+        seen = load.run(port, seconds=given.seconds, **load_options)
         after = machine.busy([pid]), machine.busy([postmaster])
-        [kept] = asker.execute(
+        [connections] = asker.execute(
             "SELECT count(*) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         ).fetchone()
     each = [1e6 * (b - a) / (seen.rate * given.seconds) for a, b in zip(before, after, strict=True)]
     return (
         f"| {workers} | {what} | {seen.rate:,.0f} | {seen.p99:.0f} | {each[0]:.0f} "
-        f"| {each[1]:.0f} | {kept} |"
+        f"| {each[1]:.0f} | {connections} |"
     )
 
 

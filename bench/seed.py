@@ -1,4 +1,4 @@
-"""The data of a benchmark: users, clients and tokens, written straight into a database."""
+"""The data of a benchmark: users, clients and tokens, written directly to a database."""
 
 import json
 import os
@@ -10,16 +10,12 @@ from urllib.parse import urlencode
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.db import open_database
-from authsite.http.source import Source
+from authsite.context import Context, make_services
+from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
-from authsite.oauth.desk import Desk
-from authsite.oauth.families import Owner, issue
-from authsite.oauth.tokens import TokenCodec
+from authsite.oauth.issue import Owner, issue
 from authsite.settings import load
 from authsite.signup.service import register
-from authsite.users.passwords import HashGate, Passwords
 
 from .rivals import TOKENS, engine
 
@@ -39,8 +35,10 @@ def ini(folder, url):
     )
     subprocess.run(
         [sys.executable, "-m", "authsite", "db", "upgrade", "--config", str(path)],
-        check=True, capture_output=True, env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        env={**os.environ, "AUTHSITE_ENV_FILE": os.devnull},
+    )
     return path
 
 
@@ -50,20 +48,17 @@ def fill(folder, url, rounds):
     cfg = load(
         {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
     )
-    database, codec, now = open_database(url), TokenCodec(cfg.secret), clock.now()
-    passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())
     files = {name: folder / name for name in ("access", "password", "credentials")}
-    with Session(database.writer, expire_on_commit=False) as db, db.begin():
-        user = register(db, cfg, passwords, now, Source(), {"email": "ann@example.com"}, PASSWORD)
-        app, app_secret = clients.create(db, now, Source(), "app", "password")
-        machine, machine_secret = clients.create(db, now, Source(), "machine", "personal")
+    services = make_services(cfg)
+    database = services.database
+    with Session(database.transactional, expire_on_commit=False) as db, db.begin():
+        ctx = Context(services, RequestInfo(), lambda: db)
+        user = register(ctx, {"email": "ann@example.com"}, PASSWORD)
+        app, app_secret = clients.create(ctx, "app", "password")
+        machine, machine_secret = clients.create(ctx, "machine", "personal")
         owner = Owner(app.id, 0, user.id, 0)
-    desk = Desk(
-        db=db, database=database, cfg=cfg, codec=codec, passwords=passwords,
-        attempts=None, login_steps=[], source=Source(), now=now,
-    )  # fmt: skip
-    pairs = [issue(desk, owner, "") for _ in range(FAMILIES)]
-    pools = [[issue(desk, owner, "") for _ in range(POOL)] for _ in range(rounds)]
+    pairs = [issue(ctx, owner, "") for _ in range(FAMILIES)]
+    pools = [[issue(ctx, owner, "") for _ in range(POOL)] for _ in range(rounds)]
     database.dispose()
     files["access"].write_text("\n".join(pair.access_token for pair in pairs) + "\n")
     for number, pool in enumerate(pools):

@@ -1,7 +1,7 @@
 """``python -m bench.serve bare 8001 2``: a rival on Granian's plain WSGI server.
 
-``authsite`` instead of ``bare`` is authsite itself ($AUTHSITE_CONFIG) without the door of
-``authsite serve`` (authsite/cli/door.py).
+``authsite`` instead of ``bare`` is authsite itself ($AUTHSITE_CONFIG) on Granian's WSGI interface,
+without the ASGI bridge of ``authsite serve`` (authsite/server/asgi.py).
 """
 
 import sys
@@ -9,12 +9,12 @@ import sys
 from granian import Granian
 from granian.constants import Interfaces
 
-from authsite.cli.serve import THREADS
+from authsite.server.worker import THREADS
 
 if __name__ == "__main__":
     name, port, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     Granian(
-        "authsite.cli.serve:application" if name == "authsite" else f"bench.rivals:{name}",
+        "authsite.server.worker:wsgi_application" if name == "authsite" else f"bench.rivals:{name}",
         factory=True,
         address="127.0.0.1",
         port=port,

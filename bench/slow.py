@@ -1,4 +1,4 @@
-"""``python -m bench.slow``: slow clients and bodies that are too much (R14, R15).
+"""``python -m bench.slow``: slow clients and bodies that are too large (R14, R15).
 
 The same attacks on authsite on Granian's plain WSGI server, on ``authsite serve``, and on nginx
 in front of the plain WSGI server; SQLite, two workers.
@@ -21,7 +21,7 @@ GUARDED, TOKENS = 200, 5  # a second
 HALF_HEADS, SLOW_BODIES = 500, 100
 MEGABYTES = b"a" * 65536
 FORM = "application/x-www-form-urlencoded"
-QUIET = {"AUTHSITE_ENV_FILE": os.devnull}
+NO_ENV_FILE = {"AUTHSITE_ENV_FILE": os.devnull}
 NGINX = """\
 {user}
 daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/nginx.log warn;
@@ -76,9 +76,9 @@ def main():
 
 @contextmanager
 def wsgi(_folder, ini):
-    """authsite without the door."""
+    """authsite on Granian's WSGI interface."""
     port = machine.free_port()
-    settings = {"AUTHSITE_CONFIG": str(ini), "MALLOC_ARENA_MAX": "2", **QUIET}
+    settings = {"AUTHSITE_CONFIG": str(ini), "MALLOC_ARENA_MAX": "2", **NO_ENV_FILE}
     command = ("-m", "bench.serve", "authsite", port, WORKERS)
     with machine.process(*command, port=port, **settings) as (pid, _):
         yield port, [pid]
@@ -88,14 +88,25 @@ def wsgi(_folder, ini):
 def serve(_folder, ini):
     """``authsite serve``."""
     port = machine.free_port()
-    with machine.process("-m", "authsite", "serve", "--config", ini, "--port", port,
-                         "--workers", WORKERS, port=port, **QUIET) as (pid, _):  # fmt: skip
+    with machine.process(
+        "-m",
+        "authsite",
+        "serve",
+        "--config",
+        ini,
+        "--port",
+        port,
+        "--workers",
+        WORKERS,
+        port=port,
+        **NO_ENV_FILE,
+    ) as (pid, _):
         yield port, [pid]
 
 
 @contextmanager
 def nginx(folder, ini):
-    """nginx before authsite without the door."""
+    """nginx before authsite on Granian's WSGI interface."""
     port = machine.free_port()
     with wsgi(folder, ini) as (backend, pids):
         config = folder / "nginx.conf"
@@ -114,13 +125,15 @@ STANDS = {"wsgi": wsgi, "serve": serve, "nginx": nginx}
 
 
 def throughput(names, folder, ini, files, rounds):
-    """Answers per second and the processor time of one, nobody slow about."""
+    """Answers per second and the processor time of one, without slow clients."""
     jobs = {
         "guarded GET": {"path": "/v1/user", "tokens": files["access"]},
         "client credentials": {
-            "method": "POST", "path": "/v1/oauth/token", "bodies": files["credentials"],
+            "method": "POST",
+            "path": "/v1/oauth/token",
+            "bodies": files["credentials"],
         },
-    }  # fmt: skip
+    }
     seen = {}
     with ExitStack() as stack:
         stands = {name: stack.enter_context(STANDS[name](folder, ini)) for name in names}
@@ -139,33 +152,43 @@ def throughput(names, folder, ini, files, rounds):
         middle, spread = load.median([one for one, _ in runs])
         micros = statistics.median(each for _, each in runs)
         wrong = sum(one.refused + one.broken for one, _ in runs)
-        print(f"| {job} | {name} | {middle.rate:,.0f} | {spread} | {middle.p99:.1f} "
-              f"| {micros:.0f} | {wrong} |")  # fmt: skip
-    print("\nMB resident, all processes: "
-          + ", ".join(f"{name} {size:.0f}" for name, size in memory.items()))  # fmt: skip
+        print(
+            f"| {job} | {name} | {middle.rate:,.0f} | {spread} | {middle.p99:.1f} "
+            f"| {micros:.0f} | {wrong} |"
+        )
+    print(
+        "\nMB resident, all processes: "
+        + ", ".join(f"{name} {size:.0f}" for name, size in memory.items())
+    )
 
 
 def slow(port, pids, files, seconds):
-    """R14: half heads and slow bodies, while others ask what they may."""
+    """R14: half heads and slow bodies, while other clients send normal requests."""
     tokens = files["access"].read_text().split()
     body = files["credentials"].read_text().strip()
-    asks = [f"GET /v1/user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
-            .encode() for token in tokens]  # fmt: skip
-    logs_in = (f"POST /v1/oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n"
-               f"Content-Length: {len(body)}\r\n\r\n{body}").encode()  # fmt: skip
+    request = "GET /v1/user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n"
+    requests = [request.format(token).encode() for token in tokens]
+    logs_in = (
+        f"POST /v1/oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
     guarded, issued = [], []
     heads, bodies = trickle.Drops(), trickle.Drops()
 
     async def run():
         attack = [
-            *(trickle.hold_open(port, trickle.HALF_HEAD, seconds, heads)
-              for _ in range(HALF_HEADS)),
-            *(trickle.hold_open(port, trickle.SLOW_BODY, seconds, bodies)
-              for _ in range(SLOW_BODIES)),
-        ]  # fmt: skip
+            *(
+                trickle.hold_open(port, trickle.HALF_HEAD, seconds, heads)
+                for _ in range(HALF_HEADS)
+            ),
+            *(
+                trickle.hold_open(port, trickle.SLOW_BODY, seconds, bodies)
+                for _ in range(SLOW_BODIES)
+            ),
+        ]
         await asyncio.gather(
             *attack,
-            trickle.paced(port, asks, GUARDED, seconds, guarded),
+            trickle.paced(port, requests, GUARDED, seconds, guarded),
             trickle.paced(port, [logs_in], TOKENS, seconds, issued),
             _watched(pids, seconds, weights),
         )
@@ -174,8 +197,12 @@ def slow(port, pids, files, seconds):
     asyncio.run(run())
     print(f"  R14, {seconds} s: guarded {_times(guarded)}; tokens {_times(issued)}")
     for name, drops in (("half heads", heads), ("slow bodies", bodies)):
-        kept = f"{min(drops.kept):.1f} to {max(drops.kept):.1f} s" if drops.kept else "all the time"
-        print(f"    {name}: {len(drops.kept)} dropped, kept {kept}; {drops.unopened} not let in")
+        seconds_open = drops.open_times
+        times = "all the time"
+        if seconds_open:
+            times = f"{min(seconds_open):.1f} to {max(seconds_open):.1f} s"
+        counts = f"{len(seconds_open)} dropped, open {times}; {drops.unopened} not let in"
+        print(f"    {name}: {counts}")
     print(f"    memory {weights[0]:.0f} MB, at most {max(weights):.0f}")
 
 
@@ -183,8 +210,10 @@ def too_much(port, pids, seconds):
     """R15: bodies that are too long, too many or too deep, twenty a second of them all."""
 
     def head(framing, kind=FORM):
-        return (f"POST /v1/oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
-                f"{framing}\r\n\r\n").encode()  # fmt: skip
+        return (
+            f"POST /v1/oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+            f"{framing}\r\n\r\n"
+        ).encode()
 
     def whole(body, path_kind=FORM):
         return head(f"Content-Length: {len(body)}", path_kind), [body]
@@ -216,10 +245,12 @@ def too_much(port, pids, seconds):
 
     weights = [machine.resident(pids)]
     asyncio.run(watched())
-    print(f"  R15, {seconds} s: memory {weights[0]:.0f} MB, at most {max(weights):.0f}, "
-          f"then {weights[-1]:.0f}")  # fmt: skip
-    for name, answers in seen.items():
-        print(f"    {name}: {_times(answers)}")
+    print(
+        f"  R15, {seconds} s: memory {weights[0]:.0f} MB, at most {max(weights):.0f}, "
+        f"then {weights[-1]:.0f}"
+    )
+    for name, responses in seen.items():
+        print(f"    {name}: {_times(responses)}")
 
 
 async def _watched(pids, seconds, weights):
@@ -228,14 +259,16 @@ async def _watched(pids, seconds, weights):
         weights.append(machine.resident(pids))
 
 
-def _times(answers):
-    """How many answers of which status (0: none), and their milliseconds."""
+def _times(responses):
+    """How many responses of which status (0: none), and their milliseconds."""
     statuses = {}
-    for status, _ in answers:
+    for status, _ in responses:
         statuses[status] = statuses.get(status, 0) + 1
-    times = sorted(seconds * 1000 for _, seconds in answers)
-    return (f"{dict(sorted(statuses.items()))}, p50 {times[len(times) // 2]:.1f}, "
-            f"p99 {times[len(times) * 99 // 100]:.1f}, max {times[-1]:.1f} ms")  # fmt: skip
+    times = sorted(seconds * 1000 for _, seconds in responses)
+    return (
+        f"{dict(sorted(statuses.items()))}, p50 {times[len(times) // 2]:.1f}, "
+        f"p99 {times[len(times) * 99 // 100]:.1f}, max {times[-1]:.1f} ms"
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def main():
     options.add_argument("--minutes", type=int, default=16)
     given = options.parse_args()
     print(f"{machine.describe()}; {WORKERS} workers\n")
-    print("| minute | largest worker MB | open files | answers other than 200 | p99 ms |")
+    print("| minute | largest worker MB | open files | responses other than 200 | p99 ms |")
     print("|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory(prefix="authsite-bench-") as name:
         folder = Path(name)
@@ -30,15 +30,15 @@ def main():
         texts = {name: path.read_text().split() for name, path in files.items()}
         port = machine.free_port()
         serve = ("-m", "authsite", "serve", "--config", ini, "--port", port, "--workers", WORKERS)
-        quiet = {"AUTHSITE_ENV_FILE": os.devnull}
-        with machine.process(*serve, port=port, **quiet) as (pid, _began):
+        no_env_file = {"AUTHSITE_ENV_FILE": os.devnull}
+        with machine.process(*serve, port=port, **no_env_file) as (pid, _began):
             time.sleep(2)
             for minute in range(1, given.minutes + 1):
                 print(row(minute, pid, pace.run(port, 60, **streams(texts))), flush=True)
 
 
 def streams(texts):
-    """What is sent, anew for each minute."""
+    """What is sent, built again for each minute."""
     token = "/v1/oauth/token"
     return {
         "guarded": pace.Stream(26, pace.get("/v1/user", texts["access"])),
@@ -49,7 +49,7 @@ def streams(texts):
 
 def row(minute, pid, seen):
     """The table's row of one minute."""
-    statuses = Counter(answer.status for answers in seen.values() for answer in answers)
+    statuses = Counter(answer.status for responses in seen.values() for answer in responses)
     wrong = ", ".join(f"{n} × {status}" for status, n in statuses.items() if status != 200)
     p99 = pace.percentile(seen["guarded"], 0.99)
     memory = machine.largest_worker(pid)

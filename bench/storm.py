@@ -1,4 +1,4 @@
-"""``python -m bench.storm``: guarded requests while many people log in, behind different gates.
+"""``python -m bench.storm``: guarded requests while many users log in, with different hash pools.
 
 Three loads on `authsite serve` with two workers: guarded requests as fast as four connections can
 make them, while eight log in; 200 guarded requests per second, while eight log in; and these 200
@@ -19,45 +19,48 @@ NONE = "none"
 
 
 def main():
-    """One row for each gate."""
+    """One row for each pool."""
     options = argparse.ArgumentParser(prog="python -m bench.storm", description=__doc__)
-    options.add_argument("gates", nargs="*", default=["built"],
-                         help=f"built, {NONE}, or THREADS,QUEUE,NICENESS")  # fmt: skip
+    options.add_argument(
+        "pools", nargs="*", default=["built"], help=f"built, {NONE}, or THREADS,QUEUE,NICENESS"
+    )
     options.add_argument("--seconds", type=int, default=12, help="of one load")
     options.add_argument("--storm-seconds", type=int, default=20, help="of the third load")
     options.add_argument("--url", help="an empty database of your own (default: SQLite)")
     given = options.parse_args()
     print(f"{machine.describe()}; {WORKERS} workers\n")
-    print("| gate | rate alone /s | with 8 logins, of it | p99 ms | logins, of bcrypt's "
-          "| at 200/s: p99 ms | logins, of bcrypt's | at 50 logins/s: p50, p99 ms | logins/s "
-          "| refused in (p50, p99) ms | other answers |")  # fmt: skip
+    print(
+        "| pool | rate alone /s | with 8 logins, of it | p99 ms | logins, of bcrypt's "
+        "| at 200/s: p99 ms | logins, of bcrypt's | at 50 logins/s: p50, p99 ms | logins/s "
+        "| refused in (p50, p99) ms | other answers |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="authsite-bench-") as name:
         folder = Path(name)
         url = given.url or f"sqlite:///{folder}/bench.sqlite"
         ini = seed.ini(folder, url)
         files, _pools, _keys = seed.fill(folder, url, 1)
-        for gate in given.gates:
+        for pool in given.pools:
             limit = machine.bcrypt_limit()
-            with serving(ini, gate) as port:
+            with serving(ini, pool) as port:
                 time.sleep(2)
-                print(row(gate, limit, port, files, given), flush=True)
+                print(row(pool, limit, port, files, given), flush=True)
 
 
-def serving(ini, gate):
-    """`authsite serve`, or the same with another gate; yields the port."""
+def serving(ini, pool):
+    """`authsite serve`, or the same with another pool; yields the port."""
     port = machine.free_port()
     variables = {"AUTHSITE_ENV_FILE": os.devnull, "AUTHSITE_CONFIG": str(ini)}
-    if gate == "built":
+    if pool == "built":
         serve = ("-m", "authsite", "serve", "--port", port, "--workers", WORKERS)
     else:
-        serve = ("-m", "bench.serve", "gated", port, WORKERS)
-        variables["BENCH_GATE"] = gate
+        serve = ("-m", "bench.serve", "pooled", port, WORKERS)
+        variables["BENCH_POOL"] = pool
     return machine.listening(*serve, port=port, **variables)
 
 
-def row(gate, limit, port, files, given):
-    """The table's row of one gate."""
+def row(pool, limit, port, files, given):
+    """The table's row of one pool."""
     guarded = {"path": "/v1/user", "tokens": files["access"]}
     alone = load.run(port, connections=4, seconds=given.seconds // 2, **guarded)
     with logins(port, files, given.seconds + 4) as against_greedy:
@@ -69,7 +72,7 @@ def row(gate, limit, port, files, given):
     many = pace.Stream(50, pace.post("/v1/oauth/token", bodies))
     seen = pace.run(port, given.storm_seconds, guarded=calm, logins=many)
     return (
-        f"| {gate} | {alone.rate:,.0f} | {greedy.rate / alone.rate:.2f} | {greedy.p99:.1f} "
+        f"| {pool} | {alone.rate:,.0f} | {greedy.rate / alone.rate:.2f} | {greedy.p99:.1f} "
         f"| {against_greedy[0].rate / limit:.2f} | {pace.percentile(steady, 0.99):.1f} "
         f"| {against_calm[0].rate / limit:.2f} | {storm(seen, given.storm_seconds)} |"
     )
@@ -77,10 +80,10 @@ def row(gate, limit, port, files, given):
 
 def storm(seen, seconds):
     """The columns of the third load."""
-    guarded, asked = seen["guarded"], seen["logins"]
-    done = [answer for answer in asked if answer.status == 200]
-    refused = [answer for answer in asked if answer.status in (429, 503)]
-    wrong = len(asked) - len(done) - len(refused) + sum(a.status != 200 for a in guarded)
+    guarded, issued = seen["guarded"], seen["logins"]
+    done = [answer for answer in issued if answer.status == 200]
+    refused = [answer for answer in issued if answer.status in (429, 503)]
+    wrong = len(issued) - len(done) - len(refused) + sum(a.status != 200 for a in guarded)
     times = (pace.percentile(guarded, 0.5), pace.percentile(guarded, 0.99))
     no = (pace.percentile(refused, 0.5), pace.percentile(refused, 0.99))
     return (
@@ -101,9 +104,12 @@ class logins:
 
     def __enter__(self):
         self.running = subprocess.Popen(
-            self.command, env=self.environment, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            self.command,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         time.sleep(2)
         return self.loads
 

@@ -1,4 +1,4 @@
-"""Clients that mean no good, and one that does: what they met. Times in seconds."""
+"""Slow and hostile clients, and a normal one, with what they measured. Times are in seconds."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,7 @@ import itertools
 import socket
 import time
 
-PATIENCE = 5.0  # of the good client
+TIMEOUT = 5.0  # of the good client
 HALF_HEAD = b"GET /v1/user HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 SLOW_BODY = (
     b"POST /v1/oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n"
@@ -15,10 +15,10 @@ SLOW_BODY = (
 
 
 class Drops:
-    """How long the slow connections of one kind were kept, and how many could not be opened."""
+    """How long the slow connections of one kind stayed open, and how many could not be opened."""
 
     def __init__(self):
-        self.kept, self.unopened = [], 0
+        self.open_times, self.unopened = [], 0
 
 
 async def hold_open(port, head, seconds, drops):
@@ -27,7 +27,7 @@ async def hold_open(port, head, seconds, drops):
     while time.monotonic() < end:
         try:
             reader, writer = await asyncio.wait_for(
-                asyncio.open_connection("127.0.0.1", port), PATIENCE
+                asyncio.open_connection("127.0.0.1", port), TIMEOUT
             )
         except (OSError, TimeoutError):
             drops.unopened += 1
@@ -41,7 +41,7 @@ async def hold_open(port, head, seconds, drops):
                 writer.write(b"a")
             await asyncio.wait({answered}, timeout=1)
         if answered.done():
-            drops.kept.append(time.monotonic() - began)
+            drops.open_times.append(time.monotonic() - began)
         answered.cancel()
         writer.close()
 
@@ -50,7 +50,7 @@ async def paced(port, requests, rate, seconds, seen):
     """Send ``requests`` in turn, ``rate`` a second, whatever the answers do.
 
     ``seen`` gets (status or 0, seconds since the request was due). Every twentieth request of a
-    connection is its last, so that the door is passed again and again.
+    connection is its last, so that the server reads a head again and again.
     """
     idle, under_way = [], set()
     began = time.monotonic()
@@ -83,7 +83,7 @@ async def upload(port, head, parts, seen):
 
         sending = asyncio.create_task(send())
         with contextlib.suppress(OSError, TimeoutError, ValueError):
-            answer = await asyncio.wait_for(loop.sock_recv(connection, 65536), PATIENCE)
+            answer = await asyncio.wait_for(loop.sock_recv(connection, 65536), TIMEOUT)
             status = int(answer[9:12])
         seen.append((status, time.monotonic() - began))
         sending.cancel()
@@ -94,7 +94,7 @@ async def _one(port, request, due, idle, seen):
     status, used = 0, 1
     writer = None
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             if idle:
                 reader, writer, used = idle.pop()
             else:

@@ -1,18 +1,22 @@
-"""Alembic's environment: authsite hands over the connection, see authsite/db/migrate.py."""
+"""Alembic's environment. authsite/db/migrate.py passes the connection."""
 
 from alembic import context
 
 import authsite.audit.models
-import authsite.login.models
 import authsite.mail.models
 import authsite.oauth.models
-import authsite.throttle.models
+import authsite.rate_limit.models
+import authsite.sessions.models
 import authsite.users.models  # noqa: F401  importing a model registers its table
 from authsite.db.base import Base
+from authsite.db.migrate import VERSION_TABLE, rename_version_table
 
+connection = context.config.attributes["connection"]
+rename_version_table(connection, Base.metadata.tables)
 context.configure(
-    connection=context.config.attributes["connection"],
+    connection=connection,
     target_metadata=Base.metadata,
+    version_table=VERSION_TABLE,
     render_as_batch=True,  # SQLite cannot alter a table in place
 )
 with context.begin_transaction():

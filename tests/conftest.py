@@ -2,7 +2,9 @@
 
 import os
 import uuid
+from pathlib import Path
 
+import bcrypt
 import pytest
 
 # Before authsite is imported: a developer's own environment file must not reach the tests.
@@ -14,9 +16,11 @@ for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
         del os.environ[_name]
 
 from authsite import clock
-from tests.support import databases, mails
+from authsite.db.base import Base
+from tests.support import commands, databases, mails, quick_bcrypt
 from tests.support.frozen import FrozenClock
-from tests.support.site import Site
+from tests.support.host import HostSite
+from tests.support.site import WEB, Site
 
 
 def need(available, what):
@@ -26,6 +30,63 @@ def need(available, what):
     if os.environ.get("AUTHSITE_TEST_REQUIRE") == "all":
         pytest.fail(f"{what} is required here and missing")
     pytest.skip(f"{what} is not installed")
+
+
+def pytest_addoption(parser):
+    """``--database sqlite`` leaves out the tests on other databases."""
+    parser.addoption("--database", choices=databases.BACKENDS, help="default: all of them")
+
+
+SYSTEM = Path(__file__).parent / "system"
+REAL_BCRYPT = (SYSTEM, SYSTEM.parent / "passwords", SYSTEM.parent / "test_bench.py")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests that start processes, and deselect those on other databases."""
+    for item in items:
+        if SYSTEM in item.path.parents:
+            item.add_marker("slow")
+    wanted = config.getoption("database")
+    if wanted is None:
+        return
+
+    def on_another(item):
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        return parameters.get("backend", wanted) != wanted
+
+    config.hook.pytest_deselected(items=[item for item in items if on_another(item)])
+    items[:] = [item for item in items if not on_another(item)]
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures
+def pytest_runtest_setup(item):
+    """Hash quickly in one process; what is about hashing, or starts servers, has bcrypt itself."""
+    quick_bcrypt.use(not any(item.path.is_relative_to(path) for path in REAL_BCRYPT))
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_put_slow_files_first(items):
+    """Several processes end together when what takes them minutes is not what they begin last."""
+    items.sort(key=lambda item: SYSTEM not in item.path.parents)
+
+
+def pytest_configure(config):
+    """Let the time that an example of Hypothesis takes on a busy machine decide nothing."""
+    if not config.pluginmanager.hasplugin("hypothesispytest"):
+        return  # `make t` saves the time to import it
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def command_processes():
+    """The process behind `tests.support.commands` ends before coverage collects what it wrote."""
+    yield
+    commands.end_template()
 
 
 @pytest.fixture(scope="session", params=databases.BACKENDS)
@@ -97,3 +158,65 @@ def frozen(monkeypatch):
     made = FrozenClock()
     monkeypatch.setattr(clock, "now", made.now)
     return made
+
+
+@pytest.fixture
+def host_with(database_url):
+    """A factory of host applications on an empty database; see `HostSite`."""
+    made = []
+
+    def host(build, **options):
+        site = HostSite(database_url, build, **options)
+        made.append(site)
+        databases.empty(site.database)
+        return site
+
+    yield host
+    for site in made:
+        site.database.dispose()
+
+
+def with_ann(site):
+    """``site``, emptied, with the web client and Ann, who is logged in (``token_of_ann``)."""
+    site.http.reset()
+    databases.empty(site.database)
+    keys = site.first_party("web")
+    site.user()
+    site.token_of_ann = site.login(keys)["access_token"]
+    return site
+
+
+@pytest.fixture(scope="module")
+def refusing(sites):
+    """A site for one file of tests whose requests are all refused."""
+    return with_ann(sites(**WEB))
+
+
+@pytest.fixture
+def unchanged(refusing):
+    """Every row is after the test what it was before."""
+    before = rows(refusing)
+    yield
+    assert rows(refusing) == before
+
+
+@pytest.fixture
+def renewed(sites):
+    """``renewed()`` is that site, each time as it was at first."""
+    return lambda: with_ann(sites(**WEB))
+
+
+def rows(site):
+    with site.database.autocommit.connect() as connection:
+        return {
+            table.name: sorted(map(str, connection.execute(table.select())))
+            for table in Base.metadata.sorted_tables
+        }
+
+
+@pytest.fixture
+def hashes(monkeypatch):
+    """The list that grows by one with every password hash."""
+    seen, real = [], bcrypt.hashpw
+    monkeypatch.setattr(bcrypt, "hashpw", lambda *both: seen.append(1) or real(*both))
+    return seen

@@ -1,8 +1,21 @@
-"""Account: the signed-in user's profile, password, places signed in, and its end."""
+"""The account of a signed-in user: profile, address, password, sign-ins, deletion."""
+
+from typing import Any
+
+from authsite.http.api_metadata import Tag
+
+API_TAG = Tag(
+    "Account",
+    "The user that a token acts for: show, change or delete it; list and end its sign-ins.",
+)
 
 
-def includeme(config):
-    """The endpoints below /v1/user, and the account page with its forms."""
+def includeme(config: Any) -> None:
+    """Routes below /v1/user, and those of the account page and its forms."""
+    config.add_route("authsite.user", "/v1/user", guard="api")
+    config.add_route("authsite.profile", "/v1/profile", guard="api")
+    config.add_route("authsite.user.email", "/v1/user/email", guard="api")
+    config.add_route("authsite.user.email.pending", "/v1/user/email/pending", guard="api")
     config.add_route("authsite.user.password", "/v1/user/password", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
@@ -17,5 +30,10 @@ def includeme(config):
         "account.delete": "/account/delete",
     }.items():
         config.add_route(f"authsite.{name}", path, guard="web")
+    config.add_route("authsite.change-password", "/.well-known/change-password")
+    # First: Pyramid tries the views of a route in the order of registration, and each one that does
+    # not match the request takes 5 µs. A scan registers views in the order of their names.
+    for route in ("authsite.user", "authsite.profile"):
+        config.add_view(".api.show", route_name=route, request_method="GET", renderer="json")
     config.scan(".api")
     config.scan(".pages")

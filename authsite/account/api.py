@@ -1,129 +1,223 @@
-"""What users may do with their account: change it, see where it is signed in, end it."""
+"""The JSON views of the account package."""
 
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
+from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite import clock
+from authsite.guards.caller import caller_of
 from authsite.guards.errors import UserRequired
-from authsite.http.answers import Message, Parameters, answers, exact
-from authsite.http.bodies import Body, MaybeEmpty, Password
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.oauth import signins
+from authsite.http.api_metadata import Message, Operation, Parameters, response_body
+from authsite.http.bodies import Body, Email, MaybeEmpty, Password, Url
+from authsite.http.page_urls import page_not_allowed
+from authsite.login.errors import WrongCurrentPassword
+from authsite.passwords import policy
+from authsite.rate_limit.errors import TooManyAttempts
+from authsite.request_state import Request
+from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken
+from authsite.verification import email_change
 
-from . import service
-from .errors import UnknownSignIn
+from . import active_sessions, service
+from .errors import NoPendingChange, UnknownSignIn
 
 Name = Annotated[str, Field(max_length=320)]
-_WRONG = FieldError("invalid_password", "current_password", "This is not your current password.")
-_WEAK = FieldError("weak_password", "password", "This is a common word or name.")
 
 
 class ProfileBody(Body):
-    """What changes; what is left out stays, and an empty text takes a value away."""
+    description = "The fields to change. A missing field keeps its value; an empty one removes it."
 
     name: Annotated[MaybeEmpty | None, Field(examples=["Ann Lee"])] = None
-    """What the user is called."""
+    """The user's name."""
     username: Name | None = None
     """A login name, where usernames are enabled."""
     phone: Name | None = None
     """A phone number to log in with, where they are enabled."""
 
 
+class EmailBody(Body):
+    description = "A new e-mail address."
+
+    email: Email
+    """The new address; it takes effect when its link is used."""
+    current_password: Password
+    """The user's password."""
+    verification_url: Url | None = None
+    """The page that the link opens: one of those configured. The first of them by default."""
+
+
 class PasswordBody(Body):
-    """A new password."""
+    description = "A new password."
 
     current_password: Password
-    """The password so far."""
+    """The current password."""
     password: Password
-    """The new one."""
+    """The new password."""
 
 
 class DeleteBody(Body):
-    """The proof that it is the user who wants the account gone."""
+    description = "The confirmation of the user who deletes the account."
 
     current_password: Password
     """The user's password."""
 
 
 class SignInPath(Parameters):
-    """Which place."""
+    """Path of one active session or token family."""
 
     id: Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
     """Its id in the list."""
 
 
-@exact
+@response_body("An active sign-in of the user.")
 class SignInAnswer(TypedDict):
-    """One place where the user is signed in."""
-
     id: str
-    """What ends it: `DELETE /v1/user/sessions/{id}`."""
+    """The id for `DELETE /v1/user/sessions/{id}`."""
     kind: str
     """`browser` (a web session) or `app` (tokens)."""
     client: str | None
     """The name of the client that holds the tokens."""
     address: str | None
-    """Where the login came from."""
+    """The address that the login came from."""
     agent: str | None
-    """The program that logged in, as it named itself."""
+    """The program that logged in, from its `User-Agent`."""
     created: str
-    """When the login was."""
+    """When the user logged in."""
     last_used: str
-    """When it was used last, to the hour."""
+    """When the sign-in was last used, to the hour."""
     current: bool
-    """Whether this request belongs to it."""
+    """Whether this request belongs to the sign-in."""
 
 
-@exact
+@response_body("The active sign-ins of the user.")
 class SignInsAnswer(TypedDict):
-    """Where the user is signed in."""
-
     sessions: list[SignInAnswer]
-    """The current one first, then the last used."""
+    """The current one first, then the most recently used; at most 100."""
+    more: bool
+    """Whether there are others, which were used less recently."""
+
+
+@response_body("A pending change of address: its link has not been used yet.")
+class PendingAnswer(TypedDict):
+    email: Annotated[str, Field(examples=["ann@example.org"])]
+    """The requested address."""
+    expires_at: Annotated[
+        str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
+    ]
+    """When the link in the mail expires."""
+
+
+# Registered in `includeme`, before the other views of its route.
+@Operation("Show the user that the token acts for", {200: UserAnswer}, errors=(UserRequired,))
+def show(request: Request) -> UserAnswer:
+    return as_json(caller_of(request).acting_user())
 
 
 @view_config(route_name="authsite.user", request_method="PATCH", body=ProfileBody, renderer="json")
-@answers({200: UserAnswer}, errors=(IdentifierTaken(["username"]), UserRequired))
-def change(request):
-    """Change the user's name, username or phone number."""
-    given = request.given
+@Operation(
+    "Change the user's name, username or phone number",
+    {200: UserAnswer},
+    errors=(IdentifierTaken(["username"]), UserRequired, TooManyAttempts(60)),
+)
+def change(request: Request) -> UserAnswer:
+    given: ProfileBody = request.authsite.validated
     user = service.change_profile(
-        request.db, request.cfg, clock.now(), request.source, request.caller.acting_user(),
-        given.name, {"username": given.username, "phone": given.phone},
-    )  # fmt: skip
+        request.authsite.ctx,
+        caller_of(request).acting_user(),
+        given.name,
+        {"username": given.username, "phone": given.phone},
+    )
     return as_json(user)
+
+
+@view_config(
+    route_name="authsite.user.email",
+    request_method="PUT",
+    body=EmailBody,
+    renderer="json",
+)
+@Operation(
+    "Request a change of the e-mail address",
+    {202: Message},
+    description=(
+        "A link goes to the new address and a notice to the old one; the old address stays in use "
+        "until the link is used. The change is canceled when another sign-in of the user is "
+        "ended, when the password is set, and when another change is requested. When the change "
+        "takes place, all sign-ins end except the browser session in which it was confirmed."
+    ),
+    errors=(
+        WrongCurrentPassword,
+        page_not_allowed("verification_url"),
+        IdentifierTaken(["email"]),
+        UserRequired,
+        TooManyAttempts(60),
+    ),
+)
+def change_email(request: Request) -> Message:
+    user = caller_of(request).signed_in_user()
+    given: EmailBody = request.authsite.validated
+    email_change.request_change(
+        request.authsite.ctx, user, given.current_password, given.email, given.verification_url
+    )
+    request.response.status_int = 202
+    return {"message": "A message with a link is on its way."}
+
+
+@view_config(route_name="authsite.user.email.pending", request_method="GET", renderer="json")
+@Operation(
+    "Show the pending change of address",
+    {200: PendingAnswer},
+    errors=(NoPendingChange, UserRequired),
+)
+def show_pending(request: Request) -> PendingAnswer:
+    user = caller_of(request).acting_user()
+    change = pending.find(request.authsite.ctx.db, user.id)
+    if change is None:
+        raise NoPendingChange
+    return {"email": change.email, "expires_at": clock.rfc3339(change.expires_at)}
+
+
+@view_config(route_name="authsite.user.email.pending", request_method="DELETE")
+@Operation("Cancel the pending change of address", {204: None}, errors=(UserRequired,))
+def cancel_change(request: Request) -> Response:
+    user = caller_of(request).acting_user()
+    email_change.cancel_change(request.authsite.ctx, user.id)
+    request.response.status_int = 204
+    return request.response
 
 
 @view_config(
     route_name="authsite.user.password", request_method="PUT", body=PasswordBody, renderer="json"
 )
-@answers(
+@Operation(
+    "Change the password",
     {200: Message},
-    errors=(ValidationFailed(details=[_WRONG]), ValidationFailed(details=[_WEAK]), UserRequired),
+    description="All other tokens and sessions of the user are revoked.",
+    errors=(
+        WrongCurrentPassword,
+        policy.WEAK,
+        UserRequired,
+        TooManyAttempts(60),
+    ),
 )
-def change_password(request):
-    """Change the password. All other tokens and sessions of the user end."""
-    given, caller = request.given, request.caller
-    service.change_password(
-        request.db, request.database, request.cfg, request.passwords, clock.now(),
-        request.source, caller.acting_user(), given.current_password, given.password,
-        family_id=caller.family_id,
-    )  # fmt: skip
+def change_password(request: Request) -> Message:
+    user = caller_of(request).signed_in_user()
+    given: PasswordBody = request.authsite.validated
+    service.change_password(request.authsite.ctx, user, given.current_password, given.password)
     return {"message": "The password is changed. All other devices are signed out."}
 
 
 @view_config(route_name="authsite.user.sessions", request_method="GET", renderer="json")
-@answers({200: SignInsAnswer}, errors=(UserRequired,))
-def list_sign_ins(request):
-    """List where the user is signed in."""
-    caller = request.caller
-    found = signins.listing(request.reading, clock.now(), caller.acting_user().id, caller.family_id)
+@Operation("List the active sign-ins of the user", {200: SignInsAnswer}, errors=(UserRequired,))
+def list_sign_ins(request: Request) -> SignInsAnswer:
+    caller = caller_of(request)
+    found = active_sessions.list_active(
+        request.authsite.ctx, caller.acting_user().id, caller.family_uuid
+    )
     return {
         "sessions": [
             {
@@ -136,33 +230,39 @@ def list_sign_ins(request):
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
             }
-            for item in found
-        ]
+            for item in found.sessions
+        ],
+        "more": found.more,
     }
 
 
 @view_config(route_name="authsite.user.session", request_method="DELETE")
-@answers({204: None}, errors=(UnknownSignIn, UserRequired), path=SignInPath)
-def end_sign_in(request):
-    """Sign the user out in one place."""
-    user = request.caller.acting_user()
-    try:
-        wanted = UUID(request.matchdict["id"])
-    except ValueError:
-        raise UnknownSignIn from None
-    if not signins.end(request.db, clock.now(), request.source, user.id, wanted):
+@Operation(
+    "End one sign-in of the user",
+    {204: None},
+    errors=(UnknownSignIn, UserRequired),
+    path=SignInPath,
+)
+def end_sign_in(request: Request) -> Response:
+    caller = caller_of(request)
+    user = caller.acting_user()
+    wanted = service.sign_in_id(request.matchdict["id"])
+    if not active_sessions.end(request.authsite.ctx, user.id, wanted, caller.family_uuid):
         raise UnknownSignIn
     request.response.status_int = 204
     return request.response
 
 
 @view_config(route_name="authsite.user", request_method="DELETE", body=DeleteBody)
-@answers({204: None}, errors=(ValidationFailed(details=[_WRONG]), UserRequired))
-def delete(request):
-    """Delete the account: everything of the user is revoked, and the record is erased."""
-    service.delete(
-        request.db, request.database, request.passwords, clock.now(), request.source,
-        request.caller.acting_user(), request.given.current_password,
-    )  # fmt: skip
+@Operation(
+    "Delete the account",
+    {204: None},
+    description="All tokens and sessions of the user are revoked, and the user is erased.",
+    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+)
+def delete(request: Request) -> Response:
+    user = caller_of(request).signed_in_user()
+    given: DeleteBody = request.authsite.validated
+    service.delete(request.authsite.ctx, user, given.current_password)
     request.response.status_int = 204
     return request.response

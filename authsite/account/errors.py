@@ -1,10 +1,14 @@
-"""What can go wrong with an account's places."""
+"""Errors of the account: no such sign-in, no pending change of address."""
 
 from authsite.http.errors import NotFound
-from authsite.texts import text as _
+from authsite.i18n import _
 
 
 class UnknownSignIn(NotFound):
-    """No place of this user has this id: it has ended, or is somebody else's."""
-
+    summary = "No sign-in of the user has this id: it has ended, or belongs to another user."
     message = _("You are not signed in there (any more). Ask for the list again.")
+
+
+class NoPendingChange(NotFound):
+    summary = "No change of address is pending: it was completed, has ended or was never requested."
+    message = "No change of address is pending. Ask for one with PUT /v1/user/email."

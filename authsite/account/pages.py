@@ -1,213 +1,150 @@
-"""The account page: every form of it posts to a path of its own and comes back here."""
+"""The account page. Each of its forms posts to its own path and redirects back to the page."""
 
-from uuid import UUID
+from functools import partial
+from typing import Any
 
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite import clock
-from authsite.guards import cookies
-from authsite.http.bodies import Body, Email, MaybeEmpty, Password
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.rendering import home_path, see_other
-from authsite.login.check import current_password
-from authsite.login.identifiers import InvalidIdentifier
-from authsite.oauth import signins
-from authsite.users import agents
+from authsite.guards.caller import caller_of
+from authsite.guards.forms import form_view
+from authsite.http.address import route_path
+from authsite.http.bodies import Body, Email, Password
+from authsite.http.rendering import found, home_path, see_other
+from authsite.request_state import Request
+from authsite.sessions import cookies
+from authsite.users import agents, pending
+from authsite.verification import email_change
 from authsite.verification import service as verification
 
-from . import service
-from .api import Name
-from .errors import UnknownSignIn
+from . import active_sessions, service
+from .api import DeleteBody, PasswordBody, ProfileBody
 
-ACCOUNT = "authsite:templates/users/account.jinja2"
-
-
-class Form(Body):
-    """A form without fields."""
-
-    csrf_token: str | None = None
+ACCOUNT = "authsite:templates/account/account.jinja2"
 
 
-class ProfileForm(Form):
-    """The profile."""
-
-    name: MaybeEmpty | None = None
-    username: Name | None = None
-    phone: Name | None = None
-
-
-class EmailForm(Form):
-    """Another address."""
+class EmailForm(Body):
+    """A new e-mail address."""
 
     email: Email
     current_password: Password
 
 
-class PasswordForm(Form):
-    """Another password."""
-
-    current_password: Password
-    password: Password
-
-
-class DeleteForm(Form):
-    """The end."""
-
-    current_password: Password
-
-
-def account(request):
-    """Everything the page shows: the user as they are now, and where they are signed in."""
-    caller = request.caller
-    user = caller.acting_user()
-    pending = verification.pending_email(request.reading, user.id)
-    found = signins.listing(request.reading, clock.now(), user.id, caller.session_id)
-    route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
-    return {"user": user, "pending_email": pending, "sessions": found, "which": route or None,
-            "program": agents.describe, "done": request.GET.get("done")}  # fmt: skip
-
-
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)
-def show(request):
-    """The account page."""
-    return account(request)
+def account(request: Request) -> dict[str, Any]:
+    """The values of the page: the user, the pending change of address, the active sessions."""
+    caller = caller_of(request)
+    user = caller.acting_user()
+    change = pending.find(request.authsite.ctx.db, user.id)
+    found = active_sessions.list_active(request.authsite.ctx, user.id, caller.session_uuid)
+    route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
+    return {
+        "user": user,
+        "pending_email": change and change.email,
+        "sessions": found.sessions,
+        "more_sessions": found.more,
+        "which": route or None,
+        "program": agents.describe,
+        "done": request.GET.get("done"),
+    }
+
+
+def show_form(request: Request) -> Response:
+    """Redirect the path of a form to the form's section of the account page.
+
+    The path is in the address bar after an error, and a login leads back to it.
+    """
+    section = request.matched_route.name.split(".")[2]
+    return found(request, route_path(request, "authsite.account", _anchor=section))
+
+
+account_form = partial(form_view, show=account, get=show_form, renderer=ACCOUNT)
 
 
 @view_config(
-    route_name="authsite.account.profile",
-    request_method="POST",
-    form=ProfileForm,
-    again=account,
-    renderer=ACCOUNT,
+    route_name="authsite.change-password",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
 )
-def change_profile(request):
-    """Name, username and phone number; an emptied field takes its value away."""
-    given, cfg = request.given, request.cfg
-    wanted = {kind: getattr(given, kind) or "" for kind in ("username", "phone")
-              if kind in cfg.login_identifiers}  # fmt: skip
+def find_password_form(request: Request) -> Response:
+    """Redirect password managers to the form (W3C, A Well-Known URL for Changing Passwords).
+
+    The target is the form's own path: a login would drop the fragment of the account page's URL.
+    """
+    return found(request, route_path(request, "authsite.account.password"))
+
+
+@account_form("authsite.account.profile", ProfileBody)
+def change_profile(request: Request) -> Response:
+    """Change name, username and phone number; an empty field removes its value."""
+    given: ProfileBody = request.authsite.validated
     service.change_profile(
-        request.db, cfg, clock.now(), request.source, request.caller.acting_user(),
-        given.name or "", wanted,
-    )  # fmt: skip
+        request.authsite.ctx,
+        caller_of(request).acting_user(),
+        given.name or "",
+        {"username": given.username or "", "phone": given.phone or ""},
+    )
     return _back(request, "profile")
 
 
-@view_config(
-    route_name="authsite.account.email",
-    request_method="POST",
-    form=EmailForm,
-    again=account,
-    throttle="verification",
-    renderer=ACCOUNT,
-)
-def change_email(request):
-    """Ask for another address."""
-    current_password(
-        request.database, request.passwords, request.caller.user, request.given.current_password
-    )
-    page_url = verification.page_urls(request.cfg, request.base_url)[0]
-    try:
-        verification.ask_for_change(
-            request.db, request.cfg, clock.now(), request.source, request.caller.user.id,
-            request.given.email, page_url,
-        )  # fmt: skip
-    except InvalidIdentifier as error:
-        raise ValidationFailed(details=[FieldError(error.code, "email", error.message)]) from None
+@account_form("authsite.account.email", EmailForm)
+def change_email(request: Request) -> Response:
+    """Request a change of the e-mail address."""
+    user = caller_of(request).signed_in_user()
+    given: EmailForm = request.authsite.validated
+    email_change.request_change(request.authsite.ctx, user, given.current_password, given.email)
     return _back(request, "email")
 
 
-@view_config(
-    route_name="authsite.account.email.resend",
-    request_method="POST",
-    form=Form,
-    again=account,
-    throttle="verification",
-    renderer=ACCOUNT,
-)
-def resend(request):
-    """Mail the link once more, to the address that waits for its proof."""
-    user = request.caller.acting_user()
-    address = verification.pending_email(request.db, user.id) or user.email
-    if address != user.email or not user.confirmed:
-        page_url = verification.page_urls(request.cfg, request.base_url)[0]
-        verification.ask(
-            request.db, request.cfg, clock.now(), request.source, user.id, address, page_url
-        )
+@account_form("authsite.account.email.resend")
+def resend(request: Request) -> Response:
+    """Mail the link again, to the unconfirmed address."""
+    verification.resend_link(request.authsite.ctx, caller_of(request).acting_user())
     return _back(request, "resend")
 
 
-@view_config(
-    route_name="authsite.account.password",
-    request_method="POST",
-    form=PasswordForm,
-    again=account,
-    renderer=ACCOUNT,
-)
-def change_password(request):
-    """Another password; every other place is signed out."""
-    given, caller = request.given, request.caller
-    service.change_password(
-        request.db, request.database, request.cfg, request.passwords, clock.now(),
-        request.source, caller.acting_user(), given.current_password, given.password,
-        session_id=caller.session_id,
-    )  # fmt: skip
+@account_form("authsite.account.password", PasswordBody)
+def change_password(request: Request) -> Response:
+    """Change the password; all other sign-ins end."""
+    user = caller_of(request).signed_in_user()
+    given: PasswordBody = request.authsite.validated
+    renewed = service.change_password(
+        request.authsite.ctx, user, given.current_password, given.password
+    )
+    cookies.renew_session(request, request.response, renewed)
     return _back(request, "password")
 
 
-@view_config(
-    route_name="authsite.account.sessions.end",
-    request_method="POST",
-    form=Form,
-    again=account,
-    renderer=ACCOUNT,
-)
-def end_one(request):
-    """Sign out in one place; in this one, that is signing out."""
-    caller = request.caller
-    try:
-        wanted = UUID(request.matchdict["id"])
-    except ValueError:
-        raise UnknownSignIn from None
-    signins.end(request.db, clock.now(), request.source, caller.user.id, wanted)
-    if wanted == caller.session_id:
+@account_form("authsite.account.sessions.end")
+def end_one(request: Request) -> Response:
+    """End one sign-in; ending the present one signs the browser out."""
+    caller, wanted = caller_of(request), service.sign_in_id(request.matchdict["id"])
+    active_sessions.end(request.authsite.ctx, caller.acting_user().id, wanted, caller.session_uuid)
+    if wanted == caller.session_uuid:
         cookies.clear_session(request, request.response)
-        return see_other(request, home_path(request))
+        return see_other(request, f"{home_path(request)}?done=signed-out")
     return _back(request, "sessions")
 
 
-@view_config(
-    route_name="authsite.account.sessions.end_others",
-    request_method="POST",
-    form=Form,
-    again=account,
-    renderer=ACCOUNT,
-)
-def end_others(request):
-    """Sign out everywhere else."""
-    caller = request.caller
-    service.end_others(
-        request.db, clock.now(), request.source, caller.acting_user(),
-        session_id=caller.session_id,
-    )  # fmt: skip
+@account_form("authsite.account.sessions.end_others")
+def end_others(request: Request) -> Response:
+    """End all other sign-ins."""
+    caller = caller_of(request)
+    renewed = service.end_others(request.authsite.ctx, caller.signed_in_user())
+    cookies.renew_session(request, request.response, renewed)
     return _back(request, "sessions")
 
 
-@view_config(
-    route_name="authsite.account.delete",
-    request_method="POST",
-    form=DeleteForm,
-    again=account,
-    renderer=ACCOUNT,
-)
-def delete(request):
-    """Delete the account for good."""
-    service.delete(
-        request.db, request.database, request.passwords, clock.now(), request.source,
-        request.caller.acting_user(), request.given.current_password,
-    )  # fmt: skip
+@account_form("authsite.account.delete", DeleteBody)
+def delete(request: Request) -> Response:
+    """Delete the account."""
+    user = caller_of(request).signed_in_user()
+    given: DeleteBody = request.authsite.validated
+    service.delete(request.authsite.ctx, user, given.current_password)
     cookies.clear_session(request, request.response)
     return see_other(request, f"{home_path(request)}?done=deleted")
 
 
-def _back(request, done):
-    return see_other(request, f"{request.route_path('authsite.account')}?done={done}")
+def _back(request: Request, done: str) -> Response:
+    return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")

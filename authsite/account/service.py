@@ -1,110 +1,115 @@
-"""What the account's API and its page do alike."""
+"""Change the account of the signed-in user, end its sign-ins, delete it."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy.orm import Session
-
-from authsite.db import Database
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.source import Source
-from authsite.login.check import current_password
-from authsite.oauth import signins
-from authsite.settings import Settings
-from authsite.signup.service import context_words, identifiers_of, text_mistakes
-from authsite.texts import text as _
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.http.errors import ValidationFailed
+from authsite.login.fields import check_line, read_identifiers
+from authsite.login.identifiers import Identifier
+from authsite.login.reauthentication import reauthenticate
+from authsite.login.service import limit_subject
+from authsite.oauth import families
+from authsite.passwords import policy
+from authsite.sessions import service as sessions
+from authsite.sessions.service import RenewedSession
 from authsite.users import profile
-from authsite.users.account import Account
-from authsite.users.models import User
-from authsite.users.passwords import Passwords, strength
+from authsite.users import service as users
+from authsite.users.account import Account, SignedInUser
+from authsite.users.errors import SignInEnded
+from authsite.users.models import User, unchanged_since
+from authsite.verification.service import may_mail_own_address
+
+from .errors import UnknownSignIn
 
 
 def change_profile(
-    db: Session,
-    cfg: Settings,
-    now: datetime,
-    source: Source,
-    account: Account,
-    name: str | None,
-    identifiers: Mapping[str, str | None],
+    ctx: Context, account: Account, name: str | None, identifiers: Mapping[str, str | None]
 ) -> User:
-    """Change name, username and phone number; None leaves one as it is, empty takes it away.
+    """Change name, username and phone number; None leaves a value, an empty text removes it.
 
-    Raises `ValidationFailed` with one entry for each mistake, and `IdentifierTaken`.
+    Raises `ValidationFailed` with one entry for each error, `IdentifierTaken`, `SignInEnded`, and
+    `TooManyAttempts`: `IdentifierTaken` reveals that another user has the login name, and each
+    change is a row of the audit trail.
     """
-    wanted = {
+    given = {
         kind: text
         for kind, text in identifiers.items()
-        if kind in cfg.login_identifiers and text is not None
+        if kind in ctx.settings.login_identifiers and text is not None
     }
-    names, mistakes = identifiers_of(cfg, wanted)
-    mistakes += text_mistakes("name", name)
-    if mistakes:
-        raise ValidationFailed(details=mistakes)
-    found: dict[str, Any] = dict.fromkeys(wanted) | {item.kind: item for item in names}
-    return profile.change(db, now, source, account.id, name, found)
+    valid, errors = read_identifiers(ctx.settings, given)
+    errors += check_line("name", name)
+    if errors:
+        raise ValidationFailed(details=errors)
+    ctx.limits.count("profile", limit_subject(account.id))
+    if any(item.display != getattr(account, item.kind) for item in valid):
+        ctx.limits.count("login-names", limit_subject(account.id))
+    names: dict[str, Identifier | None] = dict.fromkeys(given)
+    names.update((item.kind, item) for item in valid)
+    return profile.change(ctx, account.id, account.epoch, name, names)
 
 
 def change_password(
-    db: Session,
-    database: Database,
-    cfg: Settings,
-    passwords: Passwords,
-    now: datetime,
-    source: Source,
-    account: Account,
-    current: str,
-    password: str,
-    *,
-    family_id: UUID | None = None,
-    session_id: UUID | None = None,
-) -> None:
-    """Change the password; all that was issued ends, save the family or session given.
+    ctx: Context, user: SignedInUser, current: str, password: str
+) -> RenewedSession | None:
+    """Change the password; everything that was issued ends, except the present sign-in.
 
-    Raises `ValidationFailed` (a wrong current password, or a new one that breaks the rules) and
-    `HashCapacityExceeded`.
+    Returns the new key of a browser session. The user is notified by mail, if
+    `may_mail_own_address` allows it. Raises what `reauthenticate` raises, `ValidationFailed` for a
+    new password that breaks the policy, `SignInEnded` and `HashCapacityExceeded`.
     """
-    names = {"email": account.email, "username": account.username, "phone": account.phone}
-    words = context_words(cfg, names, account.name)
-    weak = strength.problem(password, cfg.password_min_length, words)
-    if weak:
-        raise ValidationFailed(details=[FieldError(weak.code, "password", weak.message)])
-    current_password(database, passwords, account, current)
-    hashed = passwords.hash(password)
-    epoch = profile.change_password(db, now, source, account.id, account.epoch, hashed)
-    if epoch is None:
-        message = _("The password was changed elsewhere just now. Log in with the new one.")
-        raise ValidationFailed(
-            details=[FieldError("invalid_password", "current_password", message)]
-        )
-    signins.keep(db, epoch, family_id=family_id, session_id=session_id)
+    reauthenticate(ctx, user, current)
+    policy.require_strong(ctx.settings, ctx.passwords, password, user.account)
+    hashed = ctx.passwords.hash(password)
+    notify = may_mail_own_address(ctx, user.account)
+    unchanged = unchanged_since(user.account.epoch)
+    changed = users.replace_password(ctx, user.account.id, hashed, *unchanged, notify=notify)
+    if changed:
+        record(ctx, "user.password_changed", user_id=user.account.id)
+    return _exempt_present(ctx, user, changed)
 
 
-def end_others(
-    db: Session,
-    now: datetime,
-    source: Source,
-    account: Account,
-    *,
-    family_id: UUID | None = None,
-    session_id: UUID | None = None,
-) -> None:
-    """Sign the user out everywhere, save in the family or session given."""
-    epoch = profile.end_others(db, now, source, account.id, account.epoch)
-    signins.keep(db, epoch, family_id=family_id, session_id=session_id)
+def sign_in_id(text: str) -> UUID:
+    """The id of a sign-in. Raises `UnknownSignIn` for a text that is not an id."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownSignIn from None
 
 
-def delete(
-    db: Session,
-    database: Database,
-    passwords: Passwords,
-    now: datetime,
-    source: Source,
-    account: Account,
-    current: str,
-) -> None:
-    """Erase the account after its password was given once more. Raises `ValidationFailed`."""
-    current_password(database, passwords, account, current)
-    profile.erase(db, now, source, account.id)
+def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
+    """End all sign-ins of the user, except the present one.
+
+    Returns the new key of a browser session. Raises `SignInEnded`.
+    """
+    unchanged = unchanged_since(user.account.epoch)
+    changed = users.end_sign_ins(ctx, user.account.id, *unchanged)
+    if changed:
+        record(ctx, "user.others_signed_out", user_id=user.account.id)
+    return _exempt_present(ctx, user, changed)
+
+
+def delete(ctx: Context, user: SignedInUser, current: str) -> None:
+    """Erase the account after checking the current password.
+
+    Raises what `reauthenticate` raises, and `SignInEnded`.
+    """
+    reauthenticate(ctx, user, current)
+    profile.erase(ctx, user.account.id, user.account.epoch)
+
+
+def _exempt_present(
+    ctx: Context, user: SignedInUser, changed: users.ChangedUser | None
+) -> RenewedSession | None:
+    """Exempt the present sign-in from the raised epoch; return the new key of a browser session.
+
+    Raises `SignInEnded` if the epoch was not raised, since the sign-in had ended before.
+    """
+    if changed is None:
+        raise SignInEnded
+    if user.family_id:
+        families.exempt(ctx, user.account.id, user.family_id, changed.epoch)
+    if user.session_id:
+        return sessions.renew(ctx, user.account.id, user.session_id, changed.epoch)
+    return None

@@ -1,4 +1,4 @@
-"""The audit table. It names users and clients by id without a foreign key: it outlives them."""
+"""The audit table. Its ids of users and clients are no foreign keys: rows outlive them."""
 
 import uuid
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Deleting the audit trail's oldest rows."""
+"""Delete old rows of the audit trail."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,7 +12,7 @@ from .models import AuditEvent
 
 
 def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
-    """Delete rows that are older than ``audit-keep``, if that is not ``forever``."""
+    """Delete rows that are older than ``audit-keep``, unless it is ``forever``."""
     if cfg.audit_keep is None:
         return iter(())
     return sweep_index(connection, AuditEvent.id, AuditEvent.at, now - cfg.audit_keep)

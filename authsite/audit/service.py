@@ -1,18 +1,21 @@
-"""Writing the audit trail."""
+"""Write the audit trail."""
 
 import uuid
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypedDict, Unpack, cast
 
-from sqlalchemy import ColumnElement, Insert, Table, bindparam, insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Table, bindparam, insert, select
 
-from authsite.http.source import Source
+from authsite import clock
+from authsite.context import Context
+from authsite.db import NoRow, PreparedQuery
+from authsite.http.request_info import RequestInfo
 
+from .events import EventName
 from .models import AuditEvent
 
-# Into the table, not the class: the ORM's way of inserting one row costs as much as the row.
+# The table, not the class: the ORM's overhead for one row equals the cost of the insert.
 _TABLE = cast(Table, AuditEvent.__table__)
 _INSERT = insert(_TABLE)
 
@@ -20,8 +23,8 @@ _INSERT = insert(_TABLE)
 class About(TypedDict, total=False):
     """What an event is about.
 
-    ``details`` holds ids and reasons, never a password, token or address of a stranger
-    (ASVS 16.2.5); a name nobody owns goes in by `pseudonym`.
+    ``details`` contains ids and reasons, never a password, a token or an unknown caller's address
+    (ASVS 16.2.5). A login name without an account is stored as its `pseudonym`.
     """
 
     user_id: uuid.UUID | None
@@ -30,28 +33,37 @@ class About(TypedDict, total=False):
 
 
 def record(
-    db: Session,
-    now: datetime,
-    source: Source,
-    event: str,
+    ctx: Context,
+    event: EventName,
     **about: Unpack[About],
 ) -> None:
-    """Write that ``event`` happened; it stays only if the transaction of its cause does."""
-    db.connection().execute(_INSERT, event_values(now, source, event, **about))
+    """Record ``event`` in the transaction of its cause."""
+    values = event_values(clock.now(), ctx.request_info, event, **about)
+    ctx.db.connection().execute(_INSERT, values)
 
 
-def recording_if(condition: ColumnElement[bool]) -> Insert:
-    """The statement that records an event where ``condition`` holds, for `Points.write`.
+def record_apart(ctx: Context, event: EventName, **about: Unpack[About]) -> None:
+    """Record ``event`` in a separate transaction, since that of a denied request is rolled back.
 
-    It asks for `event_values`, and for what the condition asks for.
+    On SQLite the caller must not hold the write lock.
+    """
+    values = event_values(clock.now(), ctx.request_info, event, **about)
+    with ctx.database.autocommit.connect() as connection:
+        connection.execute(_INSERT, values)
+
+
+def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:
+    """A query that records an event if ``condition`` is true.
+
+    Its parameters are those of `event_values`, and those of the condition.
     """
     columns = [column for column in _TABLE.columns if column.name != "id"]
-    given = [bindparam(column.name, type_=column.type) for column in columns]
-    return _INSERT.from_select(columns, select(*given).where(condition))
+    parameters = [bindparam(column.name, type_=column.type) for column in columns]
+    return PreparedQuery(_INSERT.from_select(columns, select(*parameters).where(condition)), NoRow)
 
 
 def event_values(
-    now: datetime, source: Source, event: str, **about: Unpack[About]
+    now: datetime, info: RequestInfo, event: EventName, **about: Unpack[About]
 ) -> dict[str, Any]:
     """The values of one row, as in `record`."""
     return {
@@ -59,13 +71,13 @@ def event_values(
         "event": event,
         "user_id": about.get("user_id"),
         "client_id": about.get("client_id"),
-        "address": source.address,
-        "agent": source.agent,
-        "request_id": source.request_id,
+        "address": info.address,
+        "agent": info.agent,
+        "request_id": info.request_id,
         "details": about.get("details"),
     }
 
 
 def pseudonym(text: str) -> str:
-    """A short hash by which attempts on one unknown name can be told to be the same."""
+    """A short hash of ``text``: events about the same unknown name have the same pseudonym."""
     return sha256(text.encode(errors="replace")).hexdigest()[:16]

@@ -1,28 +1,30 @@
-"""The command line. Each room brings its commands; one is loaded only when it is called."""
+"""The command line. A table names the module of each command, which is imported when it runs."""
 
 from importlib import import_module
-from typing import Any
 
 import click
 
 COMMANDS = {
     "init": (
         "authsite.cli.init",
-        "Make the schema, the secret and the web client; safe to repeat.",
+        "Create the schema, the secret and the web client; safe to repeat.",
     ),
     "serve": ("authsite.cli.serve", "Run the service."),
-    "client": ("authsite.oauth.cli", "OAuth clients: create, list, rotate-secret, disable."),
+    "client": (
+        "authsite.oauth.cli",
+        "OAuth clients: create, list, update, rotate-secret, disable.",
+    ),
     "user": ("authsite.users.cli", "Users: create, list, disable, set-password, sign-out."),
     "mail": ("authsite.mail.cli", "Mails: send, list, retry."),
     "db": ("authsite.cli.db", "The database schema."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
-    "doctor": ("authsite.cli.doctor", "Check the set-up, and say what production needs."),
+    "doctor": ("authsite.cli.doctor", "Check the set-up, and list what production needs."),
     "secret": ("authsite.cli.secret", "Make secrets."),
 }
 
 
-class Rooms(click.Group):
-    """A group whose commands are imported when they are used, so that each starts fast."""
+class LazyGroup(click.Group):
+    """A group that imports a command only when it runs, so that each command starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -34,17 +36,17 @@ class Rooms(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # From the table: listing the commands shall not load them all.
+        # From the table: click's own listing would import all commands.
         with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-@click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="authsite")
 def authsite() -> None:
     """authsite: OAuth 2.0 tokens, login pages, and guards."""
 
 
-def main() -> Any:
+def main() -> None:
     """The console script."""
-    return authsite(prog_name="authsite")
+    authsite(prog_name="authsite")

@@ -4,7 +4,7 @@ import click
 
 from authsite.settings import Settings
 
-from .shared import config_option
+from .shared import cause_of, config_option
 
 
 @click.group()
@@ -20,7 +20,10 @@ def upgrade(cfg: Settings) -> None:
 
 
 def upgrade_schema(cfg: Settings) -> str | None:
-    """Bring the schema up to date; the revision it is at now."""
+    """Bring the schema up to date. Returns its revision.
+
+    Raises `click.ClickException` if the database cannot be used or has tables with our names.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database
@@ -30,11 +33,13 @@ def upgrade_schema(cfg: Settings) -> str | None:
         if migrate.current(database) != migrate.head():
             migrate.upgrade(database)
         return migrate.current(database)
+    except migrate.TableNamesTaken as error:
+        raise click.ClickException(str(error)) from None
     except SQLAlchemyError as error:
-        cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
         raise click.ClickException(
-            f"the schema could not be brought up to date: {cause}\nCheck database-url, and that "
-            "the database runs and lets this user create tables."
+            f"the schema could not be brought up to date: {cause_of(error)}\nCheck database-url "
+            "(AUTHSITE_DATABASE_URL, perhaps in the environment file), and that the database runs "
+            "and lets this user create tables."
         ) from None
     finally:
         database.dispose()

@@ -1,32 +1,61 @@
-"""``authsite doctor``: what is wrong, and what production would need."""
+"""``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
-import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from authsite.settings import (
+    RULES,
     Settings,
     SettingsError,
-    env_file_path,
     environment,
+    exposed,
+    folder_of,
     load,
+    private_paths,
     read_ini,
     unknown_variables,
 )
 
-from .shared import config_path, json_option, print_json
+from .shared import cause_of, config_path, json_option, print_json
+
+if TYPE_CHECKING:
+    from authsite.db import Database
 
 MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG", "red")}
+
+# The state and the message of each line, except those of `RULES`. ``wrong``: an error that has an
+# effect now. ``change``: to be changed before production.
+LINES: Mapping[str, tuple[str, str]] = {
+    "settings-understood": ("ok", "{path} and the environment are understood"),
+    "settings-wrong": ("wrong", "{error}"),
+    "variable-unknown": ("wrong", "is not a setting and has no effect; check its spelling"),
+    "file-private": ("ok", "only its owner can read it"),
+    "file-exposed": ("wrong", "{advice}"),
+    "schema-old": (
+        "wrong",
+        "the schema is at {current}, the code needs {head}: run `authsite db upgrade`",
+    ),
+    "schema-current": ("ok", "reachable, schema at {current}"),
+    "database-unusable": ("wrong", "not usable: {cause}"),
+    "database-superuser": ("change", "{advice}"),
+    "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
+    "client-unknown": (
+        "wrong",
+        "the database has no enabled client with this id and secret: make one with "
+        "`authsite client create --type password`, or rotate its secret",
+    ),
+    "client-good": ("ok", "the proxy's credentials are valid"),
+    "client-type": ("wrong", "the client is of type {type}, not password"),
+    "key-fine": ("ok", "ready for production"),
+}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: ``ok``, ``change`` (before production) or ``wrong`` (now)."""
+    """One line of the report; ``state`` is ``ok``, ``change`` or ``wrong``, as in `LINES`."""
 
     state: str
     subject: str
@@ -43,117 +72,85 @@ def doctor(config: str | None, as_json: bool) -> None:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
         for finding in findings:
-            mark, colour = MARKS[finding.state]
-            click.echo(f"{click.style(f'{mark:<6}', fg=colour)}  {finding.subject}: "
-                       f"{finding.message}")  # fmt: skip
+            mark, color = MARKS[finding.state]
+            styled = click.style(f"{mark:<6}", fg=color)
+            click.echo(f"{styled}  {finding.subject}: {finding.message}")
     if any(finding.state == "wrong" for finding in findings):
         raise SystemExit(1)
 
 
 def examine(config: str | None) -> Iterator[Finding]:
-    """All findings, the settings first; without settings nothing else can be looked at."""
+    """All findings; only one if the settings are invalid, since the other checks need them."""
     path = config_path(config)
-    variables = environment()
     try:
-        cfg = load(read_ini(path), variables)
+        ini = read_ini(path)
+        variables = environment(folder_of(ini))
+        cfg = load(ini, variables)
     except SettingsError as error:
-        yield Finding("wrong", "settings", str(error))
+        yield _line("settings-wrong", "settings", error=error)
         return
-    yield Finding("ok", "settings", f"{path} and the environment are understood")
+    yield _line("settings-understood", "settings", path=path)
     for name in unknown_variables(variables):
-        yield Finding("wrong", name, "is no setting and has no effect; check its spelling")
-    yield from _files(cfg)
+        yield _line("variable-unknown", name)
+    for file in private_paths(cfg, ini, variables):
+        if advice := exposed(file):
+            yield _line("file-exposed", str(file), advice=advice)
+        elif file.exists():
+            yield _line("file-private", str(file))
     yield from _database(cfg)
-    yield from _for_production(cfg)
+    yield from _rules(cfg)
 
 
-def _files(cfg: Settings) -> Iterator[Finding]:
-    env_file = env_file_path(environment())
-    for path in (env_file, _sqlite_file(cfg)):
-        if path is None or not path.exists():
-            continue
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077:
-            yield Finding(
-                "wrong", str(path), f"others may read it (mode {mode:04o}): chmod 600 {path}"
-            )
-        else:
-            yield Finding("ok", str(path), "only its owner may read it")
+def _line(name: str, subject: str, **values: object) -> Finding:
+    state, message = LINES[name]
+    return Finding(state, subject, message.format(**values))
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.db import migrate, open_database
+    from authsite.db import migrate, open_database, privileges
 
     database = open_database(cfg.database_url)
     try:
         current, head = migrate.current(database), migrate.head()
         if current != head:
-            yield Finding(
-                "wrong", "database-url",
-                f"the schema is at {current or 'nothing'}, the code needs {head}: "
-                "run `authsite db upgrade`",
-            )  # fmt: skip
+            yield _line("schema-old", "database-url", current=current or "nothing", head=head)
             return
-        yield Finding("ok", "database-url", f"reachable, schema at {current}")
+        yield _line("schema-current", "database-url", current=current)
+        if privileges.is_superuser(database.autocommit):
+            yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         yield from _clients(cfg, database)
     except SQLAlchemyError as error:
-        cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
-        yield Finding("wrong", "database-url", f"not usable: {cause}")
+        yield _line("database-unusable", "database-url", cause=cause_of(error))
     finally:
         database.dispose()
 
 
-def _clients(cfg: Settings, database: Any) -> Iterator[Finding]:
-    from authsite.oauth.clients import authenticate
+def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.oauth.client_auth import authenticate
     from authsite.oauth.errors import InvalidClient
 
     if not cfg.clients:
-        yield Finding("wrong", "clients.web.id", "no proxy client is set: run `authsite init`")
+        yield _line("client-none", "clients.web.id")
     for name, configured in cfg.clients.items():
         key = f"clients.{name}.id"
         try:
             client = authenticate(database, configured.id, configured.secret)
         except InvalidClient:
-            yield Finding(
-                "wrong", key,
-                "the database knows no enabled client with this id and secret: make one with "
-                "`authsite client create --type password`, or rotate its secret",
-            )  # fmt: skip
+            yield _line("client-unknown", key)
             continue
         if client.type == "password":
-            yield Finding("ok", key, "the proxy's credentials are good")
+            yield _line("client-good", key)
         else:
-            yield Finding("wrong", key, f"the client is of type {client.type}, not password")
+            yield _line("client-type", key, type=client.type)
 
 
-def _for_production(cfg: Settings) -> Iterator[Finding]:
-    day = timedelta(days=1)
-    wishes = [
-        (cfg.production, "production", "set it to true: unsafe choices then stop the start"),
-        (
-            (cfg.base_url or "").startswith("https://"), "base-url",
-            "set the https address that people use; links in mails are made of it",
-        ),
-        (
-            not cfg.database_url.startswith("sqlite"), "database-url",
-            "SQLite serves one machine; PostgreSQL serves many",
-        ),
-        (cfg.mail_driver != "log", "mail-driver", "log sends nothing: set smtp and smtp-url"),
-        (cfg.expires_in <= day, "expires-in",
-         f"an access token lives {cfg.expires_in.days} days: 60m is usual"),
-        (cfg.refresh_expires_in <= 90 * day, "refresh-expires-in",
-         f"a refresh token lives {cfg.refresh_expires_in.days} days: 30d is usual"),
-        (cfg.bcrypt_cost >= 12, "bcrypt-cost", "12 or more"),
-        (cfg.limits, "limits", "off is for load measurements only"),
-    ]  # fmt: skip
-    for fine, key, wish in wishes:
-        yield Finding("ok", key, "fit for production") if fine else Finding("change", key, wish)
-
-
-def _sqlite_file(cfg: Settings) -> Path | None:
-    from sqlalchemy.engine import make_url
-
-    url = make_url(cfg.database_url)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+def _rules(cfg: Settings) -> Iterator[Finding]:
+    broken = [(rule, advice) for rule in RULES if (advice := rule.broken_by(cfg))]
+    for rule, advice in broken:
+        yield Finding("wrong" if rule.level == "start" else "change", rule.subject, advice)
+    unsafe = {rule.subject for rule, _ in broken}
+    for subject in dict.fromkeys(rule.subject for rule in RULES):
+        if subject not in unsafe:
+            yield _line("key-fine", subject)

@@ -1,71 +1,139 @@
-"""``authsite init``: from nothing to something that can be served."""
+"""``authsite init``: creates what a start needs: schema, secret and web client."""
 
-import os
 import secrets
 from pathlib import Path
 
 import click
 
-from authsite.settings import Settings, SettingsError, env_file_path, environment, load, read_ini
+from authsite.settings import (
+    Settings,
+    SettingsError,
+    env_file_path,
+    environment,
+    folder_of,
+    load,
+    read_ini,
+)
 
 from .db import upgrade_schema
-from .shared import config_path, source, transaction
+from .envwriter import appending
+from .production import write_production
+from .shared import config_path, transaction
 
 
 @click.command()
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
-def init(config: str | None) -> None:
-    """Make the schema, and an environment file with a secret and the web client.
+@click.option("--production", is_flag=True, help="Write production.ini and authsite.env first.")
+@click.option(
+    "--folder",
+    metavar="F",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --production: where to write them. Default: the working directory.",
+)
+@click.option("--base-url", metavar="U", help="With --production: the value of AUTHSITE_BASE_URL.")
+@click.option("--database-url", metavar="D", help="The same for AUTHSITE_DATABASE_URL.")
+def init(
+    config: str | None,
+    production: bool,
+    folder: Path | None,
+    base_url: str | None,
+    database_url: str | None,
+) -> None:
+    """Create the schema, and an environment file with a secret and the web client.
 
-    Safe to run again: what is there is kept.
+    Safe to run again: what exists stays as it is. With --production it first writes
+    production.ini and the environment file beside it.
     """
-    revision = prepare(config)
+    options = {"AUTHSITE_BASE_URL": base_url, "AUTHSITE_DATABASE_URL": database_url}
+    variables = {name: value for name, value in options.items() if value is not None}
+    if production and config:
+        raise click.UsageError("--production writes its own ini: leave --config out")
+    if not production and (folder or variables):
+        raise click.UsageError("--folder, --base-url and --database-url need --production")
+    if production:
+        return _init_production((folder or Path()).absolute(), variables)
+    revision, env_file = prepare(config)
+    click.echo(f"The schema is at revision {revision}; secrets are in {env_file}.")
+
+
+def prepare(config: str | None) -> tuple[str | None, Path]:
+    """Create what is missing. Returns the revision of the schema and the environment file's path.
+
+    Raises `click.ClickException` if the settings are invalid, if a file cannot be written or the
+    database cannot be used, or if the database has a client ``web`` that the settings do not have.
+    """
+    try:
+        ini = read_ini(config_path(config))
+        path = env_file_path(environment(folder_of(ini)), folder_of(ini))
+        _add_secret(ini, path)
+        cfg = load(ini, environment(folder_of(ini)))
+        revision = upgrade_schema(cfg)
+        _add_web_client(cfg, ini, path)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    return revision, path
+
+
+def _init_production(folder: Path, variables: dict[str, str]) -> None:
+    try:
+        ini, missing = write_production(folder, variables)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    env_file = env_file_path(environment(folder), folder)
+    if missing:
+        _add_secret(read_ini(ini), env_file)
+        click.echo(
+            f"{ini} and {env_file} are written. Without a value: {', '.join(missing)}.\n"
+            f"Add a line NAME=value for each to {env_file}, then run\n"
+            f"  authsite init --production --folder {folder}"
+        )
+        return
+    revision, _ = prepare(str(ini))
     click.echo(
-        f"The schema is at revision {revision}; secrets are in {env_file_path(environment())}."
+        f"The schema is at revision {revision}; secrets are in {env_file}.\n"
+        "Check the set-up, then serve:\n"
+        f"  authsite doctor --config {ini}\n"
+        f"  authsite serve --config {ini}"
     )
 
 
-def prepare(config: str | None) -> str | None:
-    """Make what is missing; the revision of the schema."""
-    path = env_file_path(environment())
-    try:
-        ini = read_ini(config_path(config))
-        _add(path, _missing_secret(ini))
-        cfg = load(ini, environment())
-    except SettingsError as error:
-        raise click.ClickException(str(error)) from None
-    revision = upgrade_schema(cfg)
-    _add(path, _missing_web_client(cfg))
-    return revision
+def _add_secret(ini: dict[str, str], path: Path) -> None:
+    if _has_secret(ini):
+        return
+    with appending(path) as append:
+        if not _has_secret(ini):  # another process may have added one meanwhile
+            append({"AUTHSITE_SECRET": secrets.token_urlsafe(48)})
 
 
-def _missing_secret(ini: dict[str, str]) -> dict[str, str]:
-    known = {name.lower().replace("-", "_") for name in ini}
-    given = environment()
-    if "authsite.secret" in known or {"AUTHSITE_SECRET", "AUTHSITE_SECRET_FILE"} & given.keys():
-        return {}
-    return {"AUTHSITE_SECRET": secrets.token_urlsafe(48)}
+def _has_secret(ini: dict[str, str]) -> bool:
+    keys = {name.lower().replace("-", "_") for name in ini}
+    variables = environment(folder_of(ini)).keys()
+    return "authsite.secret" in keys or bool(
+        {"AUTHSITE_SECRET", "AUTHSITE_SECRET_FILE"} & variables
+    )
 
 
-def _missing_web_client(cfg: Settings) -> dict[str, str]:
-    from authsite import clock
+def _add_web_client(cfg: Settings, ini: dict[str, str], path: Path) -> None:
     from authsite.oauth import clients
 
     if "web" in cfg.clients:
-        return {}
-    with transaction(cfg) as db:
-        client, secret = clients.create(db, clock.now(), source(), "web", "password")
-    return {"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret}
-
-
-def _add(path: Path, variables: dict[str, str]) -> None:
-    """Append to the environment file, which only its owner may read."""
-    if not variables:
         return
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.fchmod(descriptor, 0o600)
-    with os.fdopen(descriptor, "a") as file:
-        if path.read_bytes()[-1:] not in (b"", b"\n"):
-            file.write("\n")  # somebody's last line has no end
-        file.writelines(f"{name}={value}\n" for name, value in variables.items())
+    with appending(path) as append:
+        if "web" in load(ini, environment(folder_of(ini))).clients:
+            return  # another process has added it meanwhile
+        with transaction(cfg) as ctx:
+            client, secret = clients.create_once(ctx, "web", "password")
+            if secret is None:
+                raise click.ClickException(_credentials_missing(str(client.id), path))
+            # Before the commit: if the file cannot be written, the client is not created.
+            append({"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret})
+
+
+def _credentials_missing(client_id: str, path: Path) -> str:
+    return (
+        f"the database already has the client `web` ({client_id}), but CLIENT_WEB_ID and "
+        f"CLIENT_WEB_SECRET are not set here. Copy the environment file of the machine that has "
+        f"them to {path} (AUTHSITE_SECRET has to be the same on every machine, too). If they are "
+        f"lost, run `authsite client rotate-secret {client_id}` and put the id and the secret "
+        f"that it prints into {path} as CLIENT_WEB_ID and CLIENT_WEB_SECRET."
+    )

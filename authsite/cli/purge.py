@@ -4,9 +4,9 @@ import time
 
 import click
 
-from authsite.janitor.lock import Lock, held, own_connection
-from authsite.janitor.round import PARTS, steps
 from authsite.settings import Settings
+from authsite.tasks.cleanup import PARTS, steps
+from authsite.tasks.leader import Lock, held, own_connection
 
 from .shared import config_option, json_option, open_for, print_json
 
@@ -14,27 +14,27 @@ TICKS = 1000  # of a progress bar
 
 
 @click.command(
-    epilog="\b\nWhat goes:\n" + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
+    epilog="\b\nWhat is deleted:\n" + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
 )
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
-    """Delete what can never be used again, in small batches.
+    """Delete what has expired, in small batches.
 
-    It can be stopped at any time and run again. The servers' janitor does the same every hour
-    (setting `janitor`). Only one purges at a time: if another one is at it, this command says so,
-    does nothing and ends with status 1.
+    It can be stopped at any time and run again. The servers do the same every hour (setting
+    `janitor`). Only one purge runs at a time: if another one is running, this command deletes
+    nothing and ends with status 1.
     """
     deleted = {part.name: 0 for part in PARTS}
     with (
         open_for(cfg) as database,
         own_connection(database) as connection,
-        held(connection, Lock.ROUND) as free,
+        held(connection, Lock.CLEANUP) as free,
     ):
         if not free:
             raise click.ClickException(
-                "another purge is at work on this database (a server's janitor, or this command); "
-                "it does all that this one would do, so nothing was done here"
+                "another purge is at work on this database (of a server, or this command); it "
+                "deletes the same rows, so this command deleted nothing"
             )
         with click.progressbar(length=TICKS * len(PARTS), label="Purging", hidden=as_json) as bar:
             for step in steps(connection, cfg):

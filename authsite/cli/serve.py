@@ -1,21 +1,25 @@
 """``authsite serve``: the service on Granian."""
 
-import logging
 import os
+import socket
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from authsite.cores import usable_cores
-from authsite.settings import cautions, environment, unknown_variables
+from authsite.settings import (
+    SettingsError,
+    check_start,
+    environment,
+    folder_of,
+    read_ini,
+    start_warnings,
+)
 
 from .shared import config_path, settings_of
 
-# Per worker: requests with a body that may wait for the database or a hash at once, and as many
-# without one.
-THREADS = 16
-MAX_HEAD = 16 * 1024  # bytes of a request's line and headers
+MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 
 
 @click.command()
@@ -27,73 +31,79 @@ MAX_HEAD = 16 * 1024  # bytes of a request's line and headers
 )
 @click.option("--init", "init_first", is_flag=True, help="Do `authsite init` first.")
 def serve(config: str | None, host: str, port: int, workers: int | None, init_first: bool) -> None:
-    """Run the service until it is told to stop (SIGTERM lets requests end)."""
+    """Run the service until it gets SIGTERM or Ctrl-C; requests in progress are completed."""
     if init_first:
         from .init import prepare
 
         prepare(config)
     from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
+    from granian.constants import HTTPModes, Interfaces, Loops
     from granian.http import HTTP1Settings
 
-    from .door import work
-
     path = config_path(config)
-    cfg = settings_of(config)  # a bad setting stops the start here, once, with its name
-    for caution in cautions(cfg):
-        click.secho(f"note: {caution}", err=True)
-    for variable in unknown_variables(environment()):
-        click.secho(f"note: {variable} means nothing to authsite; check its spelling", err=True)
-    os.environ["AUTHSITE_CONFIG"] = str(path)
+    cfg = settings_of(config)  # in this process, so that an invalid setting is reported once
+    ini = read_ini(path)
+    refuse_other_programs(path, ini)
+    try:
+        check_start(cfg)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    for warning in start_warnings(cfg, ini, environment(folder_of(ini))):
+        click.secho(f"note: {warning}", err=True)
+    refuse_if_taken(host, port)
+    os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
-    # glibc keeps memory apart for each thread; sixteen threads would hold on to a third more.
+    # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    click.echo(greeting(f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"))
-    # Sixteen threads are meant: they wait for the database and for hashes, not for the cores.
-    logging.getLogger("_granian").addFilter(lambda line: "quite high" not in line.getMessage())
+    local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
+    click.echo(greeting(cfg.base_url[0] if cfg.base_url else local_url))
     Granian(
-        "authsite.cli.serve:application",
+        "authsite.server.worker:application",
         factory=True,
         address=host,
         port=port,
-        interface=Interfaces.WSGI,  # what the application is; door.work says how it is called
-        http=HTTPModes.http1,  # what proxies speak to a server behind them
+        interface=Interfaces.ASGINL,  # ASGI without lifespan events; see server/asgi.py
+        loop=Loops.auto,  # uvloop if it is installed
+        http=HTTPModes.http1,  # the protocol between a proxy and the server behind it
         http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
         workers=workers,
-        blocking_threads=THREADS,
-        workers_kill_timeout=10,  # seconds that requests have to end
+        workers_kill_timeout=10,  # seconds in which requests can be completed
         websockets=False,
         log_access=False,
         respawn_failed_workers=True,
-    ).serve(spawn_target=work)
+    ).serve()
 
 
-def application() -> Any:
-    """The WSGI application of one worker process."""
-    from authsite import main
-    from authsite.login.thread import start as write_uses
-    from authsite.ops.logging import configure
-    from authsite.settings import read_ini
+def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:
+    """Raise `click.ClickException` if the ini configures an application that is not authsite."""
+    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
+    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
+        return
+    raise click.ClickException(
+        f"{path} configures another program ({factory or use}): serve that with `pserve {path}`; "
+        "`authsite serve` runs authsite alone, with `use = egg:authsite`."
+    )
 
-    path = Path(os.environ["AUTHSITE_CONFIG"])
-    configure(as_json=settings_of(str(path)).production)
-    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
-    app = main({"__file__": str(path.resolve())}, **read_ini(path))
-    write_uses(app.registry)
-    cfg = app.registry["authsite.settings"]
-    if cfg.mail_sender is None:
-        from authsite.mail.thread import start
 
-        start(app.registry)
-    if cfg.janitor is None:
-        from authsite.janitor.thread import start as start_janitor
+def refuse_if_taken(host: str, port: int) -> None:
+    """Raise `click.ClickException` if another server uses the port.
 
-        start_janitor(app.registry)
-    return app
+    Granian would share the port (SO_REUSEPORT), and requests would go to either server.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise click.ClickException(
+            f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
+            "give another with --host and --port."
+        ) from None
 
 
 def greeting(url: str) -> str:
-    """What to open, and a login to copy."""
+    """The text at the start: the address to open, and commands to copy."""
     return f"""\
 authsite serves {url}  (stop with Ctrl-C)
 

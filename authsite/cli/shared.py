@@ -1,107 +1,138 @@
-"""What commands have in common: the settings, a transaction, and output for people or scripts."""
+"""Shared parts of commands: settings, database, and output for people or scripts."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from authsite.settings import Settings, SettingsError, environment, load, read_ini
+from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
 
+if TYPE_CHECKING:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.context import Context
+    from authsite.db import Database
+
+T = TypeVar("T")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def config_path(given: str | None) -> Path:
-    """``--config``, else $AUTHSITE_CONFIG, else development.ini."""
-    return Path(given or environment().get("AUTHSITE_CONFIG") or "development.ini")
+def config_path(option: str | None) -> Path:
+    """The path of the ini: ``--config``, else $AUTHSITE_CONFIG, else development.ini."""
+    return Path(option or os.environ.get("AUTHSITE_CONFIG") or "development.ini")
 
 
-def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--config INI``; the command gets the parsed settings as ``cfg``."""
+def config_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the option ``--config INI``; ``command`` gets the settings as ``cfg``."""
 
     @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
     @wraps(command)
-    def with_settings(config: str | None, **arguments: Any) -> Any:
+    def with_settings(config: str | None, **arguments: object) -> T:
         return command(cfg=settings_of(config), **arguments)
 
     return with_settings
 
 
 def settings_of(config: str | None) -> Settings:
-    """The settings of an ini file and the environment; ends with status 1 if they are wrong."""
+    """The settings of an ini file and the environment. Raises `click.ClickException`."""
     try:
-        return load(read_ini(config_path(config)), environment())
+        ini = read_ini(config_path(config))
+        return load(ini, environment(folder_of(ini)))
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
 
 
 @contextmanager
-def open_for(cfg: Settings) -> Iterator[Any]:
-    """The database; trouble with it becomes one clear line."""
+def database_errors() -> Iterator[None]:
+    """Turn an error of the database into a `click.ClickException` with one clear message."""
     from sqlalchemy.exc import SQLAlchemyError
 
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise click.ClickException(
+            f"the database reported an error: {cause_of(error)}\nCheck that it is reachable, and "
+            "run `authsite init` (or `authsite db upgrade`) if you have not yet."
+        ) from None
+
+
+def cause_of(error: "SQLAlchemyError") -> str:
+    """The first line of the driver's message."""
+    return str(getattr(error, "orig", error)).strip().splitlines()[0]
+
+
+@contextmanager
+def open_for(cfg: Settings) -> "Iterator[Database]":
+    """The database, closed at the end. Its errors become a `click.ClickException`."""
     from authsite.db import open_database
 
     database = open_database(cfg.database_url)
     try:
-        yield database
-    except SQLAlchemyError as error:
-        cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
-        raise click.ClickException(
-            f"the database did not do it: {cause}\nIs it reachable, and was `authsite init` (or "
-            "`authsite db upgrade`) run on it?"
-        ) from None
+        with database_errors():
+            yield database
     finally:
         database.dispose()
 
 
 @contextmanager
-def transaction(cfg: Settings) -> Iterator[Any]:
-    """A session that commits at the end."""
+def transaction(cfg: Settings) -> "Iterator[Context]":
+    """The context of a command, without rate limits. Its transaction is committed at the end."""
     from sqlalchemy.orm import Session
 
-    with (
-        open_for(cfg) as database,
-        Session(database.writer, expire_on_commit=False) as db,
-        db.begin(),
-    ):
-        yield db
+    from authsite.context import Context, make_services
+    from authsite.http.request_info import RequestInfo
+
+    services = make_services(cfg, limits=False)
+    try:
+        with (
+            database_errors(),
+            Session(services.database.transactional, expire_on_commit=False) as db,
+            db.begin(),
+        ):
+            yield Context(services, RequestInfo(agent="authsite command line"), lambda: db)
+    finally:
+        services.database.dispose()
 
 
-def source() -> Any:
-    """The audit trail's word for an act at the command line."""
-    from authsite.http.source import Source
-
-    return Source(agent="authsite command line")
-
-
-def print_json(value: Any) -> None:
-    """One JSON value on one line."""
+def print_json(value: object) -> None:
+    """Print one JSON value on one line."""
     click.echo(json.dumps(value))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
-    """A table for people; plain when the output is no terminal."""
+    """Print a table; without styles if the output is not a terminal.
+
+    Text of users and servers is printed literally: rich does not interpret it as markup, nor the
+    terminal as a control sequence (CWE-150).
+    """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     if not rows:
         click.echo(empty)
         return
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
-    # Into a pipe nothing is wrapped or cut.
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    # Wide enough that rich does not wrap or cut cells in a pipe.
     Console(width=None if sys.stdout.isatty() else 250).print(table)
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """A title and aligned name-value lines."""
+    """Print a title and aligned lines of names and values."""
     click.secho(title, bold=True)
     width = max(len(name) for name in facts)
     for name, value in facts.items():
-        click.echo(f"  {name:<{width}}  {value}")
+        click.echo(f"  {name:<{width}}  {visible(value)}")
+
+
+def visible(text: str) -> str:
+    """``text`` on one line, with control characters written as escapes: ``\\x1b``."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,16 +1,28 @@
-"""The database: engines, the request's session, and writes that outlive an error answer."""
+"""The database: engines, prepared queries, migrations, and the session of a request.
+
+A use case reads and writes with `Context.db`, a SQLAlchemy session in the request's transaction.
+A `PreparedQuery` is for what every request reads, and for what is committed by itself
+(docs/architecture.md, "Two database handles"). Threads and commands use the engines of `Database`.
+"""
+
+from pyramid.config import Configurator
 
 from .engine import Database, open_database
-from .transaction import keep_writes, reading, session
+from .prepared import NoRow, PreparedQuery, run_together
+from .transaction import after_commit, commit_and_begin, request_session
 
-__all__ = ["Database", "keep_writes", "open_database", "reading", "session"]
+__all__ = [
+    "Database",
+    "NoRow",
+    "PreparedQuery",
+    "after_commit",
+    "commit_and_begin",
+    "open_database",
+    "request_session",
+    "run_together",
+]
 
 
-def includeme(config):
-    """``request.db`` (writes, in the request's transaction), ``.reading`` and ``.database``."""
+def includeme(config: Configurator) -> None:
+    """Include pyramid_tm, which begins and ends the transactions of requests."""
     config.include("pyramid_tm")
-    database = open_database(config.registry["authsite.settings"].database_url)
-    config.registry["authsite.database"] = database
-    config.add_request_method(session, "db", reify=True)
-    config.add_request_method(reading, "reading", reify=True)
-    config.add_request_method(lambda _request: database, "database", property=True)

@@ -1,4 +1,4 @@
-"""What every table shares: the declarative base, naming convention and column types."""
+"""The declarative base of all tables, with its naming convention and column types."""
 
 import uuid
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import DateTime, Dialect, MetaData, TypeDecorator, Uuid
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.types import TypeEngine
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -17,12 +18,12 @@ NAMING = {
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC moment; a naive one is refused before it reaches the database."""
+    """An aware moment in UTC. Raises `ValueError` for a naive one."""
 
     impl = DateTime
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> Any:
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[datetime]:
         return dialect.type_descriptor(DateTime(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:

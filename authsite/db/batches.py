@@ -1,13 +1,13 @@
-"""Deleting many rows in small batches, so that nobody waits for them.
+"""Deletes many rows in small batches, so that requests do not wait for the rows.
 
-A batch is one statement on a connection in AUTOCOMMIT, so a transaction of its own. On PostgreSQL
-it passes over rows that somebody else holds: it waits for nobody, and no deadlock is its doing.
-What it passed over, the next sweep finds. A sweep can be ended, and begun anew, at will.
+A batch is one statement on a connection in AUTOCOMMIT, so it is one transaction. On PostgreSQL it
+skips rows that another transaction has locked: it never waits and cannot be part of a deadlock. The
+next sweep deletes the rows that were skipped. A sweep may stop after any batch.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -15,6 +15,7 @@ from sqlalchemy import (
     Delete,
     Integer,
     Select,
+    Table,
     any_,
     bindparam,
     delete,
@@ -23,11 +24,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute as Attribute
 
-ROWS = 5000  # looked at in one batch, at most
+ROWS = 5000  # the most that one batch reads
 
 
 class Batch(NamedTuple):
-    """What one batch did, and how much of the sweep is behind it, from 0 to 1."""
+    """How many rows a batch deleted, and the share of the sweep that is done, from 0 to 1."""
 
     deleted: int
     done: float
@@ -36,12 +37,12 @@ class Batch(NamedTuple):
 def sweep_index(
     connection: Connection, key: Attribute[Any], moment: Attribute[datetime], end: datetime
 ) -> Iterator[Batch]:
-    """Delete every row whose ``moment``, which has an index, is ``end`` or before; oldest first.
+    """Delete every row whose ``moment``, an indexed column, is at or before ``end``; oldest first.
 
-    Each batch begins at the moment where the one before ended: not among the index entries of
-    rows that are gone, which stay until the next vacuum.
+    Each batch starts at the moment where the batch before ended, so that it does not read the index
+    entries of deleted rows, which stay until the next vacuum.
     """
-    statement = overdue(key, moment, connection.dialect.name).returning(moment)
+    statement = delete_overdue(key, moment, connection.dialect.name).returning(moment)
     begin = connection.scalar(select(func.min(moment)).where(moment <= end))
     if begin is None:
         return
@@ -54,8 +55,8 @@ def sweep_index(
         yield Batch(len(moments), (since - begin) / (end - begin) if since < end else 1.0)
 
 
-def overdue(key: Attribute[Any], moment: Attribute[datetime], dialect: str) -> Delete:
-    """Delete the oldest ``at_most`` rows whose ``moment`` is from ``since`` to ``end``."""
+def delete_overdue(key: Attribute[Any], moment: Attribute[datetime], dialect: str) -> Delete:
+    """Delete the ``at_most`` oldest rows whose ``moment`` is from ``since`` to ``end``."""
     rows = (
         select(key)
         .where(moment >= bindparam("since"), moment <= bindparam("end"))
@@ -68,14 +69,16 @@ def overdue(key: Attribute[Any], moment: Attribute[datetime], dialect: str) -> D
 def delete_chosen(
     key: Attribute[Any] | ColumnElement[Any], rows: Select[Any], dialect: str
 ) -> Delete:
-    """Delete the rows whose ``key`` is among ``rows``, but for those that somebody else holds.
+    """A statement that deletes the rows whose ``key`` is among ``rows``, except locked rows.
 
-    On PostgreSQL an array, since that is made once. A plain subquery may be run anew for each row,
-    and one that passes over locked rows would then find others, and delete more than asked for.
+    On PostgreSQL ``rows`` becomes an array, which is computed once. PostgreSQL may run a plain
+    subquery again for each row; one that skips locked rows would then return other rows, and more
+    rows than ``rows`` selects would be deleted.
     """
-    [table] = rows.get_final_froms()
+    [source] = rows.get_final_froms()
+    table = cast(Table, source)
     if dialect == "sqlite":
-        return delete(table).where(key.in_(rows))  # type: ignore[arg-type]
-    free = rows.with_for_update(skip_locked=True).correlate(None)
-    chosen = func.array(free.scalar_subquery())
-    return delete(table).where(key == any_(chosen))  # type: ignore[arg-type]
+        return delete(table).where(key.in_(rows))
+    unlocked = rows.with_for_update(skip_locked=True).correlate(None)
+    keys = func.array(unlocked.scalar_subquery())
+    return delete(table).where(key == any_(keys))

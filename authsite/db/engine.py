@@ -1,24 +1,29 @@
-"""Engines: one whose transactions write, one in AUTOCOMMIT whose statements read.
+"""Engines: one for transactions, and one in AUTOCOMMIT.
 
-Two engines instead of one that is switched per checkout: a switch costs work on every guarded
-request. Reading never opens a transaction, so nothing is held while a password is hashed.
+One engine would have to switch its isolation level at each checkout, in every guarded request. In
+AUTOCOMMIT no lock is held after a statement, so none is held while a password is hashed.
 """
 
 import os
 import select
+import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, Executable, Row, create_engine, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-from .point import POOL_TIMEOUT, Points, hung_up
+from .pool import POOL_TIMEOUT, ConnectionPool, server_closed
 
-# Milliseconds. A statement that takes longer is a fault, and its caller gets a 503 (D03).
+if TYPE_CHECKING:
+    import psycopg
+
+# Milliseconds. The caller of a statement that takes longer gets a 503 (D03).
 PG_OPTIONS = (
     "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"
 )
@@ -26,74 +31,83 @@ CONNECT_TIMEOUT = 3  # seconds
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
 COMMON: Mapping[str, Any] = {
-    # With the lines of `Points`, a process has at most 24 connections; docs/scaling.md reckons so.
+    # Two engines of 8 and the 8 of prepared queries: at most 24 connections in a process
+    # (docs/scaling.md).
     "pool_size": 4,
     "max_overflow": 4,
     "pool_timeout": POOL_TIMEOUT,
-    "hide_parameters": True,  # an error's text ends in a log, and parameters are people's data
+    "hide_parameters": True,  # errors are logged, and parameters are personal data
 }
 
 
 @dataclass(frozen=True)
 class Database:
-    """The two engines of one database, and the point reads beside them."""
+    """One database.
 
-    writer: Engine
-    reader: Engine
-    points: Points = field(init=False)
+    ``transactional``: for sessions and for whatever is committed together. ``autocommit``: each
+    statement is committed by itself, also those that write (rate limits, last used, cleanup).
+    ``prepared``: the connections of `PreparedQuery`.
+    """
+
+    transactional: Engine
+    autocommit: Engine
+    prepared: ConnectionPool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", Points(self.reader))
-
-    def one(self, statement: Executable, parameters: Mapping[str, Any]) -> Row[Any] | None:
-        """The only row of a point read, or None; reads once more if the connection had died."""
-        try:
-            return self._one(statement, parameters)
-        except DBAPIError as error:
-            if not error.connection_invalidated:
-                raise
-            return self._one(statement, parameters)
-
-    def _one(self, statement: Executable, parameters: Mapping[str, Any]) -> Row[Any] | None:
-        with self.reader.connect() as connection:
-            return connection.execute(statement, parameters).one_or_none()
+        object.__setattr__(self, "prepared", ConnectionPool(self.autocommit))
 
     def dispose(self) -> None:
         """Close all connections."""
-        self.points.close()
-        self.writer.dispose()
-        self.reader.dispose()
+        self.prepared.close()
+        self.transactional.dispose()
+        self.autocommit.dispose()
 
 
 def open_database(url: str) -> Database:
-    """Engines for ``url`` (``sqlite:///…`` or ``postgresql://…``); connects to nothing yet."""
+    """The database at ``url`` (``sqlite:///…`` or ``postgresql://…``); does not connect yet."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _open_sqlite(parsed)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
+    # The last one of equal options is valid: the URL may give a search_path, or other timeouts.
+    from_url = " ".join(parsed.normalized_query.get("options", ()))
     options: dict[str, Any] = {
         **COMMON,
-        "connect_args": {"connect_timeout": CONNECT_TIMEOUT, "options": PG_OPTIONS},
+        "connect_args": {
+            "connect_timeout": CONNECT_TIMEOUT,
+            "options": f"{PG_OPTIONS} {from_url}".rstrip(),
+        },
     }
-    writer: Any = create_engine(parsed, pool_pre_ping=True, **options)
-    writer.dialect.do_ping = _silent
-    # No pre-ping here: `one` reads again.
-    reader = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
-    for engine in (writer, reader):
-        event.listen(engine, "handle_error", _notice_hang_up)
-    return Database(writer, reader)
+    transactional = create_engine(parsed, **options)
+    event.listen(transactional, "checkout", _check_open)
+    # Not here: rate limits and prepared queries run a statement again when a connection was lost.
+    autocommit = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
+    for engine in (transactional, autocommit):
+        event.listen(engine, "handle_error", _mark_disconnect)
+    return Database(transactional, autocommit)
 
 
-def _silent(connection: Any) -> bool:
-    """A ping without a round trip: a server that hung up has said so, or closed."""
-    arrival = select.poll()
-    arrival.register(connection.fileno(), select.POLLIN)
-    return not arrival.poll(0)
+def _check_open(
+    connection: "psycopg.Connection[object]",
+    _record: ConnectionPoolEntry,
+    _proxy: PoolProxiedConnection,
+) -> None:
+    """Make the pool connect again if the server has closed ``connection``.
+
+    A ping without a round trip. The socket of an idle connection becomes readable only when the
+    server closes it or sends an error.
+    """
+    if not connection.closed:
+        readable = select.poll()
+        readable.register(connection.fileno(), select.POLLIN)
+        if not readable.poll(0):
+            return
+    raise InvalidatePoolError()
 
 
-def _notice_hang_up(context: Any) -> None:
-    if hung_up(context.original_exception):
+def _mark_disconnect(context: ExceptionContext) -> None:
+    if server_closed(context.original_exception):
         context.is_disconnect = True
 
 
@@ -104,38 +118,40 @@ def _open_sqlite(url: URL) -> Database:
         **COMMON,
         "connect_args": {"timeout": SQLITE_BUSY_TIMEOUT / 1000, "check_same_thread": False},
     }
-    writer = create_engine(url, **options)
-    reader = create_engine(url, isolation_level="AUTOCOMMIT", **options)
-    for engine in (writer, reader):
-        event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(writer, "checkin", _end_left_open)
-    # Taking the write lock at once waits its turn; upgrading a read to a write later fails.
-    event.listen(writer, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
-    return Database(writer, reader)
+    transactional = create_engine(url, **options)
+    autocommit = create_engine(url, isolation_level="AUTOCOMMIT", **options)
+    for engine in (transactional, autocommit):
+        event.listen(engine, "connect", _configure_sqlite)
+    event.listen(transactional, "checkin", _roll_back_open)
+    # A transaction that takes the write lock at its begin waits for it. One that reads first and
+    # writes later fails if another has written in between.
+    event.listen(transactional, "begin", lambda c: c.exec_driver_sql("BEGIN IMMEDIATE"))
+    return Database(transactional, autocommit)
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
+def _configure_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # the driver's own BEGIN would be a deferred one
     for pragma in (
         f"busy_timeout={SQLITE_BUSY_TIMEOUT}",
         "journal_mode=WAL",
         "foreign_keys=ON",
-        "cache_size=-512",  # KiB for each connection: the system's own cache is shared by all
+        "cache_size=-512",  # KiB for each connection; all share the cache of the operating system
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _end_left_open(connection: Any, _record: Any) -> None:
-    """A COMMIT that failed (a full disk) leaves its transaction open, write lock and all.
+def _roll_back_open(connection: sqlite3.Connection | None, _record: ConnectionPoolEntry) -> None:
+    """Roll back a transaction that is still open when the connection returns to the pool.
 
-    SQLAlchemy takes the connection back as it is, and every later request would fail on it.
+    A COMMIT that fails (full disk) leaves the transaction open, with its write lock, and SQLAlchemy
+    does not notice. Every later request on the connection would fail.
     """
     if connection is not None and connection.in_transaction:
         connection.rollback()
 
 
 def _create_private(path: Path) -> None:
-    """Make the file (0600) and its folder (0700) before SQLite makes them for everybody."""
+    """Make the file (0600) and its folder (0700) before SQLite makes the file readable for all."""
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700)
     with suppress(FileExistsError):

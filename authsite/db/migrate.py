@@ -1,54 +1,108 @@
-"""The schema: bring it up to date, and say whether it is."""
+"""Migrates the schema with Alembic, and reads its revision."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 import authsite
 
 from .engine import Database
 
-# Two processes that migrate at once: the second waits, then finds nothing to do.
+# Not `alembic_version`, which a host application may use in the same database.
+VERSION_TABLE = "authsite_alembic_version"
+_FORMER_VERSION_TABLE = "alembic_version"  # of databases made by early revisions
+# Processes that migrate at the same time wait for each other; the later ones have nothing to do.
 _PG_LOCK = text("SELECT pg_advisory_lock(7165218)")
 _PG_UNLOCK = text("SELECT pg_advisory_unlock(7165218)")
 _REVISION = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
 _PARENT = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
 
 
+class TableNamesTaken(RuntimeError):
+    """The database has tables with authsite's names that authsite did not create."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(
+            f"the database has tables named {', '.join(sorted(names))} that authsite did not make;"
+            " give authsite a database or, on PostgreSQL, a schema of its own:"
+            " database-url = postgresql://…?options=-csearch_path%3Dauth"
+        )
+
+
 def folder() -> Path:
-    """Where the migrations are: beside the package in a checkout, inside it once installed."""
+    """The folder of the migrations: beside the package in a checkout, inside it in a wheel."""
     package = Path(authsite.__file__).parent
     beside = package.parent / "migrations"
     return beside if (beside / "env.py").exists() else package / "migrations"
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Bring the schema up to ``revision``; waits for another process that is at it."""
+    """Migrate the schema up to ``revision``; waits for another process that is migrating.
+
+    Raises `TableNamesTaken`, before any change, if other tables have the names of ours.
+    """
     _run("upgrade", database, revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the schema back to ``revision`` (``base`` for nothing at all)."""
+    """Migrate the schema down to ``revision``; ``base`` removes all tables."""
     _run("downgrade", database, revision)
 
 
 def head() -> str:
-    """The newest revision, read off the files: a start does not pay for loading Alembic."""
-    texts = [path.read_text() for path in (folder() / "versions").glob("*.py")]
-    revisions = {match[1] for source in texts if (match := _REVISION.search(source))}
-    parents = {match[1] for source in texts if (match := _PARENT.search(source))}
+    """The newest revision. Read from the files, since importing Alembic is slow."""
+    revisions, parents = _revisions()
     [newest] = revisions - parents
     return newest
 
 
+def _revisions() -> tuple[set[str], set[str]]:
+    texts = [path.read_text() for path in (folder() / "versions").glob("*.py")]
+    revisions = {match[1] for source in texts if (match := _REVISION.search(source))}
+    return revisions, {match[1] for source in texts if (match := _PARENT.search(source))}
+
+
 def current(database: Database) -> str | None:
-    """The revision that the database has, or None for an empty one."""
-    with database.reader.connect() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        version: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-        return version
+    """The revision of authsite's schema; None if the database does not have the schema."""
+    with database.autocommit.connect() as connection:
+        table = _version_table(connection)
+        return table and _version(connection, table)
+
+
+def _version(connection: Connection, table: str) -> str | None:
+    version: str | None = connection.scalar(text(f"SELECT version_num FROM {table}"))  # noqa: S608  one of two constants
+    return version
+
+
+def _version_table(connection: Connection) -> str | None:
+    """The present or former name of the table that contains our revision; None without one."""
+    found = inspect(connection)
+    if found.has_table(VERSION_TABLE):
+        return VERSION_TABLE
+    # A host application's revisions may have the same names, such as 0001. So the table is ours
+    # only if the database also has our tables.
+    if found.has_table(_FORMER_VERSION_TABLE) and found.has_table("families"):
+        version = _version(connection, _FORMER_VERSION_TABLE)
+        return _FORMER_VERSION_TABLE if version in _revisions()[0] else None
+    return None
+
+
+def rename_version_table(connection: Connection, our_tables: Iterable[str]) -> None:
+    """Rename the version table if it still has its former name.
+
+    Raises `TableNamesTaken` if the database has no version table of ours, but other tables with
+    names of ours.
+    """
+    table = _version_table(connection)
+    if table == _FORMER_VERSION_TABLE:
+        connection.execute(text(f"ALTER TABLE {_FORMER_VERSION_TABLE} RENAME TO {VERSION_TABLE}"))
+    if table is None:
+        taken = set(our_tables).intersection(inspect(connection).get_table_names())
+        if taken:
+            raise TableNamesTaken(taken)
+    connection.commit()
 
 
 def _run(verb: str, database: Database, revision: str) -> None:
@@ -57,10 +111,10 @@ def _run(verb: str, database: Database, revision: str) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(folder()).replace("%", "%%"))
-    with database.writer.connect() as connection:
+    with database.transactional.connect() as connection:
         postgresql = connection.dialect.name == "postgresql"
         if postgresql:
-            # Waiting for the other migrator may take longer than a request would wait.
+            # Waiting for another process that migrates may take longer than the usual timeouts.
             connection.execute(text("SET statement_timeout = 0"))
             connection.execute(text("SET lock_timeout = 0"))
             connection.execute(_PG_LOCK)
@@ -75,4 +129,4 @@ def _run(verb: str, database: Database, revision: str) -> None:
                 connection.rollback()
                 connection.execute(_PG_UNLOCK)
                 connection.commit()
-                connection.invalidate()  # its timeouts are not those of a request
+                connection.invalidate()  # requests must not get a connection with these timeouts

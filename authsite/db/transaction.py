@@ -1,12 +1,13 @@
-"""The request's session, and the way to keep writes although the answer is an error."""
+"""The session of a request, and its transaction."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
+
+from authsite.request_state import Request
 
 
 class RequestSession(Session):
@@ -15,63 +16,87 @@ class RequestSession(Session):
 
 @event.listens_for(RequestSession, "after_begin")
 @event.listens_for(RequestSession, "after_attach")
-def _join(session: Session, *_what: Any) -> None:
-    # `zope.sqlalchemy.register` would hang seven listeners onto the session of every request. As
-    # changed from the start: it need not find out whether something was written, and Core's
-    # statements, of which it would not hear, are committed like all others.
+def _join(session: Session, *_arguments: object) -> None:
+    # `zope.sqlalchemy.register` would add seven listeners to the session of every request, which
+    # find out whether something was written. Our session joins as changed from the start: Core's
+    # statements, which those listeners do not see, are committed like all others.
     join_transaction(session, STATUS_CHANGED, session.info["tm"])
 
 
-def session(request: Any) -> Session:
-    """A session that commits and rolls back with ``request.tm``."""
-    return RequestSession(request.database.writer, expire_on_commit=False, info={"tm": request.tm})
+def request_session(request: Request) -> Session:
+    """A session that commits and rolls back with ``request.tm``.
+
+    A request that only reads has no transaction: its session is in AUTOCOMMIT, takes no lock and
+    is closed with the request. Raises `RuntimeError` where a request that may write has no
+    transaction: what is written would be lost.
+    """
+    if "tm.active" not in request.environ:
+        if not needs_transaction(request):
+            return _reading(request)
+        raise RuntimeError(
+            "authsite has no transaction to write in: let pyramid_tm act on every POST, PUT, PATCH"
+            " and DELETE of authsite's routes (tm.activate_hook)"
+        )
+    return RequestSession(
+        request.authsite.database.transactional, expire_on_commit=False, info={"tm": request.tm}
+    )
 
 
-def writes(request: Any) -> bool:
+def needs_transaction(request: Request) -> bool:
     """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
 
-    Reading needs none; what has to write on a GET says so with `own_transaction`.
+    A request that reads needs none. A GET view that has to write uses `transaction`.
     """
     return request.method not in ("GET", "HEAD", "OPTIONS")
 
 
 @contextmanager
-def own_transaction(request: Any) -> Iterator[None]:
-    """A transaction around the block, where the request has none yet."""
+def transaction(request: Request) -> Iterator[None]:
+    """Run the block in the request's transaction, or in a new one if the request has none."""
     if "tm.active" in request.environ:
         yield
         return
     request.tm.begin()
+    request.environ["tm.active"] = True
     try:
         yield
     except BaseException:
         request.tm.abort()
         raise
+    finally:
+        del request.environ["tm.active"]
     request.tm.commit()
 
 
-def reading(request: Any) -> Session:
-    """A session that only reads, in AUTOCOMMIT: it takes no lock and joins no transaction."""
-    db = Session(request.database.reader)
+def after_commit(session: Session, work: Callable[[], None]) -> None:
+    """Call ``work`` after the request's transaction is committed; never if it is rolled back.
+
+    ``session``: the `Context.db` of a request with a transaction.
+    """
+    session.info["tm"].get().addAfterCommitHook(lambda committed: work() if committed else None)
+
+
+def _reading(request: Request) -> Session:
+    db = Session(request.authsite.database.autocommit)
     request.add_finished_callback(lambda _request: db.close())
     return db
 
 
-def keep_writes(request: Any) -> None:
-    """Commit what was written so far; the request goes on in a new transaction.
+def commit_and_begin(request: Request) -> None:
+    """Commit the request's transaction and begin another one.
 
-    pyramid_tm rolls back whenever an exception was raised, even if an exception view made a
-    4xx of it. A door that has to answer with an error *and* keep a revocation, a counter or an
-    audit row calls this first. Also called before a password is hashed, to hold no lock.
+    pyramid_tm rolls back after every exception, also if an exception view returned a 4xx response.
+    The error view calls this first for an error with `keeps_writes`: a revocation, a counter or an
+    audit row stays.
     """
     request.tm.commit()
     request.tm.begin()
 
 
-def forget_writes(request: Any) -> None:
-    """Roll back what was written so far; the request goes on in a new transaction.
+def rollback_and_begin(request: Request) -> None:
+    """Roll back the request's transaction and begin another one.
 
-    For a door that turns an error into a page itself, which pyramid_tm would take for success.
+    For a view that catches an error and returns a page, after which pyramid_tm would commit.
     """
     request.tm.abort()
     request.tm.begin()

@@ -1,28 +1,27 @@
-"""Guards: a route names one (``guard="api"``), and it is enforced before any view runs."""
+"""Guards: a route names one (``guard="api"``), which runs before any view."""
 
-from pyramid.events import ApplicationCreated, ContextFound
+from pyramid.config import Configurator
+from pyramid.events import ApplicationCreated, BeforeTraversal
 
-from authsite.keys import KeyRing
+from authsite.users.errors import SignInEnded
 
-from . import bearer, csrf, forms, policy, session
+from . import bearer, csrf, forms, policy, return_to, route_options, session
 
 
-def includeme(config):
-    """The route options, the guards, and their enforcement."""
-    config.registry["authsite.guards"] = {"api": bearer.api_guard, "web": session.web_guard}
-    config.registry["authsite.route_rules"] = {}
-    for name, option in policy.ROUTE_OPTIONS.items():
-        config.add_route_predicate(name, option)
-    config.add_request_method(policy.no_caller, "caller", reify=True)
-    secrets = config.registry["authsite.settings"].secret
-    config.registry["authsite.csrf_keys"] = KeyRing(secrets, "csrf")
-    config.add_request_method(csrf.token, "csrf_token", reify=True)
-    config.add_request_method(session.signed_in, "signed_in", reify=True)
-    config.add_request_method(lambda _request: {}, "sent", reify=True)
-    config.add_request_method(lambda _request: {}, "typed", reify=True)
-    config.add_request_method(lambda _request: (), "mistakes", reify=True)
+def includeme(config: Configurator) -> None:
+    """Add the route options, the guards and what enforces them."""
+    config.registry["authsite.guards"] = route_options.Guards(
+        {"api": bearer.api_guard, "web": session.web_guard}
+    )
+    route_options.add_route_options(config)
+    config.add_request_attribute("csrf_seed", csrf.seed)
+    config.add_request_attribute("csrf_token", csrf.token)
+    config.add_request_attribute("signed_in", session.signed_in)
+    config.add_request_attribute("next", return_to.next_page)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
-    # Outside the limits: what they refuse is shown in the form, too.
-    config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="throttle")
-    config.add_subscriber(policy.check_routes, ApplicationCreated)
-    config.add_subscriber(policy.enforce, ContextFound)
+    # Around the rate limits: the form shows their errors as well.
+    config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="rate_limit")
+    config.add_exception_view(session.sign_in_ended, context=SignInEnded)
+    config.add_subscriber(route_options.check_routes, ApplicationCreated)
+    config.add_subscriber(session.check_login_page, ApplicationCreated)
+    config.add_subscriber(policy.enforce, BeforeTraversal)

@@ -1,14 +1,15 @@
 """The api guard: a bearer token in the Authorization header (RFC 6750, section 2.1)."""
 
 import re
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import Table
 
 from authsite import clock
-from authsite.oauth.live import find_live
+from authsite.oauth.active import find_active
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS
+from authsite.oauth.tokens import ACCESS, decode
+from authsite.request_state import Request
 
 from .caller import Caller
 from .errors import NotAuthenticated
@@ -17,30 +18,31 @@ FAMILIES = cast(Table, Family.__table__)
 _BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
 
 
-def api_guard(request: Any) -> Caller:
-    """The caller behind the request's token.
+def api_guard(request: Request) -> Caller:
+    """The caller that the request's token belongs to.
 
-    A token that is not ours, or out of date, is refused without a query. Raises
-    `NotAuthenticated`.
+    A forged or expired token is rejected without a query. Raises `NotAuthenticated`.
     """
     header = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
     if header is None:
         raise NotAuthenticated(token_sent=_looks_like_bearer(request))
     now = clock.now()
-    token = request.token_codec.decode(ACCESS, header[1], now)
-    family = token and find_live(request.database, token, now, request.cfg.refresh_grace)
-    if not family:
+    token = decode(request.authsite.services.keys, ACCESS, header[1], now)
+    active = token and find_active(
+        request.authsite.database, token, now, request.authsite.settings.refresh_grace
+    )
+    if not token or not active:
         raise NotAuthenticated(token_sent=True)
-    request.registry["authsite.uses"].note(FAMILIES, family.id, family.rotated_at, now)
+    request.authsite.services.last_used.note(FAMILIES, token.family_id, active.rotated_at, now)
     return Caller(
         guard="api",
-        user=family.account,
-        scope=frozenset(family.scope.split()),
-        family_id=family.id,
-        client_id=family.client_id,
-        client_name=family.client_name,
+        account=active.account,
+        scope=tuple(active.scope.split()),
+        family_uuid=token.family_id,
+        client_uuid=active.client_id,
+        client_name=active.client_name,
     )
 
 
-def _looks_like_bearer(request: Any) -> bool:
+def _looks_like_bearer(request: Request) -> bool:
     return str(request.environ.get("HTTP_AUTHORIZATION", ""))[:6].lower() == "bearer"

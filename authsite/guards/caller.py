@@ -1,27 +1,112 @@
-"""Who is calling, as the guard found it: a small value apart from the ORM."""
+"""The caller of a guarded route."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from authsite.users.account import Account
+from authsite.request_state import Request
+from authsite.users.account import Account, SignedInUser, as_json
 
 from .errors import UserRequired
 
 
 @dataclass(frozen=True, slots=True)
+class CallerUser:
+    """The user of a request, with the fields of the API's user object; all values fit into JSON.
+
+    Times are RFC 3339 text in UTC.
+    """
+
+    id: str
+    email: str
+    username: str | None
+    phone: str | None
+    name: str | None
+    confirmed: bool
+    email_verified_at: str | None
+    created_at: str
+    updated_at: str
+
+    def __json__(self, request: object) -> dict[str, object]:
+        """The value for Pyramid's JSON renderer."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
-    """The credential behind a request; ``user`` is None for a client that acts for itself."""
+    """The credential of a request.
+
+    Host applications use ``guard``, ``user``, ``scope``, ``client_id``, ``client_name``,
+    ``session_id`` and `require_user` (docs/guards.md), whose values fit into JSON. The other
+    attributes are for authsite's own views.
+    """
 
     guard: str
-    user: Account | None
-    scope: frozenset[str]
-    family_id: UUID | None = None
-    client_id: UUID | None = None
+    """``"api"`` or ``"web"``."""
+    account: Account | None
+    scope: tuple[str, ...] = ()
+    """The scopes of the token; empty for a browser session."""
+    family_uuid: UUID | None = None
+    client_uuid: UUID | None = None
     client_name: str | None = None
-    session_id: UUID | None = None
+    """The name of the client that the token was issued to; None for a browser session."""
+    session_uuid: UUID | None = None
+
+    @property
+    def user(self) -> CallerUser | None:
+        """The user this request acts for; None for a client that acts for itself."""
+        return CallerUser(**as_json(self.account)) if self.account else None
+
+    @property
+    def client_id(self) -> str | None:
+        """The id of the client that the token was issued to; None for a browser session."""
+        return _text(self.client_uuid)
+
+    @property
+    def session_id(self) -> str | None:
+        """The id under which `/v1/user/sessions` lists the token family or browser session."""
+        return _text(self.sign_in)
+
+    @property
+    def sign_in(self) -> UUID | None:
+        """The token family or browser session that the request belongs to."""
+        return self.family_uuid or self.session_uuid
+
+    def require_user(self) -> CallerUser:
+        """The user this request acts for; raises `UserRequired` if it acts for none."""
+        user = self.user
+        if user is None:
+            raise UserRequired
+        return user
 
     def acting_user(self) -> Account:
-        """The user this request acts for; raises `UserRequired` if it acts for none."""
-        if self.user is None:
+        """The account this request acts for; raises `UserRequired` if it acts for none."""
+        if self.account is None:
             raise UserRequired
-        return self.user
+        return self.account
+
+    def signed_in_user(self) -> SignedInUser:
+        """The account and its token family or session; raises `UserRequired` without a user."""
+        return SignedInUser(self.acting_user(), self.family_uuid, self.session_uuid)
+
+    def __json__(self, request: object) -> dict[str, object]:
+        """The value for Pyramid's JSON renderer: the documented attributes."""
+        return {
+            "guard": self.guard,
+            "user": self.user,
+            "scope": list(self.scope),
+            "client_id": self.client_id,
+            "client_name": self.client_name,
+            "session_id": self.session_id,
+        }
+
+
+def caller_of(request: Request) -> Caller:
+    """The caller; for views whose route has a guard."""
+    caller = request.authsite.caller
+    if caller is None:
+        raise RuntimeError("the guard of the route has not run")
+    return caller
+
+
+def _text(value: UUID | None) -> str | None:
+    return None if value is None else str(value)

@@ -1,50 +1,60 @@
 """Cross-site request forgery: a token in every form, and the Origin header.
 
-The token is a MAC over a random cookie and the session, so it needs no storage, is another one
-after login, and a foreign page can neither read nor compute it (OWASP: signed double submit).
+The token is a MAC over a random cookie and the session: the signed double-submit cookie of OWASP's
+CSRF Prevention Cheat Sheet. It needs no storage, and a login changes it.
 """
 
-from typing import Any
-from urllib.parse import urlsplit
+import secrets
 
+from authsite.http import cookies
 from authsite.http.errors import ApiError
-from authsite.login.sessions import key_hash
-from authsite.texts import text as _
+from authsite.i18n import _
+from authsite.request_state import Request
+from authsite.sessions.active import key_hash
+from authsite.sessions.cookies import session_key
 
-from .cookies import csrf_seed, session_key
+MAX_SEED_LENGTH = 64  # characters
 
 
-class ForeignForm(ApiError):
-    """The form did not come from a page of ours, or that page is older than the session."""
+class CsrfError(ApiError):
+    """The form comes from another site, or from a page that is older than the session."""
 
     status = 403
     code = "csrf"
+    audit_event = "form.foreign"
     message = _("This page was open for too long. Nothing is lost: please send it once more.")
 
 
-def token(request: Any) -> str:
+def seed(request: Request) -> str:
+    """The random value in the browser's CSRF cookie; without one, a new cookie is set."""
+    name = cookies.host_name(request, cookies.CSRF)
+    value = cookies.read(request, name)
+    if not value or len(value) > MAX_SEED_LENGTH:
+        value = secrets.token_urlsafe(16)
+        cookie = cookies.Cookie(name, value, max_age=None)
+        request.add_response_callback(
+            lambda request, response: cookies.write(request, response, cookie)
+        )
+    return value
+
+
+def token(request: Request) -> str:
     """The CSRF token of this browser and session, for a hidden field."""
-    ring = request.registry["authsite.csrf_keys"]
-    return str(ring.signing.mac(_message(request)).hex())
+    return str(request.authsite.services.keys["csrf"].sign(_message(request)))
 
 
-def check(request: Any, given: str | None) -> None:
-    """Raise `ForeignForm` unless origin and token are ours, whatever the scheme seems to be."""
-    own = urlsplit(request.base_url)
+def check(request: Request, submitted: str | None) -> None:
+    """Raise `CsrfError` unless the origin is ours and ``submitted`` is the browser's token."""
     origin = request.headers.get("Origin")
-    if origin is not None and origin != f"{own.scheme}://{own.netloc}":
-        raise ForeignForm
+    if origin is not None and origin != request.authsite.address.origin:
+        raise CsrfError
     if origin is None and request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
-        raise ForeignForm
-    ring = request.registry["authsite.csrf_keys"]
-    try:
-        mac = bytes.fromhex(given or "")
-    except ValueError:
-        mac = b""
-    if not ring.verify_any(_message(request), mac):
-        raise ForeignForm
+        raise CsrfError
+    ring = request.authsite.services.keys["csrf"]
+    if not ring.is_signature(_message(request), submitted or ""):
+        raise CsrfError
 
 
-def _message(request: Any) -> bytes:
+def _message(request: Request) -> bytes:
     session = session_key(request)
-    return f"{csrf_seed(request)}\n{key_hash(session) if session else ''}".encode()
+    return f"{request.authsite.csrf_seed}\n{key_hash(session) if session else ''}".encode()

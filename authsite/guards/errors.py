@@ -1,14 +1,13 @@
-"""How a guard refuses."""
+"""Errors of the guards."""
 
 from authsite.http.errors import ApiError
-from authsite.texts import text as _
+from authsite.i18n import _
 
 MESSAGE = "An exception occurred when trying to authenticate the user."
 
 
 class NotAuthenticated(ApiError):
-    """No living access token came with the request (RFC 6750, section 3)."""
-
+    summary = "The request has no valid access token (RFC 6750, section 3)."
     status = 401
     code = "unauthenticated"
     message = MESSAGE
@@ -20,7 +19,7 @@ class NotAuthenticated(ApiError):
 
 
 class InsufficientScope(ApiError):
-    """The token lives but lacks a scope that the route needs (RFC 6750, section 3.1)."""
+    """The token is valid but lacks a scope that the route needs (RFC 6750, section 3.1)."""
 
     status = 403
     code = "insufficient_scope"
@@ -33,31 +32,28 @@ class InsufficientScope(ApiError):
 
 
 class UserRequired(ApiError):
-    """The token acts for a client, and this is for users."""
-
+    summary = "The token acts for a client, and the endpoint requires a user."
     status = 403
     code = "user_required"
     message = "This address needs a token that acts for a user; this one acts for a client."
 
 
 class EmailNotVerified(ApiError):
-    """Variant A: the route asks for a verified user."""
-
+    summary = "Variant A: the endpoint requires a verified e-mail address."
     status = 403
     code = "email_not_verified"
     message = _("Verify your e-mail address first: ask for a new link and open it.")
 
 
 class EmailNotConfirmed(ApiError):
-    """Variant B: confirmation is required and has not happened."""
-
+    summary = "Variant B: the user has not confirmed the e-mail address."
     status = 403
     code = "email_not_confirmed"
     message = _("Confirm your e-mail address first: ask for a new link and open it.")
 
 
 class NotSignedIn(ApiError):
-    """The web guard's answer to a stranger who asks for JSON."""
+    """A script sent a request without an active session to a route with the web guard."""
 
     status = 401
     code = "unauthenticated"

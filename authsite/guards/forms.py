@@ -1,53 +1,105 @@
-"""Forms of pages: read strictly, checked against forgery, and shown again with their mistakes.
+"""Forms of pages: strict reading, the CSRF check, and the form again with its errors.
 
-A view states ``form=Model, again=show``: it runs only with a good form at ``request.given``.
-Otherwise, and when it raises an error of ours, ``show(request)`` is rendered with that error's
-status, with what was typed (never a password) at ``request.typed`` and the mistakes at
-``request.mistakes``.
+    @form_view("authsite.forgot.page", ForgotForm, show=forgot_form, renderer=FORGOT)
+    def forgot(request): ...
+
+GET shows the form: ``show(request)`` returns the template's values. POST runs the view, which finds
+the validated form at ``request.authsite.validated``. If reading the form or the view raises an
+`ApiError`, the template is rendered again with the values of ``show`` and the error's status. The
+template then shows ``request.authsite.form_data`` (without secrets) and ``form_errors``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from authsite.db.transaction import forget_writes, keep_writes
-from authsite.http.bodies import validate, values_of
+from pyramid.interfaces import IViewDeriverInfo
+from pyramid.response import Response
+from pyramid.view import view_config
+
+from authsite.db.transaction import commit_and_begin, rollback_and_begin
+from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ApiError, FieldError
+from authsite.request_state import Request, View, view_options
 
 from . import csrf
 
 SECRET_FIELDS = ("password", "password_confirmation", "current_password", "csrf_token", "token")
 SHOWN_AGAIN = (400, 403, 409, 422, 429, 503)
 
+PageView = Callable[[Request], Any]
 
-def form_deriver(view: Any, info: Any) -> Any:
-    """The view options ``form=Model, again=show``."""
+
+def form_view(
+    route_name: str,
+    form: type[Body] = Body,
+    *,
+    show: PageView,
+    get: PageView | None = None,
+    rate_limit: str | None = None,
+    **options: Any,
+) -> Callable[[PageView], PageView]:
+    """Return a decorator for the POST view of a form; it registers GET and POST of a route.
+
+    ``form`` is the model of the fields; a form without fields needs none. ``get`` is the view of
+    GET where it does more than ``show``. ``rate_limit`` names the limit that a POST counts against.
+    ``options`` are those of ``view_config`` for both methods, such as ``renderer``.
+    """
+    # venusian registers for the module that called this function, one frame up.
+    options |= {"route_name": route_name, "_depth": 1}
+    on_get = view_config(request_method="GET", **options)
+    on_post = view_config(
+        request_method="POST", form=form, show=show, rate_limit=rate_limit, **options
+    )
+
+    def register(view: PageView) -> PageView:
+        on_get(get or show)
+        on_post(view)
+        return view
+
+    return register
+
+
+@view_options("form", "show")
+def form_deriver(view: View, info: IViewDeriverInfo) -> View:
+    """View deriver for the options ``form`` and ``show``, which `form_view` gives to a POST."""
     model = info.options.get("form")
     if model is None:
         return view
-    again, renderer = info.options["again"], info.options["renderer"]
+    show, renderer = info.options["show"], info.options["renderer"]
 
-    def posting(context: Any, request: Any) -> Any:
+    def view_with_form(context: object, request: Request) -> Response:
         try:
-            values = values_of(request, form_only=True)
-            request.sent = values
-            request.typed = {
-                name: value for name, value in values.items() if name not in SECRET_FIELDS
-            }
-            csrf.check(request, values.get("csrf_token"))
-            request.given = validate({k: v for k, v in values.items() if v != ""}, model)
+            _read_form(request, model)
             return view(context, request)
         except ApiError as error:
             if error.status not in SHOWN_AGAIN:
                 raise
-            # The error ends here, so what its transaction must not keep is dropped here too.
-            (keep_writes if error.keeps_writes else forget_writes)(request)
-            request.mistakes = error.details or [FieldError(error.code, None, error.message)]
-            # A mistake in what was typed is 422 here, whatever the API calls it.
-            mistake = error.status == 400 and error.details
-            request.response.status_int = 422 if mistake else error.status
-            request.response.headers.update(error.headers)
-            return renderer.render_to_response(again(request), None, request=request)
+            request.authsite.record_denial(error)
+            # pyramid_tm does not see an error that is handled here.
+            end_transaction = commit_and_begin if error.keeps_writes else rollback_and_begin
+            end_transaction(request)
+            _set_errors(request, error)
+            return renderer.render_to_response(show(request), None, request=request)
 
-    return posting
+    return view_with_form
 
 
-form_deriver.options = ("form", "again")  # type: ignore[attr-defined]
+def _read_form(request: Request, model: type[Body]) -> None:
+    """Read the form into ``request.authsite``; an empty field counts as absent."""
+    values = values_of(request, form_only=True)
+    request.authsite.raw_form = values
+    request.authsite.form_data = {
+        name: value for name, value in values.items() if name not in SECRET_FIELDS
+    }
+    csrf.check(request, values.get("csrf_token"))
+    filled = {name: value for name, value in values.items() if value != ""}
+    request.authsite.validated = validate(filled, model)
+
+
+def _set_errors(request: Request, error: ApiError) -> None:
+    """Set the errors that the template shows, and the status and headers of the response."""
+    request.authsite.form_errors = error.details or [FieldError(error.code, None, error.message)]
+    # OAuth errors about a field have status 400; a page uses 422 for every invalid field.
+    invalid_field = error.status == 400 and error.details
+    request.response.status_int = 422 if invalid_field else error.status
+    request.response.headers.update(error.headers)

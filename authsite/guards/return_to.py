@@ -1,36 +1,103 @@
-"""Where a login leads back to: a path of ours, or an origin that is listed; never elsewhere."""
+"""Where a login may redirect to: a path of our own host, or an origin in `return-origins`."""
 
 import re
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-MAX_LENGTH = 2048
-# One slash, then neither slash nor backslash: browsers read `//` and `/\` as another host. No
-# control characters, which browsers drop before they look; no backslash; what is not ASCII must
-# come percent-encoded, as browsers send it.
+from authsite.http import cookies
+from authsite.http.address import inner_path, path_qs
+from authsite.http.methods import is_own, page_route
+from authsite.request_state import Request
+
+MAX_LENGTH = 2048  # characters
+_COOKIE_SAFE = "/:?=&"
+# One slash, followed by neither slash nor backslash: browsers read `//` and `/\` as another host.
+# No control characters, which browsers remove before they parse the URL, and no backslash. Other
+# characters than ASCII must be percent-encoded, as browsers send them.
 _LOCAL = re.compile(r"/(?!/)[!-\[\]-~]*")
 
 
 def local_path(target: str | None) -> str | None:
     """``target`` if it is a path on our own host, else None."""
-    if not target or len(target) > MAX_LENGTH or not _LOCAL.fullmatch(target):
+    parts = _split(target)
+    if parts is None or parts.scheme or parts.netloc:
         return None
-    try:
-        parts = urlsplit(target)
-    except ValueError:
-        return None
-    return None if parts.scheme or parts.netloc else target
+    return target if _LOCAL.fullmatch(target or "") else None
 
 
-def return_target(request: Any, target: str | None) -> str | None:
+def return_target(request: Request, target: str | None) -> str | None:
     """``target`` if a login may lead there: a local path, or a URL in `return-origins`."""
-    local = local_path(target)
-    if local or not target or len(target) > MAX_LENGTH:
+    local, parts = local_path(target), _split(target)
+    if local or target is None or parts is None:
         return local
-    try:
-        parts = urlsplit(target)
-    except ValueError:
-        return None
     plain = target.isascii() and target.isprintable() and not re.search(r"[\\\s]", target)
     origin = f"{parts.scheme}://{parts.netloc}"
-    return target if plain and origin in request.cfg.return_origins else None
+    return target if plain and origin in request.authsite.settings.return_origins else None
+
+
+def _split(target: str | None) -> SplitResult | None:
+    """The parts of ``target``; None if it is empty, too long or not a URL."""
+    if not target or len(target) > MAX_LENGTH:
+        return None
+    try:
+        return urlsplit(target)
+    except ValueError:
+        return None
+
+
+def page_of_form(request: Request) -> str | None:
+    """The page that contains a rejected form, for ``next``; None if it is unknown.
+
+    This is the page in a same-origin ``Referer``, else the path that the form was sent to, if it
+    has GET. A page of our own comes without its query, which is about an earlier action.
+    """
+    for page in (_referring_page(request), path_qs(request)):
+        target = local_path(page)
+        if target is None:
+            continue
+        path = target.partition("?")[0]
+        has_get, route = page_route(request, inner_path(request, path))
+        if has_get:
+            return path if is_own(route) else target
+    return None
+
+
+def _referring_page(request: Request) -> str | None:
+    referer: str = request.headers.get("Referer", "")
+    own = f"{request.authsite.address.origin}/"
+    return referer.removeprefix(own[:-1]) if referer.startswith(own) else None
+
+
+def next_page(request: Request) -> str | None:
+    """``request.authsite.next``: the checked target of a redirect after the login, or None.
+
+    It comes from the form, else from the query, else from the cookie that `keep_next` sets.
+    """
+    target = request.authsite.raw_form.get("next") or request.GET.get("next")
+    return return_target(request, target or _next_in_cookie(request))
+
+
+def keep_next(request: Request) -> None:
+    """Keep ``next`` in a cookie for the lifetime of the links in mails, which do not contain it."""
+    settings, target = request.authsite.settings, request.authsite.next
+    if target is None:
+        forget_next(request)
+        return
+    lifetime = max(settings.verification_expires_in, settings.reset_expires_in)
+    value = quote(target, safe=_COOKIE_SAFE)
+    _write_next(request, value, int(lifetime.total_seconds()))
+
+
+def forget_next(request: Request) -> None:
+    """Delete the cookie of `keep_next`, if the browser has it."""
+    if _next_in_cookie(request) is not None:
+        _write_next(request, "", 0)
+
+
+def _next_in_cookie(request: Request) -> str | None:
+    value = cookies.read(request, cookies.host_name(request, cookies.NEXT))
+    return unquote(value) if value else None
+
+
+def _write_next(request: Request, value: str, max_age: int) -> None:
+    name = cookies.host_name(request, cookies.NEXT)
+    cookies.write(request, request.response, cookies.Cookie(name, value, max_age))

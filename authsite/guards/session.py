@@ -1,62 +1,139 @@
-"""The web guard: a session cookie opens pages; a stranger is led to the login page."""
+"""The web guard: a session cookie opens pages; other browsers are redirected to the login page."""
 
-from typing import Any
 from urllib.parse import quote, urlsplit
 
-from pyramid.httpexceptions import HTTPFound
+from pyramid.events import ApplicationCreated
 from pyramid.interfaces import IRoutesMapper
+from pyramid.registry import Registry
+from pyramid.response import Response
 
 from authsite import clock
-from authsite.login import sessions
+from authsite.http.address import absolute, path_qs, route_path
+from authsite.http.error_views import respond
+from authsite.http.methods import SAFE_METHODS
+from authsite.http.rendering import found, see_other
+from authsite.request_state import Request
+from authsite.sessions.active import find_active
+from authsite.sessions.cookies import session_key
+from authsite.settings import InvalidSetting, SettingsError, documented_key
+from authsite.users.errors import SignInEnded
 
 from .caller import Caller
-from .cookies import session_key
-from .errors import NotSignedIn
+from .errors import NotAuthenticated, NotSignedIn
+from .return_to import page_of_form
 
 
-def web_guard(request: Any) -> Caller:
+def web_guard(request: Request) -> Caller:
     """The user who is signed in with this browser.
 
-    Raises a redirect to the login page, or `NotSignedIn` for a request that asks for JSON.
+    Raises a redirect to the login page, or `NotSignedIn` if the request accepts only JSON.
     """
-    caller = signed_in(request)
+    caller = request.authsite.signed_in
     if caller is not None:
         return caller
-    accept = request.headers.get("Accept", "")
-    if "application/json" in accept and "text/html" not in accept:
-        request.speaks = "house"
+    if accepts_json(request):
         raise NotSignedIn
-    raise HTTPFound(login_url(request, request.path_qs))
+    if request.method in SAFE_METHODS:
+        raise found(request, login_url(request, path_qs(request)))
+    raise found(request, _login_after_form(request))
 
 
-def signed_in(request: Any) -> Caller | None:
-    """The user who is signed in with this browser, or None; for pages that are open to all."""
-    key = session_key(request)
-    uses = request.registry["authsite.uses"]
-    found = key and sessions.find_live(request.database, uses, key, clock.now())
-    if not found:
-        return None
-    session_id, account = found
-    return Caller(guard="web", user=account, scope=frozenset(), session_id=session_id)
+def accepts_json(request: Request) -> bool:
+    """Whether a script sent the request, which cannot use the login page.
 
-
-def login_url(request: Any, back_to: str | None = None) -> str:
-    """The address of the login page: what `login-page-url` names, with ``next``.
-
-    A relative name is a route of that name (the host's, or ours), or else the path of the view
-    of that name; a path or an absolute URL is taken as it is.
+    ``Accept`` decides. If it accepts any type, ``X-Requested-With`` (axios, jQuery) or
+    ``Sec-Fetch-Dest: empty`` (``fetch`` in a page; W3C Fetch Metadata) shows a script.
     """
-    target = _target(request, request.cfg.login_page_url)
-    if not back_to:
+    accept = request.headers.get("Accept", "*/*")
+    if accept.strip() != "*/*":
+        return "application/json" in accept and "text/html" not in accept
+    return (
+        request.headers.get("X-Requested-With") == "XMLHttpRequest"
+        or request.headers.get("Sec-Fetch-Dest") == "empty"
+    )
+
+
+def signed_in(request: Request) -> Caller | None:
+    """``request.authsite.signed_in``: the user of the browser's session, or None.
+
+    Pages without a guard read it.
+    """
+    key = session_key(request)
+    if not key:
+        return None
+    services = request.authsite.services
+    session = find_active(services.database, services.last_used, key, clock.now())
+    if session is None:
+        return None
+    return Caller(guard="web", account=session.account, session_uuid=session.id)
+
+
+def sign_in_ended(_error: SignInEnded, request: Request) -> Response:
+    """Exception view: the session or token ended while the view ran; respond as the guard does."""
+    if request.authsite.error_format != "html":
+        return respond(NotAuthenticated(token_sent=True), request)
+    return see_other(request, _login_after_form(request))
+
+
+def _login_after_form(request: Request) -> str:
+    """The URL of the login page with a notice that the form was not saved."""
+    return login_url(request, page_of_form(request), unsaved=True)
+
+
+def login_url(request: Request, next_url: str | None = None, *, unsaved: bool = False) -> str:
+    """The URL of the login page in setting `login-page-url`, with ``next_url`` as ``next``.
+
+    The setting is an absolute URL, the name of a route (the host's, or ours), or the path of a
+    route or view. ``unsaved`` adds the notice that a form was not saved. A login page of another
+    origin is then reached through a page of our own, since browsers apply the policy's
+    ``form-action`` to redirects after a form.
+    """
+    target = _target(request, request.authsite.settings.login_page_url)
+    if unsaved and is_elsewhere(request, target):
+        target = route_path(request, "authsite.login.page")
+    if next_url and is_elsewhere(request, target):
+        next_url = absolute(request, next_url)  # on another origin a path is another page
+    query = [f"next={quote(next_url, safe='/')}"] if next_url else []
+    query += ["unsaved=1"] if unsaved else []
+    if not query:
         return target
-    return f"{target}{'&' if urlsplit(target).query else '?'}next={quote(back_to, safe='/')}"
+    return f"{target}{'&' if urlsplit(target).query else '?'}{'&'.join(query)}"
 
 
-def _target(request: Any, name: str) -> str:
-    if name.startswith("/") or "://" in name:
+def is_elsewhere(request: Request, url: str) -> bool:
+    """Whether a path or URL belongs to another origin."""
+    return not absolute(request, url).startswith(f"{request.authsite.address.origin}/")
+
+
+def _target(request: Request, name: str) -> str:
+    if "://" in name:
         return name
-    mapper = request.registry.getUtility(IRoutesMapper)
-    for route in (name, f"authsite.{name}.page"):
-        if mapper.get_route(route) is not None:
-            return str(request.route_path(route))
-    return f"{request.script_name}/{name}"
+    route = _route_named(request.registry, name)
+    return route_path(request, route) if route else f"{request.authsite.address.mount}/{name}"
+
+
+def _route_named(registry: Registry, name: str) -> str | None:
+    mapper = registry.getUtility(IRoutesMapper)
+    routes = (name, f"authsite.{name}.page")
+    return next((route for route in routes if mapper.get_route(route) is not None), None)
+
+
+def check_login_page(event: ApplicationCreated) -> None:
+    """At start-up: raise `SettingsError` if `login-page-url` names no route, path or view."""
+    registry = event.app.registry
+    name = registry["authsite"].settings.login_page_url
+    if "://" in name or _route_named(registry, name) or _leads_to_view(registry, name):
+        return
+    advice = "no route has this name or path, and no view has this name; give one that exists"
+    raise SettingsError(
+        [InvalidSetting(documented_key("login_page_url"), advice, value=repr(name))]
+    )
+
+
+def _leads_to_view(registry: Registry, name: str) -> bool:
+    """Whether a route has the path ``/name``, or a view that traversal finds has the name."""
+    routes = registry.getUtility(IRoutesMapper).get_routes()
+    if any(route.match(f"/{name}") is not None for route in routes):
+        return True
+    views = (item["introspectable"] for item in registry.introspector.get_category("views") or ())
+    return any(view["name"] == name and not view["route_name"] for view in views)

@@ -1,27 +1,52 @@
-"""Everything between the wire and a view: strict bodies, errors, headers, who is calling."""
+"""What stands between the server and a view: bodies, errors, headers and addresses."""
 
-from pyramid.events import ApplicationCreated, BeforeRender, ContextFound
+from pyramid.config import Configurator
+from pyramid.events import ApplicationCreated, BeforeTraversal
 from pyramid.tweens import INGRESS
 
-from . import assets, bodies, error_views, methods, proxies, rendering, source
+from . import (
+    address,
+    assets,
+    bodies,
+    cookies,
+    error_views,
+    host,
+    isolation,
+    methods,
+    proxies,
+    request_info,
+    security_headers,
+)
+from .application import HttpApplication
 
 
-def includeme(config):
-    """Request attributes, the edge tween, ``body=``, static files and the error views."""
-    config.registry["authsite.prefix"] = f"/{config.route_prefix}" if config.route_prefix else ""
+def includeme(config: Configurator) -> None:
+    """Add request attributes, the tween, the view option ``body``, static files and error views."""
+    prefix = f"/{config.route_prefix}" if config.route_prefix else ""
+    cfg = config.registry["authsite"].settings
+    http: HttpApplication = config.registry["authsite.http"]
+    # The header is valid for the whole host name, and so for the pages of a host application.
+    hsts = cfg.hsts or ("host" if http.standalone else "off")
+    http.prefix, http.hsts = prefix, security_headers.HSTS.get(hsts)
+    http.addresses = address.configured(cfg.base_url, prefix)
     for name, function in {
-        "id": source.request_id,
-        "source": source.source,
+        "request_id": request_info.request_id,
+        "request_info": request_info.request_info,
         "client_address": proxies.client_address,
         "through_trusted_proxy": proxies.through_trusted_proxy,
-        "base_url": proxies.base_url,
-        "speaks": error_views.speaks,
+        "host": host.host,
+        "cookies": cookies.request_cookies,
+        "address": address.address,
+        "base_url": lambda request: request.authsite.address.base_url,
+        "base_urls": address.base_urls,
+        "error_format": error_views.error_format,
     }.items():
-        config.add_request_method(function, name, reify=True)
-    config.add_tween("authsite.http.edge.edge_tween", under=INGRESS)
+        config.add_request_attribute(name, function)
+    config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(bodies.body_deriver, "body")
-    config.add_subscriber(methods.remember_methods, ApplicationCreated)
-    config.add_subscriber(methods.refuse_other_methods, ContextFound)
-    config.add_subscriber(rendering.add_globals, BeforeRender)
+    config.add_subscriber(methods.collect_methods, ApplicationCreated)
+    config.add_subscriber(host.reject_bad_host, BeforeTraversal)
+    config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
+    config.include(isolation)
     assets.add_assets(config)
-    error_views.add_views(config, standalone=config.registry["authsite.standalone"])
+    error_views.add_views(config, standalone=http.standalone)

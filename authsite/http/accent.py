@@ -1,10 +1,10 @@
-"""The site's own colour: what `accent-color` adds to the pages' stylesheet.
+"""The CSS that setting `accent-color` adds to the stylesheet of the pages.
 
-No page has a style of its own (the Content-Security-Policy forbids it), so the colour and what must
-be readable on it and beside it are worked out here.
+The Content-Security-Policy forbids inline styles, so the stylesheet itself contains the accent
+color and the colors that are computed from it.
 """
 
-from authsite.colours import (
+from authsite.colors import (
     BLACK,
     READABLE,
     VISIBLE,
@@ -15,28 +15,28 @@ from authsite.colours import (
     towards,
 )
 
-# Of the stylesheet: what the colour stands on, in both schemes.
+# The backgrounds in the stylesheet, for the light and the dark color scheme.
 LIGHT = ("#fff", "#f3f4f6", "#eef0f4")
 DARK = ("#181b20", "#101216", "#22262d")
-_DEEPER = 0.14
+_DEEPER = 0.14  # the share of black or white in ``--accent-deep``
 
 
-def accent_css(colour: str | None) -> bytes:
-    """The lines for the end of ``authsite.css``; none for a site without a colour of its own."""
-    if colour is None:
+def accent_css(color: str | None) -> bytes:
+    """The text to append to ``authsite.css`` and ``docs.css``; empty without an accent color."""
+    if color is None:
         return b""
-    light = _tokens(colour, towards(colour, BLACK, LIGHT, READABLE), LIGHT[0])
-    on_dark = towards(colour, WHITE, DARK[:1], VISIBLE)
-    dark = _tokens(on_dark, towards(colour, WHITE, DARK, READABLE), DARK[0])
+    light = _custom_properties(color, towards(color, BLACK, LIGHT, READABLE), LIGHT[0])
+    on_dark = towards(color, WHITE, DARK[:1], VISIBLE)
+    dark = _custom_properties(on_dark, towards(color, WHITE, DARK, READABLE), DARK[0])
     return (f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n").encode()
 
 
-def _tokens(fill: str, text: str, ground: str) -> str:
+def _custom_properties(fill: str, text: str, background: str) -> str:
     on_fill = readable_on(fill)
     deep = mixed(fill, BLACK if on_fill == WHITE else WHITE, _DEEPER)
-    # A pale button needs an edge to be seen as one.
-    edge = fill if contrast(fill, ground) >= VISIBLE else text
+    # A button whose color is too close to the background is visible only with a border.
+    border = fill if contrast(fill, background) >= VISIBLE else text
     return (
-        f"--accent:{fill};--accent-deep:{deep};--accent-edge:{edge};"
+        f"--accent:{fill};--accent-deep:{deep};--accent-edge:{border};"
         f"--on-accent:{on_fill};--accent-text:{text}"
     )

@@ -1,9 +1,8 @@
-"""Our own static files, at addresses that change with their content, cached for a year.
+"""Static files at URLs that change with their content; clients cache them for a year.
 
-One fingerprint stands for the whole folder, so that a stylesheet or a script finds its
-neighbours by a relative address, and those are cached as long. Not Pyramid's static view: that one
-knows one lifetime for right and wrong addresses, and its usual name, static, is taken in most
-applications that include this one.
+The fingerprint is a folder of the URL and covers all files. So a stylesheet or script can refer to
+other files by relative URLs, and these have the same lifetime. docs/architecture.md says why this
+is not Pyramid's static view.
 """
 
 import mimetypes
@@ -11,88 +10,90 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
+from pyramid.config import Configurator
+from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from authsite.request_state import Request
+
 from .accent import accent_css
+from .address import route_path
+from .cached_response import CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
-from .kept import Kept, answer, fingerprint, keep
 
 FOLDER = Path(__file__).parent.parent / "static"
 ROUTE = "authsite.static"
-FOREVER = "public, max-age=31536000, immutable"
-# Another release's address, or none of ours: right for now, asked for again next time.
-ASK_AGAIN = "public, no-cache"
+ONE_YEAR = "public, max-age=31536000, immutable"
+# For a URL with the fingerprint of another release: the content may change.
+REVALIDATE = "public, no-cache"
 
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The files of a folder by their relative path, and the fingerprint of them all."""
+    """The files of a folder by relative path, and the fingerprint of all of them."""
 
-    files: Mapping[str, Kept]
+    files: Mapping[str, CachedResponse]
     fingerprint: str
 
 
 def load(folder: Path, added: Mapping[str, bytes] = MappingProxyType({})) -> Assets:
-    """Every file below ``folder``, with what is ``added`` to its end, read and compressed now."""
+    """Read every file below ``folder``; ``added`` has text to append, by file name."""
     paths = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
     files = {
-        name: keep(path.read_bytes() + added.get(name, b""), _content_type(name))
+        name: CachedResponse(path.read_bytes() + added.get(name, b""), _content_type(name))
         for name, path in paths.items()
     }
-    names = [f"{name}={kept.fingerprint}".encode() for name, kept in files.items()]
+    names = [f"{name}={file.fingerprint}".encode() for name, file in files.items()]
     return Assets(files, fingerprint(*names))
 
 
-def asset_path(request: Any, name: str) -> str:
-    """The path of the static file ``name``; raises LookupError when there is none."""
+def asset_path(request: Request, name: str) -> str:
+    """The URL path of the static file ``name``; raises `LookupError` if there is none."""
     assets = _assets(request)
     if name not in assets.files:
         raise LookupError(f"no file {name} in {FOLDER}")
-    path: str = request.route_path(ROUTE, fingerprint=assets.fingerprint, name=name)
-    return path
+    return route_path(request, ROUTE, fingerprint=assets.fingerprint, name=name)
 
 
-def serve(request: Any) -> Response:
-    """A static file. Names are looked up among those read at start, never in the file system."""
+def serve(request: Request) -> Response:
+    """Serve a static file from memory; the name in the URL never reaches the file system."""
     assets = _assets(request)
-    kept = assets.files.get(request.matchdict["name"])
-    if kept is None:
+    file = assets.files.get(request.matchdict["name"])
+    if file is None:
         raise NotFound
     current = request.matchdict["fingerprint"] == assets.fingerprint
-    return answer(request, kept, FOREVER if current else ASK_AGAIN)
+    return respond_from_cache(request, file, ONE_YEAR if current else REVALIDATE)
 
 
-def add_assets(config: Any) -> None:
-    """The route, its view and ``request.asset_path``."""
-    config.registry["authsite.assets"] = _load(config.registry)
+def add_assets(config: Configurator) -> None:
+    """Read the files and register their route and view."""
+    config.registry["authsite.http"].assets = _load(config.registry)
     config.add_route(ROUTE, "/authsite/static/{fingerprint}/{name:.+}")
     config.add_view(
         serve, route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED
     )
-    config.add_request_method(asset_path)
 
 
-def _assets(request: Any) -> Assets:
+def _assets(request: Request) -> Assets:
     registry = request.registry
-    if registry.settings.get("pyramid.reload_assets"):  # while somebody writes a stylesheet
+    if registry.settings.get("pyramid.reload_assets"):  # Pyramid's setting for development
         return _load(registry)
-    assets: Assets = registry["authsite.assets"]
+    assets: Assets = registry["authsite.http"].assets
     return assets
 
 
-def _load(registry: Any) -> Assets:
-    colour = registry["authsite.settings"].accent_color
-    return load(FOLDER, dict.fromkeys(("authsite.css", "docs.css"), accent_css(colour)))
+def _load(registry: Registry) -> Assets:
+    color = registry["authsite"].settings.accent_color
+    return load(FOLDER, dict.fromkeys(("authsite.css", "docs.css"), accent_css(color)))
 
 
 def _content_type(name: str) -> str:
-    known = {".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+    types = {".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
     guessed, _encoding = mimetypes.guess_type(name)
-    return known.get(Path(name).suffix) or guessed or "application/octet-stream"
+    return types.get(Path(name).suffix) or guessed or "application/octet-stream"

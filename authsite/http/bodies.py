@@ -1,18 +1,22 @@
-"""Reading a body strictly: one string per name, bounded, or a clear refusal.
+"""The view option ``body=Model``: reads and validates the request's body.
 
-A view states ``body=Model``; the model is at once what is checked here and what the OpenAPI
-document shows. The view finds an instance of it at ``request.given``.
+A body is a form or a JSON object with one string for each name. The view finds an instance of the
+model at ``request.authsite.validated``, and the OpenAPI document describes the model.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+from pyramid.interfaces import IViewDeriverInfo
+from pyramid.response import Response
 
-from authsite.db.transaction import writes
-from authsite.texts import text as _
+from authsite.db.transaction import needs_transaction
+from authsite.i18n import _, translate
+from authsite.request_state import Request, View, view_options
 
 from .errors import (
     ApiError,
@@ -31,7 +35,7 @@ FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 
 
-def _text(limit: int, *, required: bool = True) -> Any:
+def _text(limit: int, *, required: bool = True) -> StringConstraints:
     return StringConstraints(min_length=1 if required else 0, max_length=limit)
 
 
@@ -50,21 +54,32 @@ Text = Annotated[str, _text(1024)]
 MaybeEmpty = Annotated[str, _text(1024, required=False)]
 
 
-class Body(BaseModel):
-    """The base of request models: strings only, unknown keys ignored, null means absent.
+def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
+    schema["description"] = model.description
 
-    The words under a field describe it in the OpenAPI document; ``examples`` (a name -> the
-    fields to send) are shown there where the fields' own examples do not make one request.
+
+class Body(BaseModel):
+    """Base class of request models: strings only; unknown names are ignored; null means absent.
+
+    The OpenAPI document has ``description``, and for each field the string under it. ``examples``
+    (a name -> the fields to send) are whole requests, where the examples of the fields do not add
+    up to one.
     """
 
     model_config = ConfigDict(
-        extra="ignore", strict=True, frozen=True, use_attribute_docstrings=True
+        extra="ignore",
+        strict=True,
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_extra=_add_description,
     )
+    description: ClassVar[str] = ""
     form_only: ClassVar[bool] = False
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 
 
 Model = TypeVar("Model", bound=Body)
+Value = TypeVar("Value")
 
 WORDS = {
     "required": _("This field is required."),
@@ -78,7 +93,7 @@ _CODES = {
 }
 
 
-def read(request: Any, model: type[Model]) -> Model:
+def read(request: Request, model: type[Model]) -> Model:
     """The body of ``request`` as an instance of ``model``.
 
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
@@ -87,15 +102,15 @@ def read(request: Any, model: type[Model]) -> Model:
     return validate(values_of(request, form_only=model.form_only), model)
 
 
-def validate(values: dict[str, Any], model: type[Model]) -> Model:
+def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """``values`` as an instance of ``model``; raises `ValidationFailed`."""
-    broken = [
+    not_text = [
         FieldError("invalid", name, _("This value contains characters that are not text."))
         for name, value in values.items()
         if isinstance(value, str) and name in model.model_fields and not _is_text(value)
     ]
-    if broken:
-        raise ValidationFailed(details=broken)
+    if not_text:
+        raise ValidationFailed(details=not_text)
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -103,40 +118,39 @@ def validate(values: dict[str, Any], model: type[Model]) -> Model:
 
 
 def as_invalid_request(error: ApiError) -> ApiError:
-    """``error`` as OAuth endpoints word it: 400 with every mistake named (RFC 6749, 5.2)."""
+    """``error`` for OAuth endpoints, which name all invalid fields in one text (RFC 6749, 5.2)."""
     if not isinstance(error, ValidationFailed):
         return error
-    mistakes = " ".join(f"{item.field}: {item.message}" for item in error.details)
-    return MalformedRequest(mistakes)
+    messages = " ".join(f"{item.field}: {translate(item.message)}" for item in error.details)
+    return MalformedRequest(messages)
 
 
-def body_deriver(view: Any, info: Any) -> Any:
-    """The view option ``body=Model``."""
+@view_options("body")
+def body_deriver(view: View, info: IViewDeriverInfo) -> View:
+    """View deriver for the option ``body``."""
     model = info.options.get("body")
     if model is None:
         return view
 
-    def reading_view(context: Any, request: Any) -> Any:
+    def reading_view(context: object, request: Request) -> Response:
         try:
-            request.given = read(request, model)
+            request.authsite.validated = read(request, model)
         except ApiError as error:
-            raise (as_invalid_request(error) if request.speaks == "oauth" else error) from None
+            if request.authsite.error_format == "oauth":
+                raise as_invalid_request(error) from None
+            raise
         return view(context, request)
 
     return reading_view
 
 
-body_deriver.options = ("body",)  # type: ignore[attr-defined]
+def retry_attempts(request: Request) -> int | None:
+    """The number of attempts of pyramid_retry for ``request``; None means its own setting.
 
-
-def attempts(request: Any) -> int | None:
-    """How often pyramid_retry may run ``request``: None for as often as is set.
-
-    Running it again needs the whole body read and kept before anyone looks at its length. A body
-    over the limit, or of unknown length, gets one attempt and stays unread till `read` refuses it;
-    one that breaks off gets one attempt too. What only reads has nothing to try again.
+    A request without a transaction gets one attempt. A second attempt needs the whole body in
+    memory, so a body that is too long, of unknown length or incomplete gets one attempt as well.
     """
-    if not writes(request):
+    if not needs_transaction(request):
         return 1
     length = request.content_length
     if request.is_body_readable and (length is None or length > MAX_BODY):
@@ -148,23 +162,23 @@ def attempts(request: Any) -> int | None:
     return None
 
 
-def values_of(request: Any, *, form_only: bool) -> dict[str, Any]:
-    """What the body says, by name, before any of it is checked against a model."""
-    raw = _raw(request)
-    kind = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
-    if not raw and (not kind or (kind == JSON and not form_only)):
+def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
+    """The names and values in the body, not yet validated."""
+    raw = _read_bytes(request)
+    media_type = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
+    if not raw and (not media_type or (media_type == JSON and not form_only)):
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the body in UTF-8.")
-    if kind == FORM:
-        return _pairs(_form(raw))
-    if kind == JSON and not form_only:
-        return {name: value for name, value in _json(raw).items() if value is not None}
+    if media_type == FORM:
+        return _without_duplicates(_parse_form(raw))
+    if media_type == JSON and not form_only:
+        return {name: value for name, value in _parse_json(raw).items() if value is not None}
     accepted = FORM if form_only else f"{FORM} or {JSON}"
     raise UnsupportedMediaType(f"Send the body as {accepted}.")
 
 
-def _raw(request: Any) -> bytes:
+def _read_bytes(request: Request) -> bytes:
     if (request.content_length or 0) > MAX_BODY:
         raise PayloadTooLarge
     try:
@@ -178,7 +192,7 @@ def _raw(request: Any) -> bytes:
     return raw
 
 
-def _form(raw: bytes) -> list[tuple[str, Any]]:
+def _parse_form(raw: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
             raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
@@ -190,9 +204,11 @@ def _form(raw: bytes) -> list[tuple[str, Any]]:
         ) from None
 
 
-def _json(raw: bytes) -> dict[str, Any]:
+def _parse_json(raw: bytes) -> dict[str, object]:
     try:
-        value = json.loads(raw.decode(), object_pairs_hook=_pairs, parse_constant=_refuse)
+        value = json.loads(
+            raw.decode(), object_pairs_hook=_without_duplicates, parse_constant=_reject_constant
+        )
     except (ValueError, RecursionError):
         raise MalformedRequest("The body is not valid JSON in UTF-8.") from None
     if not isinstance(value, dict):
@@ -202,18 +218,19 @@ def _json(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: Sequence[tuple[str, Value]]) -> dict[str, Value]:
     values = dict(pairs)
     if len(values) != len(pairs):
         raise MalformedRequest("A parameter stands in the request more than once.")
     return values
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
+    """Reject NaN and the infinities, which are not JSON (RFC 8259, section 6)."""
     raise ValueError(constant)
 
 
-def _deeper_than(value: Any, depth: int) -> bool:
+def _deeper_than(value: object, depth: int) -> bool:
     if not isinstance(value, dict | list):
         return False
     children = value.values() if isinstance(value, dict) else value
@@ -227,6 +244,6 @@ def _is_text(value: str) -> bool:
         return False
 
 
-def _field_error(item: Any) -> FieldError:
+def _field_error(item: ErrorDetails) -> FieldError:
     code = _CODES.get(item["type"], "invalid")
     return FieldError(code, str(item["loc"][0]), WORDS[code])

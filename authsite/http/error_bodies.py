@@ -1,68 +1,69 @@
-"""The two error bodies, and which of them a path speaks."""
+"""The two JSON error bodies, and which error format a path has."""
 
-from typing import NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from .answers import exact
+from authsite.i18n import translate
+
+from .api_metadata import response_body
 from .errors import ApiError
 
+# "oauth" is the body of RFC 6749, section 5.2; "html" is an error page.
+ErrorFormat = Literal["json", "oauth", "html"]
 
-@exact
+
+@response_body("One error.")
 class ErrorDetail(TypedDict):
-    """One mistake, or what is in the way."""
-
     code: str
-    """Stable: programs compare this."""
+    """Machine-readable and stable."""
     field: str | None
     """The field it is about, or null."""
     message: str
-    """For a person."""
+    """Human-readable."""
 
 
-@exact
+@response_body("An error, except at the OAuth endpoints and the proxies.")
 class ErrorBody(TypedDict):
-    """An error, everywhere but at the OAuth endpoints."""
-
     message: str
-    """For a person."""
+    """Human-readable."""
     errors: list[ErrorDetail]
-    """Every mistake that was found; empty for a plain authentication failure."""
+    """All errors; empty for a failed authentication."""
     request_id: NotRequired[str]
-    """With status 500 only: what to report."""
+    """With status 500 only: the id to report."""
 
 
-@exact
+@response_body("An error at the OAuth endpoints and the proxies (RFC 6749, section 5.2).")
 class OAuthErrorBody(TypedDict):
-    """An error at the OAuth endpoints and the proxies (RFC 6749, section 5.2)."""
-
     error: str
-    """Stable: programs compare this."""
+    """Machine-readable and stable."""
     error_description: str
-    """For a person."""
+    """Human-readable."""
     message: str
     """The same as `error_description`."""
     errors: NotRequired[list[ErrorDetail]]
-    """The reasons, where there is more to say."""
+    """Details, if there are any."""
     request_id: NotRequired[str]
-    """With status 500 only: what to report."""
+    """With status 500 only: the id to report."""
 
 
-def style_of(path: str) -> str:
-    """Which body errors at ``path`` have: ``oauth``, ``house`` or ``page``."""
+def error_format_of(path: str) -> ErrorFormat:
+    """The format of errors at ``path``, which is below the prefix of authsite's routes."""
     if path.startswith(("/v1/oauth/", "/v1/clients/")):
         return "oauth"
-    return "house" if path == "/v1" or path.startswith("/v1/") else "page"
+    return "json" if path == "/v1" or path.startswith("/v1/") else "html"
 
 
-def house_body(error: ApiError, request_id: str) -> ErrorBody:
+def json_body(error: ApiError, request_id: str) -> ErrorBody:
     """``message`` and ``errors``; a bug carries the request id and nothing else."""
+    message = translate(error.message)
     details: list[ErrorDetail] = [
-        {"code": item.code, "field": item.field, "message": item.message} for item in error.details
+        {"code": item.code, "field": item.field, "message": translate(item.message)}
+        for item in error.details
     ]
     if not details and error.listed:
-        details = [{"code": error.code, "field": None, "message": error.message}]
-    body: ErrorBody = {"message": error.message, "errors": details}
+        details = [{"code": error.code, "field": None, "message": message}]
+    body: ErrorBody = {"message": message, "errors": details}
     if error.status == 500:
         body["request_id"] = request_id
     return body
@@ -70,13 +71,14 @@ def house_body(error: ApiError, request_id: str) -> ErrorBody:
 
 def oauth_body(error: ApiError, request_id: str) -> OAuthErrorBody:
     """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
+    message = translate(error.message)
     body: OAuthErrorBody = {
         "error": "invalid_request" if error.status in (408, 413, 415) else error.code,
-        "error_description": error.message,
-        "message": error.message,
+        "error_description": message,
+        "message": message,
     }
     if error.details:
-        body["errors"] = house_body(error, request_id)["errors"]
+        body["errors"] = json_body(error, request_id)["errors"]
     if error.status == 500:
         body["request_id"] = request_id
     return body

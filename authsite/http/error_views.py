@@ -1,114 +1,119 @@
-"""The one place where an error becomes a response, in the body its path speaks."""
+"""The views that turn errors into responses, in the error format of the request's path."""
 
 import json
 import traceback
-from typing import Any
 
 import structlog
-from pyramid.renderers import render_to_response
+from pyramid.config import Configurator
 from pyramid.response import Response
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from authsite.db.transaction import keep_writes
+from authsite.db.transaction import commit_and_begin
+from authsite.request_state import Request
 
-from .edge import answers_for
-from .error_bodies import house_body, oauth_body, style_of
+from .error_bodies import ErrorFormat, error_format_of, json_body, oauth_body
 from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
+from .methods import is_own_request
+from .rendering import render_page
 
+ERROR = "authsite:templates/http/error.jinja2"
 log = structlog.get_logger("authsite.errors")
 
 STORAGE_ERRORS = (OperationalError, InterfaceError, InternalError, PoolTimeout)
 
 
-def speaks(request: Any) -> str:
-    """Which body errors at this path have: ``oauth``, ``house`` or ``page``."""
+def error_format(request: Request) -> ErrorFormat:
+    """The format of errors at the path of ``request``."""
     try:
         path = request.path_info
     except UnicodeDecodeError:
         path = request.environ["PATH_INFO"]
-    return style_of(path.removeprefix(request.registry["authsite.prefix"]))
+    return error_format_of(path.removeprefix(request.registry["authsite.http"].prefix))
 
 
-def respond(error: ApiError, request: Any) -> Response:
-    """The response for ``error``: JSON under /v1, a page elsewhere."""
-    style = request.speaks
-    if style == "page":
-        response = render_to_response(
-            "authsite:templates/http/error.jinja2", {"error": error}, request=request
-        )
+def respond(error: ApiError, request: Request) -> Response:
+    """The response for ``error`` in the error format of the path: JSON, OAuth or a page."""
+    error_format = request.authsite.error_format
+    if error_format == "html":
+        response = Response(render_page(request, ERROR, {"error": error}))
     else:
-        body = (oauth_body if style == "oauth" else house_body)(error, request.id)
+        make_body = oauth_body if error_format == "oauth" else json_body
+        body = make_body(error, request.authsite.request_id)
         response = Response(json.dumps(body), content_type="application/json", charset="utf-8")
     response.status_int = error.status
     response.headers.update(error.headers)
     return response
 
 
-def api_error(error: ApiError, request: Any) -> Response:
-    """Any error of ours; what it keeps is committed before the rest is rolled back."""
+def api_error(error: ApiError, request: Request) -> Response:
+    """Respond with ``error``; if it has ``keeps_writes``, commit the transaction first."""
+    request.authsite.record_denial(error)
     if error.keeps_writes:
         try:
-            keep_writes(request)
-        except STORAGE_ERRORS as failure:  # no other view looks after this one
+            commit_and_begin(request)
+        except STORAGE_ERRORS as failure:  # Pyramid calls no exception view for it
             return storage_failed(failure, request)
     return respond(error, request)
 
 
-def not_found(_error: Exception, request: Any) -> Response:
-    """No route has this path."""
+def not_found(_error: Exception, request: Request) -> Response:
+    """Respond with 404 to a path without a route."""
     return respond(NotFound(), request)
 
 
-def forbidden(_error: Exception, request: Any) -> Response:
-    """A view that states neither a guard nor that it is open: refused by default."""
+def forbidden(_error: Exception, request: Request) -> Response:
+    """Respond with 403 if the view has neither a guard nor a permission, and log its route."""
     log.error("unguarded_route", route=getattr(request.matched_route, "name", None))
     return respond(Forbidden(), request)
 
 
-def undecodable(_error: Exception, request: Any) -> Response:
-    """The path is not UTF-8."""
+def undecodable(_error: Exception, request: Request) -> Response:
+    """Respond with 400 to a path that is not UTF-8."""
     return respond(MalformedRequest("The address is not valid UTF-8."), request)
 
 
-def storage_failed(error: Exception, request: Any) -> Response:
-    """The database is away, locked or too slow: 503, never 401 or ``invalid_grant`` (D02)."""
+def storage_failed(error: Exception, request: Request) -> Response:
+    """Respond with 503 if the database is unavailable, locked or too slow (D02).
+
+    A 401 or ``invalid_grant`` would make clients discard valid tokens.
+    """
     log.error("storage_failed", error=type(error).__name__, cause=_cause(error))
     return respond(TemporarilyUnavailable(), request)
 
 
 class OurStorage:
-    """View predicate: in a host, errors of the host's own database are the host's affair.
+    """View predicate: whether a database error comes from authsite and not from the host.
 
-    Ours are those of our routes, and of a guard that could not find out who calls.
+    It comes from authsite on our own routes, and on the host's routes while a guard runs.
     """
 
-    def __init__(self, value: bool, info: Any) -> None:
+    def __init__(self, value: bool, info: object) -> None:
         self.value = value
 
     def text(self) -> str:
-        return "the failed storage is ours"
+        return "authsite_storage"
 
     phash = text
 
-    def __call__(self, context: Any, request: Any) -> bool:
-        return answers_for(request) or getattr(request, "guarding", False)
+    def __call__(self, context: object, request: Request) -> bool:
+        return is_own_request(request) or request.authsite.guarding
 
 
-def bug(error: Exception, request: Any) -> Response:
-    """Everything nobody thought of: logged whole, answered with the request id alone."""
-    # The text, not exc_info: an unconfigured structlog prints every local variable beside it.
+def bug(error: Exception, request: Request) -> Response:
+    """An unexpected exception: log it, and respond with the request id only."""
+    # Formatted here: for exc_info, structlog's default configuration prints all local variables.
     log.error("internal_error", exception="".join(traceback.format_exception(error)))
     return respond(ApiError(), request)
 
 
 def _cause(error: Exception) -> str:
-    # The driver's words; SQLAlchemy's own text would carry the statement and its parameters.
+    # The driver's message; SQLAlchemy's own contains the statement and its parameters.
     return str(error.orig)[:200] if isinstance(error, DBAPIError) else str(error)[:200]
 
 
-def add_views(config: Any, *, standalone: bool) -> None:
-    """Register the views; those for foreign errors only when the application is ours."""
+def add_views(config: Configurator, *, standalone: bool) -> None:
+    """Register the exception views; those for other errors only in the stand-alone application."""
     config.add_exception_view(api_error, context=ApiError)
     config.add_view_predicate("authsite_storage", OurStorage)
     for storage_error in STORAGE_ERRORS:

@@ -1,17 +1,23 @@
-"""What can go wrong, in one vocabulary: each error knows its status, code and words.
+"""The base class of errors that a caller sees, and the errors of HTTP itself.
 
-Rooms subclass `ApiError`; `http.error_views` turns it into the body its path speaks.
+Each error has a status, a code and a message. Packages subclass `ApiError`, and
+`http.error_views` turns it into a response in the error format of the path.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
 
-from authsite.texts import text as _
+from authsite.i18n import _, translate
+
+if TYPE_CHECKING:
+    from authsite.audit.events import EventName
 
 
 @dataclass(frozen=True)
 class FieldError:
-    """One mistake in the input: a stable code, the field (or None) and words for a person."""
+    """An error in the input: a stable code, the field (or None) and a message for people."""
 
     code: str
     field: str | None
@@ -19,18 +25,23 @@ class FieldError:
 
 
 class ApiError(Exception):
-    """The root of all errors that a caller may see.
+    """Base class of all errors that a caller may see.
 
-    ``details`` are listed under ``errors``; without them the error lists itself, unless
-    ``listed`` is false (a plain authentication failure lists nothing). ``keeps_writes`` says
-    that what was written before it was raised is kept: a revocation, an audit row.
+    ``summary`` tells in the OpenAPI document when the error occurs. The body lists ``details``
+    under ``errors``, or the error itself if there are none. With ``listed`` false the list is
+    empty, as for a failed authentication. With ``keeps_writes`` the transaction is committed, for a
+    revocation or an audit event before the error. ``audit_event`` is recorded with ``client_id``,
+    at most once an hour for each client address.
     """
 
+    summary = ""
     status = 500
     code = "internal_error"
     message: str = _("Something went wrong on our side. Try again, and report it if it stays.")
     listed = True
     keeps_writes = False
+    audit_event: "EventName | None" = None
+    client_id: UUID | None = None
 
     def __init__(
         self,
@@ -42,12 +53,11 @@ class ApiError(Exception):
         self.message = message or type(self).message
         self.details = tuple(details)
         self.headers = dict(headers or {})
-        super().__init__(self.message)
+        super().__init__(translate(self.message))
 
 
 class MalformedRequest(ApiError):
-    """The request cannot be read at all, or a parameter stands in it twice."""
-
+    summary = "The request cannot be parsed, or a parameter occurs twice."
     status = 400
     code = "invalid_request"
     message = _("The request could not be read.")
@@ -81,16 +91,14 @@ class MethodNotAllowed(ApiError):
 
 
 class RequestTimedOut(ApiError):
-    """The body did not arrive in time."""
-
+    summary = "The body did not arrive in time."
     status = 408
     code = "request_timeout"
     message = "The request body did not arrive in time; send it again."
 
 
 class PayloadTooLarge(ApiError):
-    """The body is longer than 64 KiB."""
-
+    summary = "The body is longer than 64 KiB."
     status = 413
     code = "payload_too_large"
     message = "The request body is larger than 64 KiB; send less."
@@ -112,11 +120,7 @@ class Forbidden(ApiError):
 
 
 class TemporarilyUnavailable(ApiError):
-    """Storage or hash capacity is missing for the moment.
-
-    ``retry_after`` in seconds.
-    """
-
+    summary = "The database or the capacity for password hashing is temporarily unavailable."
     status = 503
     code = "temporarily_unavailable"
     message = _("The service is busy. Try again in a moment.")

@@ -1,35 +1,92 @@
-"""405 for a known path with another method, before any guard asks who is calling."""
+"""The methods of a path: other methods get 405, before any guard runs."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from pyramid.events import ApplicationCreated, BeforeTraversal
+from pyramid.interfaces import IRoutesMapper
+from pyramid.registry import Registry
+
+from authsite.request_state import Request
+
+from .application import HttpApplication
 from .errors import MethodNotAllowed
 
+SAFE_METHODS = ("GET", "HEAD")
 
-def allowed_methods(registry: Any) -> dict[str, tuple[str, ...]]:
-    """Route name -> the methods that its views state, for our own routes."""
+
+def is_own(route_name: str | None) -> bool:
+    """Whether a route is authsite's, by its name."""
+    return (route_name or "").startswith("authsite.")
+
+
+def is_own_request(request: Request) -> bool:
+    """Whether authsite responds to ``request``, and not the host application."""
+    if request.registry["authsite.http"].standalone:
+        return True
+    route = getattr(request, "matched_route", None)
+    return route is not None and is_own(route.name)
+
+
+def allowed_methods(registry: Registry) -> dict[str, tuple[str, ...]]:
+    """Route name -> the methods of its views, for authsite's own routes."""
     methods: dict[str, set[str]] = {}
     for item in registry.introspector.get_category("views") or ():
         view = item["introspectable"]
-        route, stated = view["route_name"], view["request_methods"]
-        if route and route.startswith("authsite.") and stated:
-            stated = (stated,) if isinstance(stated, str) else tuple(stated)
-            methods.setdefault(route, set()).update(stated)
+        route = view["route_name"]
+        if is_own(route):
+            methods.setdefault(route, set()).update(_methods(view))
     return {
         route: tuple(sorted(names | ({"HEAD"} if "GET" in names else set())))
         for route, names in methods.items()
     }
 
 
-def remember_methods(event: Any) -> None:
-    """On start: read the table of methods off the views."""
+def read_with_get(registry: Registry) -> dict[str, bool]:
+    """Route name -> whether one of its views has GET, for all routes of the application.
+
+    Routes that exclude GET are missing: for a GET request Pyramid tries the next route.
+    """
+    found: dict[str, bool] = {}
+    for item in registry.introspector.get_category("routes") or ():
+        route = item["introspectable"]
+        if "GET" in (route["request_methods"] or ("GET",)):
+            found[route["name"]] = False
+    for item in registry.introspector.get_category("views") or ():
+        view = item["introspectable"]
+        if view["route_name"] in found:
+            found[view["route_name"]] |= "GET" in (_methods(view) or ("GET",))
+    return found
+
+
+def collect_methods(event: ApplicationCreated) -> None:
+    """At start-up: collect the methods of all routes."""
     registry = event.app.registry
-    registry["authsite.methods"] = allowed_methods(registry)
+    http: HttpApplication = registry["authsite.http"]
+    http.methods, http.read_with_get = allowed_methods(registry), read_with_get(registry)
 
 
-def refuse_other_methods(event: Any) -> None:
-    """On every matched route of ours: raise `MethodNotAllowed` unless a view has the method."""
+def page_route(request: Request, path: str) -> tuple[bool, str | None]:
+    """Whether ``path`` (decoded, without the script name) has GET, and the name of its route.
+
+    A path without a route counts as having GET, since the host's traversal may find it.
+    """
+    by_route = request.registry["authsite.http"].read_with_get
+    for route in request.registry.getUtility(IRoutesMapper).get_routes():
+        if route.name in by_route and route.match(path) is not None:
+            return by_route[route.name], route.name
+    return True, None
+
+
+def reject_other_methods(event: BeforeTraversal) -> None:
+    """For every request to an own route: raise `MethodNotAllowed` unless a view has the method."""
     request = event.request
     route = request.matched_route
-    allowed = route and request.registry["authsite.methods"].get(route.name)
+    allowed = route and request.registry["authsite.http"].methods.get(route.name)
     if allowed and request.method not in allowed:
         raise MethodNotAllowed(allowed)
+
+
+def _methods(view: Mapping[str, Any]) -> tuple[str, ...]:
+    methods = view["request_methods"] or ()
+    return (methods,) if isinstance(methods, str) else tuple(methods)

@@ -1,91 +1,81 @@
-"""What a reverse proxy says of the request, believed only from `trusted-proxies`.
+"""The headers of reverse proxies, which count only from the addresses in `trusted-proxies`.
 
-``X-Forwarded-For``, ``-Proto`` and ``-Host``, or RFC 7239 ``Forwarded`` where no
-``X-Forwarded-For`` was sent. From anyone else they are noise: the peer is the client, and the
-request's own scheme and host stand.
+These are ``X-Forwarded-For``, ``-Proto`` and ``-Host``, or RFC 7239 ``Forwarded`` if there is no
+``X-Forwarded-For``. For other peers, the peer is the client and the headers are ignored.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
-from typing import Any
 
-from .source import peer
+from authsite.request_state import Request
 
-_HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
-_PAIR = re.compile(r'\s*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^;,"\s]+)\s*')
+from .request_info import peer
 
-
-def through_trusted_proxy(request: Any) -> bool:
-    """Whether the peer of the connection is one of our proxies."""
-    return bool(request.cfg.trusted_proxies) and _trusted(request, peer(request))
+_MAX_HOPS = 20  # the nearest ones; a client can send any number before them
+_MAX_PAIRS = 10  # of one hop; RFC 7239 defines four
 
 
-def client_address(request: Any) -> str | None:
-    """The address of the client: the right-most forwarded one that is not a proxy of ours.
+def through_trusted_proxy(request: Request) -> bool:
+    """Whether the peer of the connection is a trusted proxy."""
+    return bool(request.authsite.settings.trusted_proxies) and _trusted(request, peer(request))
 
-    With ``trusted-proxies = *`` only the peer is taken for a proxy, so the right-most entry
-    (the one the peer itself wrote) is the client.
+
+def client_address(request: Request) -> str | None:
+    """The address of the client: the right-most forwarded one that is not a trusted proxy.
+
+    With ``trusted-proxies = *`` only the peer counts as a proxy, so the client is the right-most
+    entry, which the peer has added.
     """
     address = peer(request)
-    if not request.through_trusted_proxy:
+    if not request.authsite.through_trusted_proxy:
         return address
     for entry in reversed(_forwarded_for(request)):
         hop = _address(entry)
         if hop is None:
-            return address  # rubbish: what the last proxy of ours wrote still holds
+            return address  # malformed: the entry of the last trusted proxy counts
         address = hop
-        if request.cfg.trusted_proxies == ("*",) or not _trusted(request, hop):
+        if request.authsite.settings.trusted_proxies == ("*",) or not _trusted(request, hop):
             return hop
     return address
 
 
-def base_url(request: Any) -> str:
-    """Scheme, host and prefix of our own addresses, without a trailing slash and usual port."""
-    if request.cfg.base_url:
-        return str(request.cfg.base_url)
-    scheme, host = request.scheme, request.host
-    if request.through_trusted_proxy:
-        scheme = _last(request, "X-Forwarded-Proto", "proto", {"http", "https"}.__contains__) or (
-            scheme
-        )
-        host = _last(request, "X-Forwarded-Host", "host", _HOST.fullmatch) or host
-    # As browsers write an origin (RFC 6454, section 6.2), whatever the Host header says.
-    host = host.removesuffix(":443" if scheme == "https" else ":80")
-    return f"{scheme}://{host}{request.script_name}".rstrip("/")
-
-
-def _trusted(request: Any, address: str | None) -> bool:
-    proxies = request.cfg.trusted_proxies
+def _trusted(request: Request, address: str | None) -> bool:
+    proxies = request.authsite.settings.trusted_proxies
     if address is None or not proxies:
         return False
     if proxies == ("*",):
         return True
-    found = ip_address(address)
-    found = getattr(found, "ipv4_mapped", None) or found  # a server that listens on :: has these
-    return any(found in network for network in proxies)
+    ip = ip_address(address)
+    # A server that listens on :: gets IPv4 addresses in this form.
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return any(ip in network for network in proxies)
 
 
-def _forwarded_for(request: Any) -> list[str]:
+def _forwarded_for(request: Request) -> list[str]:
     header: str | None = request.headers.get("X-Forwarded-For")
     if header is not None:
-        return header.split(",")
+        return header.rsplit(",", _MAX_HOPS)[-_MAX_HOPS:]
     return [hop["for"] for hop in _forwarded(request) if "for" in hop]
 
 
-def _last(request: Any, header: str, name: str, accept: Any) -> str | None:
-    """The value that the nearest proxy wrote, if it is acceptable."""
+def nearest(request: Request, header: str, name: str, accept: Callable[[str], bool]) -> str | None:
+    """The value of ``header``, or of ``name`` in Forwarded, that the nearest proxy has added.
+
+    None unless ``accept`` returns True for it.
+    """
     value = request.headers.get(header, "").rpartition(",")[2].strip()
     if not value and "X-Forwarded-For" not in request.headers:
-        *_, nearest = _forwarded(request)  # what hops before it wrote may be the client's own
-        value = nearest.get(name, "")
+        *_, last = _forwarded(request)  # a client can send the other hops itself
+        value = last.get(name, "")
     return value if accept(value) else None
 
 
-def _forwarded(request: Any) -> Iterator[dict[str, str]]:
-    """The hops of ``Forwarded`` (RFC 7239, section 4), left to right."""
-    for element in request.headers.get("Forwarded", "").split(","):
-        yield {name.lower(): value.strip('"') for name, value in _PAIR.findall(element)}
+def _forwarded(request: Request) -> Iterator[dict[str, str]]:
+    """The nearest hops of ``Forwarded`` (RFC 7239, section 4), left to right."""
+    elements = request.headers.get("Forwarded", "").rsplit(",", _MAX_HOPS)
+    for element in elements[-_MAX_HOPS:]:
+        pairs = (pair.partition("=") for pair in element.split(";", _MAX_PAIRS)[:_MAX_PAIRS])
+        yield {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
 
 
 def _address(entry: str) -> str | None:
@@ -96,7 +86,7 @@ def _address(entry: str) -> str | None:
     elif entry.count(":") == 1:
         entry = entry.partition(":")[0]
     if "%" in entry:
-        return None  # a zone of another machine: means nothing here, and has any length
+        return None  # the zone of another machine, of any length
     try:
         return str(ip_address(entry))
     except ValueError:

@@ -1,59 +1,115 @@
-"""What our own templates find: addresses, static files, the reader's language."""
+"""Rendering of pages, and redirects."""
 
-import gettext
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
-from pyramid.httpexceptions import HTTPSeeOther
+from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
+from pyramid.response import Response
 
-from authsite.i18n import translations
-from authsite.texts import say
+from authsite.i18n import DOMAIN, localizer, translate
+from authsite.request_state import Request
 
+from .address import absolute, route_path
 from .assets import asset_path
+from .methods import SAFE_METHODS
+
+CONTINUE = "authsite:templates/http/continue.jinja2"
 
 
-def add_globals(event: Any) -> None:
-    """Before a template of ours is rendered. Nothing here asks the database: errors use it."""
-    request = event.get("request")
-    # By template: an error page of ours is also shown on a guarded route of a host.
-    if request is None or not (event.get("renderer_name") or "").startswith("authsite:"):
-        return
-    catalogue = translations(request.source.language)
-    event.update(
-        _words(catalogue),
-        home=home_path(request),
-        url=lambda name, **parts: request.route_path(f"authsite.{name}", **parts),
-        static=lambda name: asset_path(request, name),
-        form=request.typed,
-        errors=request.mistakes,
-        cfg=request.cfg,
-        say=lambda words: say(catalogue, words),
+def page_values(request: Request) -> dict[str, Any]:
+    """The template values of every page. They need no database, since error pages use them."""
+    language = request.authsite.request_info.language
+    return {
+        **_gettext_callables(language),
+        "home": home_path(request),
+        "url": lambda name, **parts: route_path(request, f"authsite.{name}", **parts),
+        "page": lambda name: page_path(request, name),
+        "static": lambda name: asset_path(request, name),
+        "form": request.authsite.form_data,
+        "errors": request.authsite.form_errors,
+        "cfg": request.authsite.settings,
+        "translate": lambda message: translate(message, language),
+    }
+
+
+def render_page(request: Request, template: str, values: Mapping[str, Any]) -> str:
+    """The page ``template`` (an asset specification) with ``values``, always escaped."""
+    environment = request.registry["authsite.http"].templates
+    text: str = environment.get_template(template).render(
+        {**page_values(request), "request": request, **values}
     )
+    return text
 
 
-def _words(catalogue: gettext.NullTranslations) -> dict[str, Callable[..., str]]:
-    """What ``trans`` blocks call, whichever style of gettext a host has chosen for Jinja."""
+def _gettext_callables(language: str) -> dict[str, Callable[..., str]]:
+    """The functions that ``trans`` blocks call."""
+    own = localizer(language)
 
-    def one(message: str, /, **values: Any) -> str:
-        words = Markup(catalogue.gettext(message))  # noqa: S704  our own templates and catalogues
-        return words % values if values else words
+    def one(message: str, /, **values: object) -> str:
+        text = Markup(own.translate(message, DOMAIN))  # noqa: S704  our own templates, catalogs
+        return text % values if values else text
 
-    def counted(one: str, many: str, count: int, /, **values: Any) -> str:
-        words = Markup(catalogue.ngettext(one, many, count))  # noqa: S704  as above
-        return words % values if values else words
+    def counted(one: str, many: str, count: int, /, **values: object) -> str:
+        text = Markup(own.pluralize(one, many, count, DOMAIN))  # noqa: S704  as above
+        return text % values if values else text
 
     return {"_": one, "gettext": one, "ngettext": counted}
 
 
-def home_path(request: Any) -> str:
-    """The path of the start page; a host that includes us without a prefix has its own there."""
-    return f"{request.script_name}{request.registry['authsite.prefix']}/"
+def home_path(request: Request) -> str:
+    """The path of the start page; without a route prefix it is the host's own."""
+    own = request.authsite.address
+    return f"{own.mount}{own.prefix}/"
 
 
-def see_other(request: Any, location: str) -> HTTPSeeOther:
-    """On to ``location`` after a form, with the cookies that the view set."""
-    response = HTTPSeeOther(location)
+def page_path(request: Request, name: str, **query: str) -> str:
+    """The path of one of our pages, with ``next`` if the request has it."""
+    if request.authsite.next:
+        query["next"] = request.authsite.next
+    return route_path(request, f"authsite.{name}", _query=query)
+
+
+def go_on(request: Request, location: str) -> Response:
+    """Continue at ``location``, a checked path or URL.
+
+    After a form, a URL of another origin is reached through a page with status 200: Chromium and
+    WebKit apply the policy's ``form-action`` to redirects after a form as well (CSP Level 3).
+    """
+    if location.startswith("/") or request.method in SAFE_METHODS:
+        return see_other(request, location)
+    return lead_on(request, location)
+
+
+def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Response:
+    """The page that continues at ``location``, a checked URL of another origin.
+
+    ``reason`` is what happened before: ``signed in``, or ``unsaved`` for a rejected form.
+    """
+    values = {"location": location, "host": urlsplit(location).netloc, "reason": reason}
+    response: Response = request.response
+    response.text = render_page(request, CONTINUE, values)
+    return response
+
+
+# With a body, Pyramid does not choose one by the Accept header. Parsing a long one takes
+# milliseconds.
+_REDIRECT_TEXT: dict[str, Any] = {
+    "body": b"Go on to the address in the Location header.\n",
+    "content_type": "text/plain",
+    "charset": "utf-8",
+}
+
+
+def found(request: Request, location: str) -> HTTPFound:
+    """A redirect (302) after a GET request, to return or to raise."""
+    return HTTPFound(absolute(request, location), **_REDIRECT_TEXT)
+
+
+def see_other(request: Request, location: str) -> HTTPSeeOther:
+    """A redirect (303) after a form, with the cookies that the view has set."""
+    response = HTTPSeeOther(absolute(request, location), **_REDIRECT_TEXT)
     for cookie in request.response.headers.getall("Set-Cookie"):
         response.headers.add("Set-Cookie", cookie)
     return response

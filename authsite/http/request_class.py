@@ -1,20 +1,20 @@
-"""The stand-alone application's request class.
+"""The request class of the stand-alone application.
 
-Pyramid puts what rooms add to a request onto each request anew, by making a class for every one.
-Where the application is ours, the class is made once.
+Pyramid creates a class for each request, with the request methods and properties that packages have
+added. In the stand-alone application nothing is added after start-up, so one class serves all.
 """
 
-from typing import Any
-
+from pyramid.config import Configurator
 from pyramid.interfaces import IRequestExtensions
 from pyramid.request import Request
 
 
-def settle(config: Any) -> None:
+def freeze_request_class(config: Configurator) -> None:
     """Move all request methods and properties registered so far onto one request class."""
     config.commit()
     extensions = config.registry.queryUtility(IRequestExtensions)
-    settled = type("AuthsiteRequest", (Request,), {**extensions.methods, **extensions.descriptors})
+    members = {**extensions.methods, **extensions.descriptors}
+    request_class = type("AuthsiteRequest", (Request,), members)
     extensions.methods.clear()
     extensions.descriptors.clear()
-    config.set_request_factory(settled)
+    config.set_request_factory(request_class)

@@ -1,24 +1,24 @@
 """The start page, login and logout."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
+from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite import clock
-from authsite.guards import cookies
-from authsite.guards.return_to import return_target
+from authsite.guards.forms import form_view
+from authsite.guards.return_to import forget_next
+from authsite.guards.session import is_elsewhere, login_url
+from authsite.http.address import route_path
 from authsite.http.bodies import Body, Identifier, Password
-from authsite.http.rendering import home_path, see_other
-from authsite.throttle import device
-
-from . import sessions
-from .errors import WrongCredentials
-from .identifiers import counting_key
-from .service import log_in
+from authsite.http.rendering import go_on, home_path, lead_on, see_other
+from authsite.rate_limit import device_cookie
+from authsite.request_state import Request
+from authsite.sessions import cookies, service
 
 LOGIN = "authsite:templates/login/login.jinja2"
+LOGOUT = "authsite:templates/login/logout.jinja2"
 
 
 class LoginForm(Body):
@@ -27,14 +27,6 @@ class LoginForm(Body):
     username: Identifier
     password: Password
     remember: Annotated[str, Field(max_length=8)] | None = None
-    next: str | None = None
-    csrf_token: str | None = None
-
-
-class LogoutForm(Body):
-    """The button that signs out."""
-
-    csrf_token: str | None = None
 
 
 @view_config(
@@ -43,79 +35,69 @@ class LogoutForm(Body):
     renderer="authsite:templates/home/home.jinja2",
     permission=NO_PERMISSION_REQUIRED,
 )
-def home(request):
-    """Who is signed in, or the way in."""
+def home(request: Request) -> dict[str, Any]:
+    """The signed-in user, or the links to login and registration."""
     return {}
 
 
-@view_config(
-    route_name="authsite.login.page",
-    request_method="GET",
-    renderer=LOGIN,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def show_login(request):
-    """The login form; whoever is signed in already is sent on."""
-    if request.signed_in:
-        return see_other(request, _onward(request, request.GET.get("next")))
+def login_form(request: Request) -> dict[str, Any]:
+    """The form, with ``unsaved`` if a guard redirected the POST of another form here."""
+    return {"unsaved": request.GET.get("unsaved")}
+
+
+def show_login(request: Request) -> dict[str, Any] | Response:
+    """The login form; a signed-in user is redirected."""
+    if request.authsite.signed_in:
+        return go_on(request, _onward(request))
+    url = login_url(request, request.authsite.next)
+    if request.GET.get("unsaved") and is_elsewhere(request, url):
+        return lead_on(request, url, reason="unsaved")
     return login_form(request)
 
 
-def login_form(request):
-    """What the form shows: where it leads on to, and what was typed before."""
-    target = request.typed.get("next") or request.GET.get("next")
-    return {"next": return_target(request, target)}
-
-
-@view_config(
-    route_name="authsite.login.page",
-    request_method="POST",
-    form=LoginForm,
-    again=login_form,
+@form_view(
+    "authsite.login.page",
+    LoginForm,
+    show=login_form,
+    get=show_login,
     renderer=LOGIN,
     permission=NO_PERMISSION_REQUIRED,
 )
-def log_in_page(request):
+def log_in_page(request: Request) -> Response:
     """Check the login and begin a session under a new id."""
-    given, cfg = request.given, request.cfg
-    account = log_in(
-        request.db, request.database, cfg, request.passwords, request.attempts,
-        request.login_steps, request.source, given.username, given.password,
-    )  # fmt: skip
-    remember = given.remember is not None
-    key = account and sessions.begin(
-        request.db, clock.now(), request.source, account, remember=remember
+    ctx = request.authsite.ctx
+    given: LoginForm = request.authsite.validated
+    remember, former_key = given.remember is not None, cookies.session_key(request)
+    key = service.sign_in(
+        ctx, given.username, given.password, remember=remember, former_key=former_key
     )
-    if key is None:
-        raise WrongCredentials
     cookies.set_session(request, request.response, key, remember=remember)
-    device.set_cookie(
-        request, counting_key(given.username, cfg.login_identifiers, cfg.phone_region)
-    )
-    return see_other(request, _onward(request, given.next))
+    device_cookie.set_cookie(request)
+    return go_on(request, _onward(request))
 
 
-def show_logout(request):
-    """The button again, for a form that was too old."""
+def show_logout(request: Request) -> dict[str, Any]:
+    """The page with the sign-out button; opening it changes nothing."""
     return {}
 
 
-@view_config(
-    route_name="authsite.logout.page",
-    request_method="POST",
-    form=LogoutForm,
-    again=show_logout,
-    renderer="authsite:templates/home/home.jinja2",
+@form_view(
+    "authsite.logout.page",
+    show=show_logout,
+    renderer=LOGOUT,
     permission=NO_PERMISSION_REQUIRED,
 )
-def log_out(request):
+def log_out(request: Request) -> Response:
     """End the web session of this browser."""
-    caller = request.signed_in
-    if caller:
-        sessions.end(request.db, clock.now(), request.source, caller.user.id, caller.session_id)
+    caller = request.authsite.signed_in
+    if caller and caller.session_uuid:
+        service.end(request.authsite.ctx, caller.acting_user().id, caller.session_uuid)
     cookies.clear_session(request, request.response)
-    return see_other(request, home_path(request))
+    return see_other(request, f"{home_path(request)}?done=signed-out")
 
 
-def _onward(request, target):
-    return return_target(request, target) or request.route_path("authsite.account")
+def _onward(request: Request) -> str:
+    """The target of the redirect after a login; deletes the cookie that keeps ``next``."""
+    target = request.authsite.next or route_path(request, "authsite.account")
+    forget_next(request)
+    return target

@@ -1,67 +1,83 @@
-"""One way to log in, whichever door the name and password came through."""
+"""Log in: limits, audit events and the answer, for all views."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.orm import Session
+from sqlalchemy import select
 
-from authsite import clock
+from authsite.audit.events import EventName
 from authsite.audit.service import pseudonym, record
-from authsite.db import Database
-from authsite.http.source import Source
-from authsite.settings import Settings
-from authsite.throttle.attempts import Attempts
+from authsite.context import Context
 from authsite.users.account import Account
-from authsite.users.passwords import Passwords
+from authsite.users.models import LoginName
 
-from .check import Checked, LoginStep, check, pass_steps
-from .identifiers import counting_key
+from .check import (
+    Credential,
+    check_password,
+    find_credential,
+    hidden_denial,
+    pass_steps,
+)
+from .identifiers import rate_limit_key
 
 
 def log_in(
-    db: Session,
-    database: Database,
-    cfg: Settings,
-    passwords: Passwords,
-    attempts: Attempts,
-    steps: Sequence[LoginStep],
-    source: Source,
+    ctx: Context,
     typed: str,
     password: str,
     *,
     kinds: Sequence[str] | None = None,
     client_id: UUID | None = None,
 ) -> Account | None:
-    """The user whose name and password these are, or None; a failure is on record then.
+    """Return the user with this login name and password, or None after recording the failure.
 
-    Raises `TooManyAttempts` before any hash, `HashCapacityExceeded`, and what a login step
-    raises after a right password. ``kinds``: which identifiers ``typed`` may be.
+    ``kinds``: the identifiers that ``typed`` may be; by default all that are enabled. Raises
+    `TooManyAttempts` before any hash, `HashCapacityExceeded`, and what a login step raises after a
+    correct password, unless the user is notified instead (`LoginStep`).
     """
-    kinds = kinds or cfg.login_identifiers
-    name = counting_key(typed, kinds, cfg.phone_region)
-    with attempts.login(name) as attempt:
-        checked = check(database, cfg, passwords, typed, password, kinds)
-        attempt.right = checked.account is not None
-    if checked.account is None:
-        now = clock.now()
-        _record(db, now, source, "login.failed", checked, typed, client_id)
-        if attempt.closed:
-            _record(db, now, source, "login.closed", checked, typed, client_id)
+    kinds = kinds or ctx.settings.login_identifiers
+    name = rate_limit_key(typed, kinds, ctx.settings.phone_region)
+    found = find_credential(ctx, typed, kinds)
+    owner = limit_subject(found.account.id) if found else name
+    # One count for all names of a user would reveal that the names belong to one user.
+    counted = name if ctx.settings.prevent_enumeration else owner
+    with ctx.limits.login(counted, owner) as attempt:
+        account = check_password(ctx, found, password)
+        notify = hidden_denial(ctx, account)
+        attempt.succeeded = account is not None and notify is None
+    if account and notify:
+        notify(ctx, account)
+    if account is None or notify:
+        _record(ctx, "login.failed", found, typed, client_id)
+        if attempt.locked:
+            _record(ctx, "login.closed", found, typed, client_id)
         return None
-    pass_steps(steps, cfg, checked.account)
-    return checked.account
+    pass_steps(ctx, account)
+    return account
+
+
+def forget_failures(ctx: Context, user_id: UUID) -> None:
+    """End the lockout of an account under every login name, after a password reset.
+
+    Call it when the reset has been committed.
+    """
+    owner = limit_subject(user_id)
+    accounts = [owner]
+    if ctx.settings.prevent_enumeration:
+        with ctx.database.autocommit.connect() as connection:
+            names = select(LoginName.key).where(LoginName.user_id == user_id)
+            accounts = list(connection.scalars(names))
+    ctx.limits.end_lockout(accounts, owner)
+
+
+def limit_subject(user_id: UUID) -> str:
+    """The key of a user in the limits. No login name contains a blank, so none equals it."""
+    return f"user {user_id}"
 
 
 def _record(
-    db: Session,
-    now: datetime,
-    source: Source,
-    event: str,
-    checked: Checked,
-    typed: str,
-    client_id: UUID | None,
+    ctx: Context, event: EventName, found: Credential | None, typed: str, client_id: UUID | None
 ) -> None:
-    aimed_at = checked.aimed_at.id if checked.aimed_at else None
-    details = None if aimed_at else {"name": pseudonym(typed)}
-    record(db, now, source, event, user_id=aimed_at, client_id=client_id, details=details)
+    user_id = found.account.id if found else None
+    details = None if found else {"name": pseudonym(typed)}
+    record(ctx, event, user_id=user_id, client_id=client_id, details=details)

@@ -1,30 +1,32 @@
-"""Mail: an outbox in the database, letters made when they are sent, and the sender.
+"""Mail: an outbox in the database, and a sender that renders the mails and sends them.
 
 A request only writes a row, in its own transaction. Everything slow or unreliable, from the
-template to the mail server, happens afterwards in a sender that may be any process.
+template to the mail server, happens afterwards in a sender, which may be another process.
 """
 
-from pyramid.events import ApplicationCreated
+from typing import TYPE_CHECKING, Any
+
 from pyramid.exceptions import ConfigurationError
 
-
-def add_letter(config, name, make):
-    """Directive: ``make(desk)`` returns the `Letter` called ``name`` in the outbox, or None."""
-    letters = config.registry["authsite.letters"]
-    if name in letters:
-        raise ConfigurationError(f"there are two letters called {name!r}; rename one")
-    letters[name] = make
+if TYPE_CHECKING:
+    from .builder import MailBuilder
 
 
-def includeme(config):
-    """``config.add_letter``, and with ``mail-sender = thread`` the sender."""
-    config.registry["authsite.letters"] = {}
-    config.add_directive("add_letter", add_letter)
-    if config.registry["authsite.settings"].mail_sender == "thread":
-        config.add_subscriber(_start_sender, ApplicationCreated)
+def add_mail_builder(config: Any, name: str, build: "MailBuilder") -> None:
+    """Directive: ``build(job)`` returns the content of the mail ``name``, or None."""
+    builders = config.registry["authsite"].extensions.mail_builders
+    if name in builders:
+        raise ConfigurationError(f"two mails are called {name!r}; rename one")
+    builders[name] = build
 
 
-def _start_sender(event):
-    from .thread import start  # the letters' machinery is not loaded by those who send none
-
-    start(event.app.registry)
+def includeme(config: Any) -> None:
+    """``config.add_mail_builder``, and the sender as a background task."""
+    config.add_directive("add_mail_builder", add_mail_builder)
+    sender = config.registry["authsite"].settings.mail_sender
+    config.add_background_task(
+        # By name: a process that sends no mail does not load what makes and sends it.
+        "mail",
+        "authsite.mail.sender.make_job",
+        enabled=None if sender is None else sender == "thread",
+    )

@@ -5,7 +5,7 @@ import signal
 import threading
 import uuid
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,13 +18,18 @@ from authsite.cli.shared import (
     print_table,
     settings_of,
     transaction,
+    visible,
 )
-from authsite.settings import Settings
+from authsite.settings import Settings, SettingsError
 
 from . import queue
-from .models import Outgoing
+from .models import OutboxMessage
+
+if TYPE_CHECKING:
+    from .delivery import Sender
 
 SHOWN = 200
+STATES = {"sent": "sent", "waiting": "to be tried again", "dead": "dead", "expired": "dropped"}
 
 
 @click.group()
@@ -36,16 +41,19 @@ def mail() -> None:
 @click.option("--loop", is_flag=True, help="Go on until told to stop (SIGTERM).")
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
 def send(config: str | None, loop: bool) -> None:
-    """Send what is due now, or with --loop whatever comes."""
-    from authsite.ops.logging import configure
+    """Send the mails that are due, or with --loop until stopped."""
+    from authsite.logs import configure
 
     cfg = settings_of(config)
     configure(as_json=cfg.production)
-    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # the server says these
+    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # the server logs these
     stop = threading.Event()
     for signal_ in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_, lambda *_: stop.set())  # the mail under way is finished
-    sender = _sender(config)
+        signal.signal(signal_, lambda *_: stop.set())  # finishes the current mail
+    try:
+        sender = _sender(config)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
     if loop:
         from .sender import run
 
@@ -59,54 +67,49 @@ def send(config: str | None, loop: bool) -> None:
 @json_option
 @config_option
 def list_(cfg: Settings, limit: int, as_json: bool) -> None:
-    """List the letters that wait, failed or died; never their links."""
-    with transaction(cfg) as db:
-        total = queue.count(db)
-        rows = [_facts(item) for item in queue.listing(db, limit)]
+    """List waiting, failed and dead mails, without their links."""
+    with transaction(cfg) as ctx:
+        total = queue.count(ctx.db)
+        rows = [_facts(item) for item in queue.listing(ctx.db, limit)]
     if as_json:
         return print_json({"mails": rows, "total": total})
-    print_table(
-        ("id", "letter", "to", "state", "tries", "next try", "last error"),
-        [
-            (r["id"], r["letter"], r["to"], r["state"], str(r["attempts"]),
-             r["next_attempt_at"] or "–", r["last_error"] or "–")
-            for r in rows
-        ],
-        empty="No mail waits, and none is dead.",
-    )  # fmt: skip
+    columns = ("id", "mail", "to", "state", "tries", "next try", "last error")
+    keys = ("id", "letter", "to", "state", "attempts", "next_attempt_at", "last_error")
+    cells = [["–" if row[key] is None else str(row[key]) for key in keys] for row in rows]
+    print_table(columns, cells, empty="No mail waits, and none is dead.")
     if total > len(rows):
         click.echo(f"… and {total - len(rows)} more: --limit shows more of them.")
 
 
 @mail.command()
 @click.argument("mail_id", metavar="[ID]", required=False, type=click.UUID)
-@click.option("--all", "every", is_flag=True, help="All dead letters.")
+@click.option("--all", "every", is_flag=True, help="All dead mails.")
 @config_option
 def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> None:
-    """Give a dead letter, or with --all every one, another 24 hours."""
+    """Give a dead mail, or with --all every one, another 24 hours."""
     if (mail_id is None) != every:
-        raise click.UsageError("give the id of a dead letter (see `authsite mail list`), or --all")
-    with transaction(cfg) as db:
-        count = queue.retry(db, clock.now(), mail_id)
+        raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
+    with transaction(cfg) as ctx:
+        count = queue.retry(ctx.db, clock.now(), mail_id)
     if mail_id and not count:
         raise click.ClickException(
-            f"no dead letter has the id {mail_id}; `authsite mail list` shows them"
+            f"no dead mail has the id {mail_id}; `authsite mail list` shows them"
         )
     click.echo(f"Tried again at the sender's next round: {count}.")
 
 
-def _sender(config: str | None) -> Any:
-    """A sender with every room's letters: the application is composed, but serves nothing."""
+def _sender(config: str | None) -> "Sender":
+    """A sender with the mail builders of all packages, which the application registers."""
     import authsite
     from authsite.settings import read_ini
 
     from .sender import open_sender
 
-    application: Any = authsite.compose(read_ini(config_path(config)))  # type: ignore[no-untyped-call]
-    return open_sender(application.registry)
+    application = authsite.compose(read_ini(config_path(config)))
+    return open_sender(application.registry["authsite"])
 
 
-def _send_due(sender: Any, stop: threading.Event) -> None:
+def _send_due(sender: "Sender", stop: threading.Event) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from .sender import send_batch
@@ -117,9 +120,11 @@ def _send_due(sender: Any, stop: threading.Event) -> None:
         while send_batch(sender, stop, done) and not stop.is_set():
             pass
     except Unreachable as error:
+        to_file = sender.services.settings.mail_driver == "file"
         raise click.ClickException(
-            f"no mail can leave now: {error}\nNothing is lost; the letters wait. Check "
-            f"authsite.{'mail-folder' if sender.cfg.mail_driver == 'file' else 'smtp-url'}."
+            f"no mail can leave now: {visible(str(error))}\n"
+            "Nothing is lost; the mails wait. Check "
+            f"authsite.{'mail-folder' if to_file else 'smtp-url'}."
         ) from None
     except SQLAlchemyError as error:
         cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
@@ -128,20 +133,18 @@ def _send_due(sender: Any, stop: threading.Event) -> None:
             "run on it?"
         ) from None
     finally:
-        words = {"sent": "sent", "waiting": "to be tried again", "dead": "dead",
-                 "expired": "dropped"}  # fmt: skip
-        click.echo(", ".join(f"{done[state]} {word}" for state, word in words.items()))
+        click.echo(", ".join(f"{done[state]} {label}" for state, label in STATES.items()))
 
 
-def _facts(item: Outgoing) -> dict[str, Any]:
-    failed = item.state == "waiting" and item.attempts > 0
+def _facts(item: OutboxMessage) -> dict[str, str | int | None]:
+    failed = item.state == "waiting" and item.delivery_attempts > 0
     waiting = item.state == "waiting"
     return {
         "id": str(item.id),
-        "letter": item.letter,
+        "letter": item.kind,
         "to": shortened(item.address),
         "state": "failed" if failed else item.state,
-        "attempts": item.attempts,
+        "attempts": item.delivery_attempts,
         "last_error": item.last_error,
         "next_attempt_at": clock.rfc3339(item.next_attempt_at) if waiting else None,
         "created_at": clock.rfc3339(item.created_at),
@@ -149,6 +152,6 @@ def _facts(item: Outgoing) -> dict[str, Any]:
 
 
 def shortened(address: str) -> str:
-    """An address as a list may show it: enough to recognise, too little to collect."""
+    """The first character and the domain of ``address``: recognizable, but not usable."""
     local, _, domain = address.rpartition("@")
     return f"{local[:1]}…@{domain}"

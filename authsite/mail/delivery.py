@@ -1,4 +1,4 @@
-"""One attempt at one letter: make it, hand it over, and say what became of it."""
+"""One delivery attempt of one mail: build it, hand it to the transport, return the outcome."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -8,100 +8,100 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
-from authsite.db import Database
-from authsite.settings import Settings
+from authsite.context import Services
 
-from .leases import Claimed, Outcome, renew
-from .letters import Desk, Letters
+from .builder import MailJob
+from .leases import ClaimedMail, Outcome, renew
 from .message import Mail, compose
 from .outbox import KEEP_TRYING
 from .rendering import render
-from .transports import LeaseLost, NotNow, Refused, Transport, Unreachable
-from .transports.transport import LAST_WORD_LEASE
+from .transports import LeaseLost, PermanentFailure, TemporaryFailure, Transport, Unreachable
+from .transports.transport import MIN_LEASE_AT_SEND
 
 log = structlog.get_logger("authsite.outbox")
 
 Delays = tuple[timedelta, timedelta]  # the shortest and the longest
-OWN_DELAYS: Delays = (timedelta(seconds=10), timedelta(hours=1))
-# While no letter can leave, the sender waits, not the letter: half a minute and all leave.
+MAIL_DELAYS: Delays = (timedelta(seconds=10), timedelta(hours=1))
+# During an outage the sender waits instead of the mails: all are sent within 30 seconds of its end.
 SERVER_DELAYS: Delays = (timedelta(seconds=1), timedelta(seconds=30))
 
 
 @dataclass(slots=True)
 class Sender:
-    """One sender: what it works with, and what it could not write down yet."""
+    """What a sender works with, and the outcomes that it could not write to the database yet."""
 
-    database: Database
-    cfg: Settings
-    letters: Letters
+    services: Services
     transport: Transport
     owner: str
-    unsettled: list[Outcome] = field(default_factory=list)
+    pending_outcomes: list[Outcome] = field(default_factory=list)
 
 
-def attempt(sender: Sender, row: Claimed) -> Outcome:
-    """Try to send one letter. No transaction is open meanwhile.
+def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
+    """Try to send one mail. No transaction is open meanwhile.
 
-    Raises `Unreachable` when no letter could be sent now, `LeaseLost`, and SQLAlchemy's errors
-    when the database does not answer.
+    Raises `Unreachable` when no mail can be sent now, `LeaseLost`, and SQLAlchemy's errors.
     """
     now = clock.now()
     if row.expires_at is not None and row.expires_at <= now:
         return Outcome(row.id, "expired", now, "its link would not work any more")
-    if row.letter not in sender.letters:
-        return failed(row, now, f"this version knows no letter {row.letter!r}")
+    if row.kind not in sender.services.extensions.mail_builders:
+        return retry_outcome(row, now, f"this version has no mail {row.kind!r}")
     try:
-        mail = _write(sender, row, now)
+        mail = _make(sender, row, now)
         if mail is None:
             return Outcome(row.id, "expired", now, "not needed any more")
-        sender.transport(mail, lambda: _hold(sender, row))
-    except Refused as error:
-        log.warning("mail_refused", mail=str(row.id), letter=row.letter)
+        sender.transport(mail, lambda: _ensure_lease(sender, row))
+    except PermanentFailure as error:
+        log.warning("mail_rejected", mail=str(row.id), kind=row.kind)
         return Outcome(row.id, "dead", clock.now(), f"refused: {error}")
-    except NotNow as error:
-        return failed(row, clock.now(), f"not now: {error}")
+    except TemporaryFailure as error:
+        return retry_outcome(row, clock.now(), f"not now: {error}")
     except (Unreachable, LeaseLost, SQLAlchemyError):
         raise
-    except Exception as error:  # a bug in one letter must not hold up the others
-        log.exception("mail_failed", mail=str(row.id), letter=row.letter)
-        # Not its words: they may hold the link.
-        return failed(row, clock.now(), f"{type(error).__name__}, see the log")
-    log.info("mail_sent", mail=str(row.id), letter=row.letter)
+    except Exception as error:  # a bug in one mail must not delay the others
+        log.exception("mail_failed", mail=str(row.id), kind=row.kind)
+        # Without the message, which may contain the link.
+        return retry_outcome(row, clock.now(), f"{type(error).__name__}, see the log")
+    log.info("mail_sent", mail=str(row.id), kind=row.kind)
     return Outcome(row.id, "sent", clock.now())
 
 
-def failed(row: Claimed, now: datetime, reason: str, bounds: Delays = OWN_DELAYS) -> Outcome:
-    """The outcome of an attempt to be repeated after a fifteenth of the letter's age.
+def retry_outcome(
+    row: ClaimedMail, now: datetime, reason: str, delays: Delays = MAIL_DELAYS
+) -> Outcome:
+    """The outcome of a failed attempt that is repeated, after a fifteenth of the mail's age.
 
-    So the delay grows from 10 seconds over 40 after ten minutes to an hour, and a letter that was
-    put off for a while leaves within a minute of the server's change of mind. After 24 hours it
-    is dead.
+    The delay grows from 10 seconds to 40 seconds after ten minutes, and to an hour; so a mail that
+    was deferred for a short time is sent within a minute of the end of the cause. After 24 hours
+    the outcome is ``dead``.
     """
     if now >= row.give_up_at:
-        log.warning("mail_dead", mail=str(row.id), letter=row.letter)
+        log.warning("mail_dead", mail=str(row.id), kind=row.kind)
         return Outcome(row.id, "dead", now, f"given up after 24 hours: {reason}")
     age = now - (row.give_up_at - KEEP_TRYING)
-    shortest, longest = bounds
+    shortest, longest = delays
     delay = jittered(min(max(age / 15, shortest), longest))
     return Outcome(row.id, "waiting", now, reason, next_attempt_at=now + delay)
 
 
 def jittered(delay: timedelta) -> timedelta:
-    """``delay`` give or take a fifth: what failed together does not come back together."""
+    """``delay`` plus or minus up to 20 %, so that attempts that failed together spread out."""
     return delay * (0.8 + secrets.randbelow(4001) / 10000)
 
 
-def _write(sender: Sender, row: Claimed, now: datetime) -> Mail | None:
-    letter = sender.letters[row.letter](Desk(sender.database, sender.cfg, row, now))
-    if letter is None:
+def _make(sender: Sender, row: ClaimedMail, now: datetime) -> Mail | None:
+    """The composed mail; None if it is not needed any more."""
+    services = sender.services
+    content = services.extensions.mail_builders[row.kind](MailJob(services, row, now))
+    if content is None:
         return None
-    return compose(row, render(letter, row, sender.cfg, now), sender.cfg, now)
+    return compose(row, render(content, row, services.settings, now), services.settings, now)
 
 
-def _hold(sender: Sender, row: Claimed) -> None:
-    """See to it that the lease outlasts what is left of the attempt."""
+def _ensure_lease(sender: Sender, row: ClaimedMail) -> None:
+    """Extend the lease if it could end before the transport does. Raises `LeaseLost`."""
     now = clock.now()
-    if row.lease_until - now >= LAST_WORD_LEASE:
+    if row.lease_until - now >= MIN_LEASE_AT_SEND:
         return
-    if not renew(sender.database, now, sender.owner, row.id):
+    if not renew(sender.services.database, now, sender.owner, row.id):
         raise LeaseLost

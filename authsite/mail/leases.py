@@ -1,8 +1,8 @@
-"""The outbox from the side of a sender: claim, hold, settle.
+"""The outbox as senders use it: claim rows, renew and release leases, record outcomes.
 
-A claim is a lease of 60 seconds, so a sender that was killed holds nothing up for longer. Several
-senders share one outbox; times are those of the sender's machine, whose clocks must agree within
-some seconds (they do under NTP).
+A claim is a lease of 60 seconds, so the mails of a killed sender are delayed by at most that long.
+Several senders share one outbox. Times come from the clock of the sender's machine; the clocks must
+agree within some seconds (NTP).
 """
 
 import uuid
@@ -11,22 +11,22 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, bindparam, or_, select, update
+from sqlalchemy import Update, and_, bindparam, or_, select, update
 
 from authsite.db import Database
 
-from .models import MAX_ERROR, WAITING, Outgoing, State
+from .models import MAX_ERROR, WAITING, OutboxMessage, State
 
 LEASE = timedelta(seconds=60)
 BATCH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedMail:
     """A row of the outbox that a sender has claimed."""
 
     id: uuid.UUID
-    letter: str
+    kind: str
     user_id: uuid.UUID | None
     address: str
     page_url: str | None
@@ -35,13 +35,12 @@ class Claimed:
     expires_at: datetime | None
     created_at: datetime
     give_up_at: datetime
-    attempts: int
     lease_until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one attempt; with ``next_attempt_at`` the row goes on waiting."""
+    """The result of one delivery attempt. With ``next_attempt_at`` the row stays in the outbox."""
 
     id: uuid.UUID
     state: State
@@ -50,77 +49,78 @@ class Outcome:
     next_attempt_at: datetime | None = None
 
 
-_COLUMNS = [getattr(Outgoing, field.name) for field in fields(Claimed)]
+_FIELDS = [field.name for field in fields(ClaimedMail)]
 _FREE = and_(
     WAITING,
-    Outgoing.next_attempt_at <= bindparam("now"),
+    OutboxMessage.next_attempt_at <= bindparam("now"),
     or_(
-        Outgoing.lease_until.is_(None),
-        Outgoing.lease_until < bindparam("now"),
-        # A sender works on one batch at a time: what it still holds when it asks again is left
-        # over from a failure.
-        Outgoing.lease_owner == bindparam("owner"),
+        OutboxMessage.lease_until.is_(None),
+        OutboxMessage.lease_until < bindparam("now"),
+        # A sender works on one batch at a time: rows that it still holds at the next claim are
+        # left over from a failure.
+        OutboxMessage.lease_owner == bindparam("owner"),
     ),
 )
-_DUE = select(Outgoing.id).where(_FREE).limit(1)
-# In a CTE, not in IN (SELECT …): PostgreSQL could run that again and claim more than the limit.
+_DUE = select(OutboxMessage.id).where(_FREE).limit(1)
+# A CTE: PostgreSQL could evaluate IN (SELECT …) again and claim more rows than the limit.
 _NEXT = (
-    select(Outgoing.id)
+    select(OutboxMessage.id)
     .where(_FREE)
-    .order_by(Outgoing.next_attempt_at)
+    .order_by(OutboxMessage.next_attempt_at)
     .limit(BATCH)
-    .with_for_update(skip_locked=True)  # SQLite has one writer at a time and needs no words for it
+    .with_for_update(skip_locked=True)  # SQLite, with one writer at a time, ignores it
     .cte("next")
 )
 _CLAIM = (
-    update(Outgoing)
-    .where(Outgoing.id.in_(select(_NEXT.c.id)))
+    update(OutboxMessage)
+    .where(OutboxMessage.id.in_(select(_NEXT.c.id)))
     .values(lease_until=bindparam("until"), lease_owner=bindparam("owner"))
-    .returning(*_COLUMNS, Outgoing.next_attempt_at)
+    .returning(
+        *(getattr(OutboxMessage, name).label(name) for name in _FIELDS),
+        OutboxMessage.next_attempt_at,
+    )
 )
 
 
-def claim(database: Database, now: datetime, owner: str) -> list[Claimed]:
-    """At most `BATCH` letters that are due, the longest waiting first, now leased by ``owner``."""
-    with database.reader.connect() as connection:
-        # Nobody's write lock is asked for only to learn that there is nothing to do.
+def claim(database: Database, now: datetime, owner: str) -> list[ClaimedMail]:
+    """Lease up to `BATCH` due mails to ``owner``; the longest waiting come first."""
+    with database.autocommit.connect() as connection:
+        # Most polls find nothing: they take no write lock.
         if connection.execute(_DUE, {"now": now, "owner": owner}).first() is None:
             return []
-    with database.writer.begin() as connection:
-        rows = connection.execute(
-            _CLAIM, {"now": now, "owner": owner, "until": now + LEASE}
-        ).fetchall()
-    rows = sorted(rows, key=lambda row: (row.next_attempt_at, row.created_at))
-    return [Claimed(*row[: len(_COLUMNS)]) for row in rows]
+    with database.transactional.begin() as connection:
+        values = {"now": now, "owner": owner, "until": now + LEASE}
+        rows = connection.execute(_CLAIM, values).mappings().all()
+    rows = sorted(rows, key=lambda row: (row["next_attempt_at"], row["created_at"]))
+    return [ClaimedMail(**{name: row[name] for name in _FIELDS}) for row in rows]
 
 
 def renew(database: Database, now: datetime, owner: str, id_: uuid.UUID) -> bool:
-    """Begin the lease anew; False when somebody else has the letter or it has ended."""
-    return _write(database, update(Outgoing).where(
-        Outgoing.id == id_, Outgoing.lease_owner == owner, WAITING
-    ).values(lease_until=now + LEASE)) == 1  # fmt: skip
+    """Extend the lease; False if another sender holds the mail or it has ended."""
+    held = _held_by(owner).where(OutboxMessage.id == id_)
+    with database.transactional.begin() as connection:
+        return connection.execute(held.values(lease_until=now + LEASE)).rowcount == 1
 
 
 def release(database: Database, owner: str, ids: Sequence[uuid.UUID]) -> None:
-    """Let go of those among ``ids`` that ``owner`` holds and has not settled."""
-    # By ids: to look for the owner's is to look at all that wait, most when no mail can leave.
-    _write(database, update(Outgoing).where(
-        Outgoing.id.in_(ids), Outgoing.lease_owner == owner, WAITING
-    ).values(lease_until=None, lease_owner=None))  # fmt: skip
+    """End the leases of ``owner`` on those mails among ``ids`` that have no outcome yet."""
+    # By ids: a search by owner scans all waiting mails, which are many during an outage.
+    held = _held_by(owner).where(OutboxMessage.id.in_(ids))
+    with database.transactional.begin() as connection:
+        connection.execute(held.values(lease_until=None, lease_owner=None))
 
 
-def settle(database: Database, owner: str, outcomes: Sequence[Outcome]) -> None:
-    """Write down what became of letters.
+def record_outcomes(database: Database, owner: str, outcomes: Sequence[Outcome]) -> None:
+    """Write the outcomes to the outbox.
 
-    A sent letter is sent, even if its lease was lost meanwhile; any other outcome counts only
-    for its owner.
+    ``sent`` is written even if the lease was lost meanwhile; any other state only while ``owner``
+    holds the lease.
     """
-    with database.writer.begin() as connection:
+    with database.transactional.begin() as connection:
         for each in outcomes:
-            change = update(Outgoing).where(Outgoing.id == each.id, WAITING)
-            if each.state != "sent":
-                change = change.where(Outgoing.lease_owner == owner)
-            connection.execute(change.values(_changes(each)))
+            rows = update(OutboxMessage).where(WAITING) if each.state == "sent" else _held_by(owner)
+            changes = _changes(each)
+            connection.execute(rows.where(OutboxMessage.id == each.id).values(changes))
 
 
 def _changes(outcome: Outcome) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _changes(outcome: Outcome) -> dict[str, Any]:
         "last_error": one_line(outcome.error) if outcome.error else None,
     }
     if outcome.state != "expired":
-        changes["attempts"] = Outgoing.attempts + 1
+        changes["delivery_attempts"] = OutboxMessage.delivery_attempts + 1
     if outcome.next_attempt_at:
         changes["next_attempt_at"] = outcome.next_attempt_at
     else:
@@ -140,11 +140,10 @@ def _changes(outcome: Outcome) -> dict[str, Any]:
 
 
 def one_line(text: str) -> str:
-    """A mail server's words as we keep them: one printable line of bounded length."""
-    words = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return words[:MAX_ERROR]
+    """``text``, such as a mail server's reply, as one printable line of bounded length."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line[:MAX_ERROR]
 
 
-def _write(database: Database, statement: Any) -> int:
-    with database.writer.begin() as connection:
-        return int(connection.execute(statement).rowcount)
+def _held_by(owner: str) -> Update:
+    return update(OutboxMessage).where(OutboxMessage.lease_owner == owner, WAITING)

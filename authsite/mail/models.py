@@ -13,18 +13,18 @@ State = Literal["waiting", "sent", "expired", "dead"]
 MAX_ERROR = 200  # characters
 
 
-class Outgoing(Base):
-    """A letter to be sent: which one, to whom, with what; never its text, a link or a token.
+class OutboxMessage(Base):
+    """A mail to be sent: its kind, recipient and values; never its text, a link or a token.
 
-    ``user_id`` has no foreign key: a row for an address that nobody has must cost as much as one
-    for a user's, and erasing a user erases these rows by `outbox.erase`. A row ends as ``sent``,
-    ``expired`` (its link would no longer work, or nobody needs it any more) or ``dead``.
+    ``user_id`` has no foreign key: a row for an unknown address must cost as much as one for a
+    user's address. `outbox.erase` deletes the rows of a user who is erased. A row ends as ``sent``,
+    ``expired`` (its link has expired, or the mail is not needed any more) or ``dead``.
     """
 
     __tablename__ = "outbox"
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    letter: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column("letter", String(64))  # a name in the table of builders
     user_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
     address: Mapped[str] = mapped_column(String(254))
     page_url: Mapped[str | None] = mapped_column(String(2048))
@@ -34,7 +34,7 @@ class Outgoing(Base):
     created_at: Mapped[datetime]
     give_up_at: Mapped[datetime]
     state: Mapped[State] = mapped_column(String(8))
-    attempts: Mapped[int]
+    delivery_attempts: Mapped[int] = mapped_column("attempts")
     next_attempt_at: Mapped[datetime]
     lease_until: Mapped[datetime | None]
     lease_owner: Mapped[str | None] = mapped_column(String(64))
@@ -42,12 +42,12 @@ class Outgoing(Base):
     ended_at: Mapped[datetime | None]
 
 
-# Written out, not a parameter: only then can the partial index below answer it.
-WAITING = Outgoing.state == literal_column("'waiting'")
+# A literal: with a bound parameter the partial index below could not be used.
+WAITING = OutboxMessage.state == literal_column("'waiting'")
 
 Index(
     "ix_outbox_due",
-    Outgoing.next_attempt_at,
+    OutboxMessage.next_attempt_at,
     sqlite_where=WAITING,
     postgresql_where=WAITING,
 )

@@ -1,61 +1,70 @@
-"""The outbox from the side of a request: put a letter in, take a user's out again."""
+"""The outbox as requests use it: enqueue a mail, delete the mails of a user."""
 
 import re
 import uuid
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import delete, insert
 from sqlalchemy.orm import Session
 
-from .models import Outgoing
+from authsite import clock
+from authsite.context import Context
+
+from .models import OutboxMessage
 
 KEEP_TRYING = timedelta(hours=24)
 
-# One address and nothing else, whatever a caller let through: no list, name, comment or line end.
+# Exactly one address: no list, display name, comment or line end.
 _ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
-# For a row that nobody is sent, written so that strangers and users cost the same.
-NOBODY = "nobody@example.invalid"
-_INSERT = insert(Outgoing)
+_INSERT = insert(OutboxMessage)
+
+
+class Recipient(NamedTuple):
+    """The user and the address that a mail is sent to."""
+
+    user_id: uuid.UUID | None
+    address: str
+
+
+# For a row that is never sent, written so that an unknown account costs the same.
+NO_RECIPIENT = Recipient(None, "nobody@example.invalid")
 
 
 def put(
-    db: Session,
-    now: datetime,
+    ctx: Context,
+    kind: str,
+    recipient: Recipient,
     *,
-    letter: str,
-    user_id: uuid.UUID | None,
-    address: str,
-    language: str,
-    base_url: str | None,
     page_url: str | None = None,
     expires_at: datetime | None = None,
 ) -> uuid.UUID:
-    """Have ``letter`` sent to ``address`` once the transaction of ``db`` is committed; its id.
+    """Enqueue a mail of this kind to ``recipient``, sent after the commit; return its id.
 
-    ``address`` is fixed here, whatever the user changes later. ``page_url``: the page that the
-    link in the letter leads to; ``base_url``: our own address as the request saw it. After
-    ``expires_at`` the letter is dropped, not sent late. Raises ValueError for an address that a
-    header could not hold as it is.
+    A later change of the user's address does not redirect the mail. ``page_url``: the page that the
+    link in the mail leads to. After ``expires_at`` the mail is dropped. Raises ValueError for a
+    text that is not exactly one e-mail address.
     """
-    if not _ADDRESS.fullmatch(address):
-        raise ValueError("not one plain e-mail address; normalise it before it is stored")
+    if not _ADDRESS.fullmatch(recipient.address):
+        raise ValueError("not one plain e-mail address; normalize it before it is stored")
+    now = clock.now()
     id_ = uuid.uuid4()
-    db.execute(
+    ctx.db.execute(
         _INSERT,
         [
             {
                 "id": id_,
-                "letter": letter,
-                "user_id": user_id,
-                "address": address,
+                "kind": kind,
+                "user_id": recipient.user_id,
+                "address": recipient.address,
                 "page_url": page_url,
-                "base_url": base_url,
-                "language": language,
+                "base_url": ctx.request_info.base_url,
+                "language": ctx.request_info.language,
                 "expires_at": expires_at,
                 "created_at": now,
                 "give_up_at": now + KEEP_TRYING,
                 "state": "waiting",
-                "attempts": 0,
+                "delivery_attempts": 0,
                 "next_attempt_at": now,
             }
         ],
@@ -64,9 +73,9 @@ def put(
 
 
 def erase(db: Session, user_id: uuid.UUID) -> None:
-    """Delete every row of a user who is being erased, sent or not."""
+    """Delete all rows of a user, sent or not."""
     db.execute(
-        delete(Outgoing)
-        .where(Outgoing.user_id == user_id)
+        delete(OutboxMessage)
+        .where(OutboxMessage.user_id == user_id)
         .execution_options(synchronize_session=False)
     )

@@ -1,4 +1,4 @@
-"""Deleting letters that have ended."""
+"""Delete old rows of the outbox."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, and_, or_
 
 from authsite.db.batches import Batch
-from authsite.db.places import sweep_table
+from authsite.db.table_scan import sweep_table
 from authsite.settings import Settings
 
-from .models import Outgoing
+from .models import OutboxMessage
 
-KEEP = timedelta(days=7)  # for whoever asks whether a mail was sent
+KEEP = timedelta(days=7)  # to answer whether a mail was sent
 KEEP_DEAD = timedelta(days=30)  # for `authsite mail retry`
 
 
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
-    """Delete letters that were sent or dropped a week ago, and those that died a month ago."""
+    """Delete mails that were sent or dropped a week ago, or are dead since a month."""
     over = or_(
-        and_(Outgoing.state.in_(("sent", "expired")), Outgoing.ended_at <= now - KEEP),
-        and_(Outgoing.state == "dead", Outgoing.ended_at <= now - KEEP_DEAD),
+        and_(OutboxMessage.state.in_(("sent", "expired")), OutboxMessage.ended_at <= now - KEEP),
+        and_(OutboxMessage.state == "dead", OutboxMessage.ended_at <= now - KEEP_DEAD),
     )
-    return sweep_table(connection, Outgoing, over)
+    return sweep_table(connection, OutboxMessage, over)

@@ -1,4 +1,4 @@
-"""From a letter to its subject, text and HTML, in the reader's language."""
+"""Render a mail: subject, text and HTML in the recipient's language."""
 
 import re
 import textwrap
@@ -6,49 +6,49 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urljoin
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from authsite.colours import BLACK, VISIBLE, WHITE, readable_on, towards
-from authsite.i18n import translations
+from authsite.colors import BLACK, VISIBLE, WHITE, readable_on, towards
+from authsite.i18n import DOMAIN, localizer
 from authsite.settings import Settings
 
-from .leases import Claimed
-from .letters import Letter
+from .builder import MailContent
+from .leases import ClaimedMail
 from .wording import lifetime_words, moment_words, tame_name
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 ACCENT = "#3452c9"  # that of the pages
-# In a narrow headline the word would be torn apart after its one letter.
+# A non-breaking hyphen, for a narrow headline would be broken after the E.
 _E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What its reader sees of a letter."""
+    """A rendered mail."""
 
     subject: str
     text: str
     html: str
 
 
-def render(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> Rendered:
-    """``letter`` for the row ``mail``; raises jinja2's errors for a template that is wrong."""
-    text = environment(mail.language, "txt").get_template(f"{letter.template}.txt")
-    # The subject sees the site's name and nothing else: no header carries what a user wrote.
+def render(content: MailContent, mail: ClaimedMail, cfg: Settings, now: datetime) -> Rendered:
+    """Render the row ``mail``. Raises jinja2's errors for an invalid template."""
+    text = environment(mail.language, "txt").get_template(f"{content.template}.txt")
+    # The subject block gets only the site's name: no header contains input of a user.
     heading = text.blocks["subject"](text.new_context({"site_name": cfg.site_name}))
     subject = " ".join("".join(heading).split())
-    values = _values(letter, mail, cfg, now) | {"subject": subject}
-    html = environment(mail.language, "html").get_template(f"{letter.template}.html")
+    values = _values(content, mail, cfg, now) | {"subject": subject}
+    html = environment(mail.language, "html").get_template(f"{content.template}.html")
     return Rendered(subject, text.render(values), html.render(values))
 
 
 @cache
 def environment(language: str, kind: Literal["txt", "html"]) -> Environment:
-    """The letters' templates in ``language``: HTML is escaped, text is not."""
+    """The environment of the mail templates in ``language``: HTML is escaped, text is not."""
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(["html"]),
@@ -59,24 +59,26 @@ def environment(language: str, kind: Literal["txt", "html"]) -> Environment:
         keep_trailing_newline=True,
     )
     templates.filters["wrap"] = wrap
-    catalogue = translations(language)
-    unbroken = _E_MAIL.sub if kind == "html" else lambda _hyphen, words: words
+    own = localizer(language)
+    replace_hyphen = _E_MAIL.sub if kind == "html" else lambda _hyphen, text: text
     templates.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
-        lambda words: unbroken("\\1\u2011", catalogue.gettext(words)),
-        catalogue.ngettext,
+        lambda text: replace_hyphen("\\1\u2011", own.translate(text, DOMAIN)),
+        lambda one, many, count: own.pluralize(one, many, count, DOMAIN),
         newstyle=True,
     )
     return templates
 
 
 def wrap(paragraph: str) -> str:
-    """``paragraph`` in lines of 72 characters; a longer word, such as an address, stays whole."""
+    """``paragraph`` in lines of 72 characters; a longer word, such as a URL, is not broken."""
     return textwrap.fill(
         " ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False
     )
 
 
-def _values(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> dict[str, Any]:
+def _values(
+    content: MailContent, mail: ClaimedMail, cfg: Settings, now: datetime
+) -> dict[str, object]:
     accent = cfg.accent_color or ACCENT
     return {
         "language": mail.language,
@@ -84,9 +86,9 @@ def _values(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> dict
         "site_logo": _logo(cfg, mail),
         "accent": accent,
         "on_accent": readable_on(accent),
-        "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # a pale button needs one
-        "link": letter.link,
-        "name": tame_name(letter.name),
+        "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible
+        "link": content.link,
+        "name": tame_name(content.name),
         "address": mail.address,
         "when": moment_words(mail.created_at, mail.language),
         "lifetime": mail.expires_at
@@ -94,9 +96,9 @@ def _values(letter: Letter, mail: Claimed, cfg: Settings, now: datetime) -> dict
     }
 
 
-def _logo(cfg: Settings, mail: Claimed) -> str | None:
-    """The logo's full address: a mail has no page that a path could start from."""
-    base = cfg.base_url or mail.base_url
+def _logo(cfg: Settings, mail: ClaimedMail) -> str | None:
+    """The absolute URL of the logo, since a mail has no base URL."""
+    base = mail.base_url or next(iter(cfg.base_url), None)
     if cfg.site_logo is None or cfg.site_logo.startswith("http"):
         return cfg.site_logo
     return urljoin(base, cfg.site_logo) if base else None

@@ -1,7 +1,7 @@
-"""Sending what is due, in batches, for as long as it is wanted.
+"""Send the mails that are due, in batches.
 
-The outbox is asked every second. A wake-up from the request would save half of that, and let the
-speed of the next answer tell that a letter is being made.
+The sender polls the outbox every second. A notification by the request would save half of that, but
+the time of the next answer would then reveal that a mail is being made.
 """
 
 import os
@@ -10,120 +10,126 @@ import socket
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from threading import Event
-from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
+from authsite.context import Job, Services
 
-from .delivery import SERVER_DELAYS, Sender, attempt, failed, jittered
-from .leases import Outcome, claim, release, settle
+from .delivery import SERVER_DELAYS, Sender, deliver, jittered, retry_outcome
+from .leases import Outcome, claim, record_outcomes, release
 from .transports import LeaseLost, Unreachable, open_transport
 
 log = structlog.get_logger("authsite.outbox")
 
 POLL = 1.0  # seconds
+STOP_TIMEOUT = 5.0  # seconds; a delivery that is cut off is repeated and may arrive twice
 
 
-def open_sender(registry: Any) -> Sender:
-    """A sender with the letters, settings and database of an application's registry."""
-    cfg = registry["authsite.settings"]
+def make_job(services: Services) -> Job:
+    """The background task that sends the application's mails."""
+    stop = Event()
+    return Job(partial(run, open_sender(services), stop), stop.set, STOP_TIMEOUT)
+
+
+def open_sender(services: Services) -> Sender:
+    """A sender with the mail builders, settings and database of an application."""
     return Sender(
-        database=registry["authsite.database"],
-        cfg=cfg,
-        letters=registry["authsite.letters"],
-        transport=open_transport(cfg),
+        services=services,
+        transport=open_transport(services.settings),
         owner=f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}",
     )
 
 
 def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
-    """Send at most 20 letters that are due; how many were claimed.
+    """Send up to 20 mails that are due; return how many were claimed.
 
-    ``done`` counts the states that they ended in. Raises `Unreachable` when no letter can leave
-    now (the rest of the batch is free again), and SQLAlchemy's errors; neither loses a letter.
+    ``done`` counts the states of the outcomes. Raises `Unreachable` when no mail can be sent now
+    (the leases of the rest of the batch are released), and SQLAlchemy's errors; neither loses a
+    mail.
     """
-    _settle(sender)  # first what the database would not take last time
-    rows = claim(sender.database, clock.now(), sender.owner)
+    _write_outcomes(sender)  # those that the database did not accept last time
+    rows = claim(sender.services.database, clock.now(), sender.owner)
     ids = [row.id for row in rows]
     for row in rows:
         if stop.is_set():
-            release(sender.database, sender.owner, ids)
+            release(sender.services.database, sender.owner, ids)
             break
         try:
-            _note(sender, attempt(sender, row), done)
+            outcome = deliver(sender, row)
         except LeaseLost:
             continue
         except Unreachable as error:
-            again = failed(row, clock.now(), str(error), SERVER_DELAYS)
-            _note(sender, again, Counter())  # no answer: it counts for nothing
-            release(sender.database, sender.owner, ids)
+            _record(sender, retry_outcome(row, clock.now(), str(error), SERVER_DELAYS))
+            release(sender.services.database, sender.owner, ids)
             raise
+        done[outcome.state] += 1
+        _record(sender, outcome)
     return len(rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why nothing can be sent at present, and how long to wait before the next try."""
+class Outage:
+    """Why nothing can be sent at present, and the pause before the next try; "" for no outage."""
 
-    kind: str = ""
+    cause: str = ""
     pause: timedelta = timedelta()
 
 
 def run(sender: Sender, stop: Event) -> None:
-    """Send until ``stop`` is set. Outlives every trouble, and logs each once when it begins."""
-    trouble = Trouble()
+    """Send until ``stop`` is set. Survives every error, and logs an outage once when it begins."""
+    outage = Outage()
     while not stop.is_set():
         done: Counter[str] = Counter()
         try:
-            busy = send_batch(sender, stop, done)
+            claimed = send_batch(sender, stop, done)
         except Exception as error:  # also a bug: the thread must not end with it
-            trouble = _worse(_better(trouble, done), error)
-            stop.wait(jittered(trouble.pause).total_seconds())
+            outage = _after_error(_after_batch(outage, done), error)
+            stop.wait(jittered(outage.pause).total_seconds())
         else:
-            trouble = _better(trouble, done, over="database")
-            if not busy:
+            outage = _after_batch(outage, done, ended="database")
+            if not claimed:
                 stop.wait(POLL)
 
 
-def _worse(trouble: Trouble, error: Exception) -> Trouble:
-    """The trouble after ``error``: the pause doubles while it stays the same."""
+def _after_error(outage: Outage, error: Exception) -> Outage:
+    """The outage after ``error``: the pause doubles while the cause stays the same."""
     shortest, longest = SERVER_DELAYS
-    cause: dict[str, Any]
+    details: dict[str, str | Exception]
     match error:
         case Unreachable():
-            kind, cause = "mail_server", {"reason": str(error)}
+            cause, details = "mail_server", {"reason": str(error)}
         case SQLAlchemyError():
-            kind, cause = "database", {"reason": type(error).__name__}
+            cause, details = "database", {"reason": type(error).__name__}
         case _:
-            kind, cause = "bug", {"exc_info": error}
-    if kind == trouble.kind:
-        return Trouble(kind, min(trouble.pause * 2, longest))
-    log.warning("mail_waits", trouble=kind, **cause)
-    return Trouble(kind, shortest)
+            cause, details = "bug", {"exc_info": error}
+    if cause == outage.cause:
+        return Outage(cause, min(outage.pause * 2, longest))
+    log.warning("mail_sending_paused", cause=cause, **details)
+    return Outage(cause, shortest)
 
 
-def _better(trouble: Trouble, done: Counter[str], over: str = "") -> Trouble:
-    """The trouble after a round: gone when the mail server answered, or when it was ``over``.
+def _after_batch(outage: Outage, done: Counter[str], ended: str = "") -> Outage:
+    """The outage after a batch: over if the mail server replied, or if its cause has ``ended``.
 
-    An expired letter is no answer, and neither is an empty outbox.
+    Expired mails do not count: they are not handed to the mail server.
     """
-    answered = done.keys() - {"expired"}
-    if not trouble.kind or not (answered or trouble.kind == over):
-        return trouble
-    log.info("mail_leaves_again", trouble=trouble.kind)
-    return Trouble()
+    server_replied = done.keys() - {"expired"}
+    if not outage.cause or not (server_replied or outage.cause == ended):
+        return outage
+    log.info("mail_sending_resumed", cause=outage.cause)
+    return Outage()
 
 
-def _note(sender: Sender, outcome: Outcome, done: Counter[str]) -> None:
-    done[outcome.state] += 1
-    sender.unsettled.append(outcome)
-    _settle(sender)
+def _record(sender: Sender, outcome: Outcome) -> None:
+    sender.pending_outcomes.append(outcome)
+    _write_outcomes(sender)
 
 
-def _settle(sender: Sender) -> None:
-    if sender.unsettled:
-        settle(sender.database, sender.owner, sender.unsettled)
-        sender.unsettled.clear()
+def _write_outcomes(sender: Sender) -> None:
+    if sender.pending_outcomes:
+        record_outcomes(sender.services.database, sender.owner, sender.pending_outcomes)
+        sender.pending_outcomes.clear()

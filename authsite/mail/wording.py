@@ -1,4 +1,4 @@
-"""Values as words: names, moments and lifetimes as a letter may show them."""
+"""Format names, times and durations for mails."""
 
 import re
 import unicodedata
@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 MAX_NAME = 60  # characters
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# What a mail client would make a link of, or a reader would take for one: a scheme, a path, an
-# address, or a dot (in any script) before two letters.
+# Text that a mail client makes a link of, or that looks like one: a scheme, a path, an address, or
+# a dot (in any script) before two letters.
 _LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·][^\W\d_]{2}", re.IGNORECASE)
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
 def tame_name(name: str | None) -> str | None:
-    """``name`` as a letter may address its reader; None when it is better not to.
+    """``name`` for the greeting of a mail, or None if it looks like a link.
 
-    A stranger can register with somebody's address and "you won, see evil.example" for a name,
-    and our letter would carry it (CVE-2026-48019). Control and direction characters go, 60
-    characters stay, and what looks like a link is no name at all.
+    An attacker can register another person's address with a name such as "you won, see
+    evil.example", which our mail would deliver (CVE-2026-48019). Control and direction characters
+    are removed, and the name is cut to 60 characters.
     """
     text = unicodedata.normalize("NFKC", name or "")
     shown = "".join(char for char in text if unicodedata.category(char) not in _HIDDEN)
@@ -26,7 +26,7 @@ def tame_name(name: str | None) -> str | None:
 
 
 def lifetime_words(created_at: datetime, expires_at: datetime, now: datetime, language: str) -> str:
-    """How long a link still works: "1 hour", "90 minutes". A late letter promises only the rest."""
+    """How long a link works: "1 hour", "90 minutes"; in a late mail, the time that is left."""
     left = expires_at - now
     if now - created_at < timedelta(minutes=2):
         left = expires_at - created_at
@@ -34,7 +34,7 @@ def lifetime_words(created_at: datetime, expires_at: datetime, now: datetime, la
 
 
 def duration_words(span: timedelta, language: str) -> str:
-    """The largest unit that says it exactly; at least one minute, parts of one left out."""
+    """``span`` in the largest unit that divides it; at least one minute, rounded down."""
     from babel.units import format_unit
 
     seconds = max(60, int(span.total_seconds()) // 60 * 60)
@@ -43,7 +43,7 @@ def duration_words(span: timedelta, language: str) -> str:
 
 
 def moment_words(moment: datetime, language: str) -> str:
-    """A date and time for people: "November 20, 2026, 18:04 UTC"."""
+    """A date and time in words: "November 20, 2026, 18:04 UTC"."""
     from babel.dates import format_date, format_time
 
     moment = moment.astimezone(UTC)

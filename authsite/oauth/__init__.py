@@ -1,18 +1,24 @@
 """OAuth 2.0: clients, token families, grants, the token endpoint and logout."""
 
-from .tokens import TokenCodec
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from authsite.http.api_metadata import Tag
+from authsite.request_state import Request
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+API_TAG = Tag("OAuth 2.0", "The token endpoint and logout.")
 
 
-def at_logout(config, forget):
-    """Directive: ``forget(request)`` runs at every API logout (the proxies clear their cookie)."""
-    config.registry["authsite.at_logout"].append(forget)
+def at_logout(config: "Configurator", function: Callable[[Request], None]) -> None:
+    """Directive: call ``function(request)`` at every API logout, to delete a cookie for example."""
+    config.registry["authsite"].extensions.at_logout.append(function)
 
 
-def includeme(config):
-    """The routes, ``request.token_codec`` and ``config.at_logout``."""
-    codec = TokenCodec(config.registry["authsite.settings"].secret)
-    config.registry["authsite.at_logout"] = []
-    config.add_request_method(lambda _request: codec, "token_codec", property=True)
+def includeme(config: "Configurator") -> None:
+    """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
     config.add_route("authsite.oauth.token", "/v1/oauth/token")
     config.add_route("authsite.logout", "/v1/logout", guard="api", unconfirmed=True)

@@ -1,4 +1,4 @@
-"""The token endpoint and logout."""
+"""The JSON views of the token endpoint and of logout, and the token response."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NotRequired
@@ -8,15 +8,14 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite import clock
-from authsite.audit.service import record
-from authsite.http.answers import CLIENT_BASIC, answers, exact
+from authsite.guards.caller import caller_of
+from authsite.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.http.bodies import Body, MaybeEmpty
-from authsite.throttle.errors import TooManyAttempts
+from authsite.rate_limit.errors import TooManyAttempts
+from authsite.request_state import Request
 
 from . import families, grants
-from .client_auth import client_of
-from .desk import Desk, TokenRequest
+from .client_auth import authenticate_request
 from .errors import (
     InvalidClient,
     InvalidGrant,
@@ -27,8 +26,10 @@ from .errors import (
     UnauthorizedClient,
     UnsupportedGrantType,
 )
+from .token_request import TokenRequest
+from .tokens import TokenPair
 
-# In the documentation.
+# Examples in the API document.
 ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
 REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
 
@@ -38,7 +39,7 @@ TokenText = Annotated[str, Field(max_length=512)]
 
 
 class TokenBody(Body):
-    """The parameters of the token endpoint (RFC 6749, sections 4.3, 4.4 and 6)."""
+    description = "The parameters of the token endpoint (RFC 6749, sections 4.3, 4.4 and 6)."
 
     form_only: ClassVar[bool] = True
 
@@ -59,7 +60,7 @@ class TokenBody(Body):
     client_secret: MaybeEmpty | None = None
     """The client's secret, unless it comes by HTTP Basic."""
     scope: MaybeEmpty | None = None
-    """Scopes, separated by blanks. Without any: the client's default, or what was granted."""
+    """Scopes, separated by blanks. The default is the client's, or the granted scope."""
     username: Name | None = None
     """Grant `password`: the user's e-mail address, or another login name that is enabled."""
     password: Secret | None = None
@@ -68,56 +69,37 @@ class TokenBody(Body):
     """Grant `refresh_token`: the newest refresh token of this login."""
 
 
-@exact
+@response_body("An access token, and the refresh token that renews it (RFC 6749, section 5.1).")
 class TokenAnswer(TypedDict):
-    """An access token, and the refresh token that renews it (RFC 6749, section 5.1)."""
-
     token_type: Literal["Bearer"]
     """How to send the access token: `Authorization: Bearer <access_token>`."""
     expires_in: Annotated[int, Field(ge=0, examples=[3600])]
-    """Seconds that the access token has left."""
+    """The remaining lifetime of the access token in seconds."""
     access_token: Annotated[str, Field(pattern="^at_[A-Za-z0-9_-]+$", examples=[ACCESS_TOKEN])]
-    """For the guarded endpoints. Opaque: read nothing from it."""
+    """For the guarded endpoints; opaque to the client."""
     refresh_token: Annotated[str, Field(pattern="^rt_[A-Za-z0-9_-]+$", examples=[REFRESH_TOKEN])]
-    """Good for one refresh, which answers with the next one."""
+    """Valid for one refresh, which returns the next one."""
     scope: NotRequired[str]
-    """Only where it is not what was asked for: the scopes that were granted."""
+    """The granted scopes, if they differ from the requested ones."""
 
 
-@exact
+@response_body("The token is revoked.")
 class LoggedOut(TypedDict):
-    """The token is revoked."""
-
     message: Annotated[str, Field(examples=["Token revoked successfully."])]
-    """For a person."""
+    """Human-readable."""
 
 
-def desk(request) -> Desk:
-    """What the grants work with, out of the request."""
-    return Desk(
-        request.db,
-        request.database,
-        request.cfg,
-        request.token_codec,
-        request.passwords,
-        request.login_steps,
-        request.source,
-        request.attempts,
-        clock.now(),
-    )
-
-
-def token_answer(pair: families.TokenPair, asked_scope: str | None) -> TokenAnswer:
-    """The token response (RFC 6749, section 5.1); ``scope`` only if it is not what was asked."""
-    answer: TokenAnswer = {
+def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
+    """The token response (RFC 6749, section 5.1); ``scope`` only if it differs from the request."""
+    response: TokenAnswer = {
         "token_type": "Bearer",
         "expires_in": pair.expires_in,
         "access_token": pair.access_token,
         "refresh_token": pair.refresh_token,
     }
-    if set(pair.scope.split()) != set((asked_scope or "").split()):
-        answer["scope"] = pair.scope
-    return answer
+    if set(pair.scope.split()) != set((requested_scope or "").split()):
+        response["scope"] = pair.scope
+    return response
 
 
 @view_config(
@@ -127,8 +109,15 @@ def token_answer(pair: families.TokenPair, asked_scope: str | None) -> TokenAnsw
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers(
+@Operation(
+    "Issue tokens by the grant named in `grant_type`",
     {200: TokenAnswer},
+    description=(
+        "All parameters belong in the form body. A client of type `password` logs users in, and "
+        "one of type `personal` acts for itself; both can refresh. A refresh uses up the refresh "
+        "token and returns the next one. If a used one is sent again, all tokens of the login are "
+        "revoked."
+    ),
     errors=(
         InvalidClient(headers={"WWW-Authenticate": 'Basic realm="authsite"'}),
         InvalidGrant,
@@ -142,38 +131,36 @@ def token_answer(pair: families.TokenPair, asked_scope: str | None) -> TokenAnsw
     ),
     credentials=CLIENT_BASIC,
 )
-def token(request):
-    """Issue tokens by the grant named in `grant_type`.
-
-    Every parameter stands in the form body. A client of type `password` logs users in, one of
-    type `personal` acts for itself; both refresh. A refresh spends the refresh token, and the
-    answer carries the next one: if a spent one comes back, the whole login is revoked.
-    """
-    given = request.given
+def token(request: Request) -> TokenAnswer:
+    """Authenticate the client and execute the grant (RFC 6749, section 3.2)."""
+    body: TokenBody = request.authsite.validated
     if request.query_string:
         raise ParametersInQuery
-    grant_type = grants.grant_named(given.grant_type)
-    asked = TokenRequest(given.scope, given.username, given.password, given.refresh_token)
-    pair = grants.run(grant_type, desk(request), client_of(request), asked)
-    return token_answer(pair, given.scope)
+    ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
+    authorization = request.headers.get("Authorization", "")
+    client = authenticate_request(ctx, authorization, body.client_id, body.client_secret)
+    parameters = TokenRequest(body.scope, body.username, body.password, body.refresh_token)
+    return token_response(grants.execute(ctx, grant, client, parameters), body.scope)
 
 
 @view_config(route_name="authsite.logout", request_method="DELETE", renderer="json")
 @view_config(route_name="authsite.logout.slash", request_method="DELETE", renderer="json")
-@answers({200: LoggedOut})
-def logout(request):
-    """Log out: revoke the token that was sent.
-
-    Everything that came from the same login ends with it, at once and on every server; the
-    refresh cookies of the proxies are cleared.
-    """
-    caller, now = request.caller, clock.now()
-    if families.revoke(request.db, now, caller.family_id, "logout"):  # of racing logouts, one
-        record(
-            request.db, now, request.source, "token.revoked",
-            user_id=caller.user.id if caller.user else None, client_id=caller.client_id,
-            details={"family": str(caller.family_id), "why": "logout"},
-        )  # fmt: skip
-    for forget in request.registry["authsite.at_logout"]:
+@Operation(
+    "Log out: revoke the token of the request",
+    {200: LoggedOut},
+    description=(
+        "All tokens of the same login are revoked at once, on every server, and the refresh "
+        "cookies of the proxies are cleared."
+    ),
+)
+def logout(request: Request) -> LoggedOut:
+    """Revoke the token family of the request, and call what `config.at_logout` registered."""
+    caller = caller_of(request)
+    if caller.family_uuid:
+        user_id = caller.account.id if caller.account else None
+        families.log_out(
+            request.authsite.ctx, caller.family_uuid, user_id=user_id, client_id=caller.client_uuid
+        )
+    for forget in request.authsite.services.extensions.at_logout:
         forget(request)
     return {"message": "Token revoked successfully."}

@@ -1,90 +1,43 @@
-"""OAuth clients: create, authenticate, rotate the secret, disable."""
+"""Manage OAuth clients: create, change, rotate the secret, disable."""
 
-import hmac
 import secrets
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
-from hashlib import sha256
-from typing import NamedTuple
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from authsite import clock
 from authsite.audit.service import record
-from authsite.db import Database
-from authsite.http.source import Source
+from authsite.context import Context
 
-from .errors import InvalidClient
+from .client_auth import hash_secret
 from .models import CLIENT_TYPES, Client
 
-
-class KnownClient(NamedTuple):
-    """A client whose secret was right, as plain values."""
-
-    id: uuid.UUID
-    name: str
-    type: str
-    scope: str
-    default_scope: str
-    epoch: int
-
-
-_COLUMNS = tuple(getattr(Client, name) for name in KnownClient._fields)
-_BY_ID = select(*_COLUMNS, Client.secret_hash, Client.previous_secret_hash).where(
-    Client.id == bindparam("client_id"), Client.disabled_at.is_(None)
-)
-_NOBODYS_ID = uuid.UUID(int=0)
-_NOBODY = sha256(secrets.token_bytes(32)).hexdigest()
+# The number of an advisory lock of PostgreSQL; `authsite.tasks.leader` lists the others.
+_CREATE_ONCE_LOCK = 7165221
 
 
 def new_secret() -> str:
-    """256 random bits, base64url."""
+    """256 random bits in base64url."""
     return secrets.token_urlsafe(32)
 
 
-def hash_secret(secret: str) -> str:
-    """SHA-256 in hex: enough for a secret that has 256 random bits."""
-    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
-
-
-def authenticate(database: Database, client_id: str | None, secret: str | None) -> KnownClient:
-    """The enabled client with this id and secret (RFC 6749, section 2.3.1).
-
-    Raises `InvalidClient` for everything else, after the same work.
-    """
-    row = database.points.read(_BY_ID, {"client_id": _as_id(client_id)})
-    given = hash_secret(secret or "")
-    hashes = [known or _NOBODY for known in row[-2:]] if row else [_NOBODY] * 2
-    # Both are compared, whatever the first says, and on bytes.
-    matches = [hmac.compare_digest(known.encode(), given.encode()) for known in hashes]
-    if row is None or not secret or not any(matches):
-        raise InvalidClient
-    return KnownClient(*row[:-2])
-
-
 def create(
-    db: Session,
-    now: datetime,
-    source: Source,
-    name: str,
-    type: str,
-    scope: str = "",
-    default_scope: str = "",
+    ctx: Context, name: str, client_type: str, scope: str = "", default_scope: str = ""
 ) -> tuple[Client, str]:
-    """A new client and its secret, which is not stored and cannot be shown again.
+    """Create a client; returns it and its secret, of which only a hash is stored.
 
     Raises ValueError for an unknown type, or a default scope outside ``scope``.
     """
-    if type not in CLIENT_TYPES:
+    if client_type not in CLIENT_TYPES:
         raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
-    if not set(default_scope.split()) <= set(scope.split()):
-        raise ValueError("the default scope must be part of the scope")
-    secret = new_secret()
+    _check_scopes(scope, default_scope)
+    secret, now = new_secret(), clock.now()
     client = Client(
         id=uuid.uuid4(),
         name=name,
-        type=type,
+        type=client_type,
         secret_hash=hash_secret(secret),
         scope=" ".join(scope.split()),
         default_scope=" ".join(default_scope.split()),
@@ -92,49 +45,104 @@ def create(
         created_at=now,
         updated_at=now,
     )
-    db.add(client)
-    record(db, now, source, "client.created", client_id=client.id)
+    ctx.db.add(client)
+    record(ctx, "client.created", client_id=client.id)
     return client, secret
 
 
-def rotate_secret(db: Session, now: datetime, source: Source, client: Client) -> str:
-    """A new secret; the one before works on until the next rotation or `retire_secret`."""
-    secret = new_secret()
-    client.previous_secret_hash, client.secret_hash = client.secret_hash, hash_secret(secret)
+def change(
+    ctx: Context,
+    client: Client,
+    *,
+    name: str | None = None,
+    scope: str | None = None,
+    default_scope: str | None = None,
+) -> None:
+    """Change the values that are not None. Narrowing the scope ends the tokens issued before.
+
+    Raises ValueError for a default scope outside the scope.
+    """
+    now = clock.now()
+    before = set(client.scope.split())
+    scope = client.scope if scope is None else scope
+    default_scope = client.default_scope if default_scope is None else default_scope
+    _check_scopes(scope, default_scope)
+    client.name = client.name if name is None else name
+    client.scope, client.default_scope = " ".join(scope.split()), " ".join(default_scope.split())
     client.updated_at = now
-    record(db, now, source, "client.secret_rotated", client_id=client.id)
+    if not before <= set(scope.split()):
+        client.epoch = Client.epoch + 1
+    record(ctx, "client.changed", client_id=client.id)
+
+
+def create_once(ctx: Context, name: str, client_type: str) -> tuple[Client, str | None]:
+    """The client of this name and type: a new one and its secret, or the present one and None.
+
+    Concurrent calls wait for each other, so that only one creates the client. On SQLite the
+    transaction itself holds the only write lock.
+    """
+    if ctx.db.get_bind().dialect.name == "postgresql":
+        ctx.db.execute(select(func.pg_advisory_xact_lock(_CREATE_ONCE_LOCK)))
+    present = ctx.db.scalars(
+        select(Client)
+        .where(Client.name == name, Client.type == client_type)
+        .order_by(Client.created_at)
+    ).first()
+    return (present, None) if present else create(ctx, name, client_type)
+
+
+def rotate_secret(ctx: Context, client: Client) -> str:
+    """Give the client a new secret, which is returned.
+
+    The previous one stays valid until the next rotation or `retire_secret`.
+    """
+    now = clock.now()
+    secret = new_secret()
+    # The database copies the hash, so that concurrent rotations do not restore an older secret.
+    ctx.db.execute(
+        update(Client)
+        .where(Client.id == client.id)
+        .values(
+            previous_secret_hash=Client.secret_hash,
+            secret_hash=hash_secret(secret),
+            updated_at=now,
+        )
+        .execution_options(synchronize_session="fetch")
+    )
+    record(ctx, "client.secret_rotated", client_id=client.id)
     return secret
 
 
-def retire_secret(db: Session, now: datetime, source: Source, client: Client) -> None:
-    """End the older of two living secrets."""
+def retire_secret(ctx: Context, client: Client) -> None:
+    """End the older of two valid secrets."""
     client.previous_secret_hash = None
-    client.updated_at = now
-    record(db, now, source, "client.secret_retired", client_id=client.id)
+    client.updated_at = clock.now()
+    record(ctx, "client.secret_retired", client_id=client.id)
 
 
-def disable(db: Session, now: datetime, source: Source, client_id: uuid.UUID) -> None:
-    """Refuse the client from now on, and end everything that was issued to it."""
-    db.execute(
+def disable(ctx: Context, client_id: uuid.UUID) -> None:
+    """Reject the client from now on, and end everything that was issued to it."""
+    now = clock.now()
+    ctx.db.execute(
         update(Client)
         .where(Client.id == client_id)
         .values(disabled_at=now, updated_at=now, epoch=Client.epoch + 1)
     )
-    record(db, now, source, "client.disabled", client_id=client_id)
+    record(ctx, "client.disabled", client_id=client_id)
 
 
-def listing(db: Session) -> Sequence[Client]:
+def enable(ctx: Context, client: Client) -> None:
+    """Accept a disabled client again; what was issued before stays revoked."""
+    client.disabled_at = None
+    client.updated_at = clock.now()
+    record(ctx, "client.enabled", client_id=client.id)
+
+
+def list_clients(db: Session) -> Sequence[Client]:
     """All clients, oldest first."""
     return db.scalars(select(Client).order_by(Client.created_at)).all()
 
 
-def _as_id(text: str | None) -> uuid.UUID:
-    """``text`` as an id; an id that nobody has for anything that is none.
-
-    Only the canonical spelling counts: what is limited per client id must not have two names.
-    """
-    try:
-        found = uuid.UUID(text) if text and len(text) == 36 else _NOBODYS_ID
-    except ValueError:
-        return _NOBODYS_ID
-    return found if str(found) == text else _NOBODYS_ID
+def _check_scopes(scope: str, default_scope: str) -> None:
+    if not set(default_scope.split()) <= set(scope.split()):
+        raise ValueError("the default scope must be part of the scope")

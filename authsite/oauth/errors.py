@@ -1,19 +1,20 @@
-"""What can go wrong at the OAuth endpoints (RFC 6749, section 5.2)."""
+"""Errors of the OAuth endpoints (RFC 6749, section 5.2)."""
 
 from authsite.http.errors import ApiError
 
 
 class InvalidClient(ApiError):
-    """Wrong, unknown or disabled client, or no secret: one and the same answer."""
-
+    summary = "The client is unknown or disabled, or its secret is missing or wrong."
     status = 401
     code = "invalid_client"
+    audit_event = "client.refused"
     message = "Client authentication failed"
 
 
 class InvalidGrant(ApiError):
-    """Wrong user credentials, or a refresh token that is not (or no longer) good."""
-
+    summary = (
+        "The user's credentials are wrong, or the refresh token is invalid, expired or revoked."
+    )
     status = 400
     code = "invalid_grant"
     message = (
@@ -23,43 +24,40 @@ class InvalidGrant(ApiError):
 
 
 class TokenReused(InvalidGrant):
-    """A spent refresh token came back: its family was revoked, and stays revoked."""
+    """A used refresh token was sent again; the revocation of its family is committed."""
 
     keeps_writes = True
 
 
 class UnsupportedGrantType(ApiError):
-    """No such grant here."""
-
+    summary = "The grant type is not supported."
     status = 400
     code = "unsupported_grant_type"
     message = "Use one of the grant types password, client_credentials and refresh_token."
 
 
 class UnauthorizedClient(ApiError):
-    """The grant is not one that this type of client may use."""
-
+    summary = "This type of client may not use the grant type."
     status = 400
     code = "unauthorized_client"
     message = "This type of client may not use this grant type."
 
 
 class InvalidScope(ApiError):
-    """A scope that is unknown, not the client's, or wider than what was granted."""
-
+    summary = "The scope is unknown, not allowed for the client, or wider than the granted one."
     status = 400
     code = "invalid_scope"
     message = "Ask only for scopes that this client (or this refresh token) was granted."
 
 
-class LoginRefused(InvalidGrant):
-    """Wrong name, wrong password or a disabled user; the failed login stays on record."""
+class LoginFailed(InvalidGrant):
+    """Wrong name, wrong password or a disabled user; the audit event is committed."""
 
     keeps_writes = True
 
 
 class MissingParameter(ApiError):
-    """A parameter that this grant needs was not sent, or was empty."""
+    """A parameter that this grant requires is missing or empty."""
 
     status = 400
     code = "invalid_request"
@@ -69,16 +67,14 @@ class MissingParameter(ApiError):
 
 
 class TwoClientAuthentications(ApiError):
-    """HTTP Basic and credentials in the body at once (RFC 6749, section 2.3)."""
-
+    summary = "The client sends credentials by HTTP Basic and in the body (RFC 6749, section 2.3)."
     status = 400
     code = "invalid_request"
     message = "Send the client's credentials by HTTP Basic or in the body, not both."
 
 
 class ParametersInQuery(ApiError):
-    """Parameters in the address, where logs and histories keep them (RFC 6749, section 2.3.1)."""
-
+    summary = "A parameter is in the query string, which logs record (RFC 6749, section 2.3.1)."
     status = 400
     code = "invalid_request"
     message = "Send all parameters in the form body; none may stand in the address."

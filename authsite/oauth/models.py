@@ -12,7 +12,7 @@ CLIENT_TYPES = ("password", "personal", "resource-server")
 
 
 class Client(Base):
-    """An OAuth client. Two secrets may live at a time, so that one can be replaced at leisure."""
+    """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one."""
 
     __tablename__ = "clients"
 
@@ -32,7 +32,7 @@ class Client(Base):
 class Family(Base):
     """One login or client-credentials request, and all the tokens that come from it.
 
-    No index on anything that a refresh changes, so that a refresh on PostgreSQL is a HOT update.
+    No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
     """
 
     __tablename__ = "families"
@@ -57,7 +57,7 @@ class Family(Base):
     generation: Mapped[int]
     created_at: Mapped[datetime]
     rotated_at: Mapped[datetime]
-    used_at: Mapped[datetime | None]  # an access token, to the hour; see `authsite.login.uses`
+    used_at: Mapped[datetime | None]  # to the hour; see `authsite.db.last_used`
     refresh_expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
     revoked_why: Mapped[str | None] = mapped_column(String(32))

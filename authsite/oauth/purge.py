@@ -1,6 +1,6 @@
-"""Deleting families that can never be used again.
+"""Delete families whose tokens are all unusable.
 
-A token of a deleted family finds no row and is refused like one that never was.
+A token of a deleted family finds no row and is rejected like a forged one.
 """
 
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, or_
 
 from authsite.db.batches import Batch
-from authsite.db.places import sweep_table
+from authsite.db.table_scan import sweep_table
 from authsite.settings import Settings
 
 from .models import Family
 
-KEEP_REVOKED = timedelta(days=7)  # for whoever looks into what happened
+KEEP_REVOKED = timedelta(days=7)  # for investigations
 
 
 def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
     """Delete families of which both tokens have expired, and those revoked a week ago."""
-    # An access token may be made to outlive its refresh token.
+    # The settings allow an access token that outlives its refresh token.
     expired_before = now - max(timedelta(0), cfg.expires_in - cfg.refresh_expires_in)
-    dead = or_(
+    unusable = or_(
         Family.refresh_expires_at <= expired_before,
         Family.revoked_at <= now - KEEP_REVOKED,
     )
-    return sweep_table(connection, Family, dead)
+    return sweep_table(connection, Family, unusable)

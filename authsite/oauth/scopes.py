@@ -1,29 +1,29 @@
-"""Scopes: parsing, the client's default, and narrowing (RFC 6749, sections 3.3 and 6)."""
+"""Scopes: parse, choose, narrow (RFC 6749, sections 3.3 and 6)."""
 
 from .errors import InvalidScope
 
 
 def parse(text: str) -> list[str]:
     """The scopes in ``text``, each once, in the order given."""
-    return list(dict.fromkeys(text.split(" "))) if text.strip(" ") else []
+    return list(dict.fromkeys(scope for scope in text.split(" ") if scope))
 
 
-def granted(asked: str | None, allowed: str, default: str) -> str:
-    """What a request for ``asked`` gets: ``default`` for none; raises `InvalidScope`."""
-    wanted = [scope for scope in parse(asked or "") if scope]
-    if not wanted:
-        return default
-    return narrowed(" ".join(wanted), allowed)
+def choose(requested: str | None, allowed: str, default: str) -> str:
+    """The scope that is granted: ``requested``, or ``default`` if it is empty.
 
-
-def narrowed(asked: str | None, allowed: str) -> str:
-    """``asked`` if all of it is in ``allowed``, all of ``allowed`` for none.
-
-    Raises `InvalidScope` for anything unknown or wider.
+    Raises `InvalidScope` for a scope that is not in ``allowed``.
     """
-    wanted = [scope for scope in parse(asked or "") if scope]
-    if not wanted:
+    return narrow(requested, allowed) if parse(requested or "") else default
+
+
+def narrow(requested: str | None, allowed: str) -> str:
+    """``requested``, or ``allowed`` if it is empty.
+
+    Raises `InvalidScope` for a scope that is not in ``allowed``.
+    """
+    scopes = parse(requested or "")
+    if not scopes:
         return allowed
-    if not set(wanted) <= set(parse(allowed)):
+    if not set(scopes) <= set(parse(allowed)):
         raise InvalidScope
-    return " ".join(wanted)
+    return " ".join(scopes)

@@ -1,8 +1,15 @@
-"""This description: an OpenAPI 3.1 document and a page to read it."""
+"""The OpenAPI 3.1 document of the API, and a page that shows it."""
+
+from typing import Any
+
+from authsite.http.api_metadata import Tag
+
+API_TAG = Tag("API description", "The OpenAPI document.")
 
 
-def includeme(config):
-    """The document, and the page made of it."""
+def includeme(config: Any) -> None:
+    """Add the routes and views of the document and the page."""
+    config.registry["authsite.openapi"] = {}  # cached documents by server
     config.add_route("authsite.openapi", "/v1/openapi.json")
     config.add_route("authsite.docs", "/docs")
     config.scan(".api")

@@ -1,58 +1,49 @@
-"""What this page is made of."""
+"""The view that serves the OpenAPI document."""
 
 import json
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, with_config
+from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.http.answers import answers
-from authsite.http.kept import answer, keep
+from authsite.http.api_metadata import Operation
+from authsite.http.cached_response import CachedResponse, respond_from_cache
+from authsite.request_state import Request
 
 from .document import document
 
 FIVE_MINUTES = "public, max-age=300"
 
 
+@with_config(ConfigDict(json_schema_extra={"description": "The description of this API."}))
 class Description(TypedDict):
-    """This API's description."""
-
     openapi: Annotated[str, Field(pattern=r"^3\.1\.", examples=["3.1.0"])]
     info: dict[str, Any]
     paths: dict[str, Any]
     components: dict[str, Any]
 
 
-def described(request) -> dict[str, Any]:
-    """The document of this application: made at the first request, and kept."""
-    kept: dict[str, dict[str, Any]] = request.registry.setdefault("authsite.openapi", {})
-    server = _server(request)
-    if server not in kept:
-        kept[server] = document(request.registry, server)
-    return kept[server]
-
-
 @view_config(route_name="authsite.openapi", request_method="GET", permission=NO_PERMISSION_REQUIRED)
-@answers({200: Description, 304: None})
-def openapi(request):
-    """Describe this API as OpenAPI 3.1."""
-    kept = request.registry.setdefault("authsite.openapi_json", {})
+@Operation("Describe this API as OpenAPI 3.1", {200: Description, 304: None})
+def openapi(request: Request) -> Response:
+    """Respond from the cache, which has one document for each server URL."""
+    documents: dict[str, CachedResponse] = request.registry["authsite.openapi"]
     server = _server(request)
-    if server not in kept:
-        text = json.dumps(described(request), ensure_ascii=False)
-        kept[server] = keep(text.encode(), "application/json")
-    return answer(request, kept[server], FIVE_MINUTES)
+    if server not in documents:
+        text = json.dumps(document(request.registry, server), ensure_ascii=False)
+        documents[server] = CachedResponse(text.encode(), "application/json")
+    return respond_from_cache(request, documents[server], FIVE_MINUTES)
 
 
-def address(request) -> str:
-    """Scheme, host and path that the document's paths stand below, for examples to paste."""
-    prefix: str = request.registry["authsite.prefix"]
-    return str(request.base_url).removesuffix(prefix)
+def _server(request: Request) -> str:
+    """The URL of the server (OpenAPI 3.1, section 4.8.5), without the Host header.
 
-
-def _server(request) -> str:
-    """What the paths stand below: set, or relative, so that no Host header is believed."""
-    prefix = request.registry["authsite.prefix"]
-    return (request.cfg.base_url or "").removesuffix(prefix) or request.script_name or "/"
+    It is absolute with the setting `base-url`, else a path.
+    """
+    address = request.authsite.address
+    if request.authsite.settings.base_url:
+        return address.application_url
+    return address.mount or "/"

@@ -1,14 +1,15 @@
-"""The OpenAPI 3.1 document, made of the endpoints as they stand."""
+"""Builds the OpenAPI 3.1 document from the endpoints."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from authsite.http.answers import CLIENT_BASIC, REFRESH_COOKIE
+from authsite.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
 from authsite.http.bodies import FORM, JSON, Body
+from authsite.settings import Settings
 
 from .endpoints import Endpoint, endpoints
-from .refusals import refusals
+from .error_responses import errors_of
 from .responses import ERROR_BODIES, failures, successes
 from .schemas import Key, example_of, schemas_of, tidied
 
@@ -33,31 +34,28 @@ SCHEMES = {
     },
 }
 INTRODUCTION = """\
-OAuth 2.0 tokens, users, and guards for your own API.
-
 Get an access token from the token endpoint, or from the login of a first-party client, and send \
-it as `Authorization: Bearer <access_token>`. When it expires, the refresh token gets you the next \
-pair.
+it as `Authorization: Bearer <access_token>`. When it expires, use the refresh token to get the \
+next pair.
 
-Bodies are JSON or forms; the OAuth endpoints take forms only, up to 64 KiB. Times are UTC as RFC \
-3339 writes them, ids are UUIDs.
+Bodies are JSON or forms, at most 64 KiB; the OAuth endpoints take forms only. Times are in UTC \
+(RFC 3339), ids are UUIDs.
 
-Every answer carries an `X-Request-Id`. Errors are JSON with a stable code and words for a person; \
-besides those listed, any address may answer 405 (with `Allow`) and, if something is broken, 500 \
-with the request id to report."""
+Every response has an `X-Request-Id`. Errors are JSON with a stable code and a human-readable \
+message. Besides the listed errors, every endpoint may respond with 405 (with `Allow`) and with \
+500 (with the request id to report)."""
 
 
 def document(registry: Any, server: str) -> dict[str, Any]:
-    """The document of the API of ``registry``, whose paths stand below the URL ``server``."""
+    """The document of the API in ``registry``; ``server`` is the URL that its paths start from."""
     found = endpoints(registry)
-    cfg = registry["authsite.settings"]
+    cfg: Settings = registry["authsite"].settings
     schemas, components = schemas_of(key for each in found for key in _types(each))
     paths: dict[str, Any] = {}
     first: dict[tuple[Any, str], str] = {}
     tags: dict[str, str] = {}
     for endpoint in found:
-        title, sentence = endpoint.room
-        tags.setdefault(title, sentence)
+        tags.setdefault(endpoint.tag.name, endpoint.tag.description)
         operation = _operation(endpoint, cfg, schemas, components)
         same = first.setdefault((endpoint.view, endpoint.method), endpoint.operation_id)
         if same != endpoint.operation_id:
@@ -73,42 +71,40 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "tags": [{"name": name, "description": words} for name, words in tags.items()],
+        "tags": [{"name": name, "description": description} for name, description in tags.items()],
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": SCHEMES},
     }
 
 
 def _types(endpoint: Endpoint) -> list[Key]:
-    """Every type that the operation shows, and whether it is read or written."""
-    answers = endpoint.answers
+    """The types of the request and response bodies, each with the mode of its schema."""
     types: list[Key] = [(endpoint.body, "validation")] if endpoint.body else []
-    types += [(type_, "serialization") for type_ in answers.bodies.values() if type_]
-    if endpoint.style in ERROR_BODIES:
-        types.append((ERROR_BODIES[endpoint.style], "serialization"))
+    types += [(type_, "serialization") for type_ in endpoint.operation.responses.values() if type_]
+    if endpoint.error_format in ERROR_BODIES:
+        types.append((ERROR_BODIES[endpoint.error_format], "serialization"))
     return types
 
 
 def _operation(
-    endpoint: Endpoint, cfg: Any, schemas: Mapping[Key, Any], components: Mapping[str, Any]
+    endpoint: Endpoint, cfg: Settings, schemas: Mapping[Key, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    summary, description = endpoint.words
     operation: dict[str, Any] = {
         "operationId": endpoint.operation_id,
-        "tags": [endpoint.room[0]],
-        "summary": summary,
+        "tags": [endpoint.tag.name],
+        "summary": endpoint.operation.summary,
         "security": _security(endpoint),
     }
-    if description:
-        operation["description"] = description
+    if endpoint.operation.description:
+        operation["description"] = endpoint.operation.description
     if parameters := _parameters(endpoint):
         operation["parameters"] = parameters
     if endpoint.body:
         schema = schemas[endpoint.body, "validation"]
         operation["requestBody"] = _request_body(endpoint.body, schema, components)
     operation["responses"] = {
-        **successes(endpoint.answers, schemas, components),
-        **failures(refusals(endpoint, cfg), endpoint.style, schemas),
+        **successes(endpoint.operation, schemas, components),
+        **failures(errors_of(endpoint, cfg), endpoint.error_format, schemas),
     }
     return operation
 
@@ -116,19 +112,19 @@ def _operation(
 def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
     if endpoint.rules.guard == "api":
         return [{BEARER: endpoint.rules.scope.split()}]
-    if endpoint.answers.credentials:
-        return [{endpoint.answers.credentials: []}, {}]
+    if endpoint.operation.credentials:
+        return [{endpoint.operation.credentials: []}, {}]
     return []
 
 
 def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    """The path's parameters, described or not, and the stated ones of the query."""
-    stated = {"path": endpoint.answers.path, "query": endpoint.answers.query}
+    """All parameters of the path, and the declared ones of the query."""
+    declared = {"path": endpoint.operation.path, "query": endpoint.operation.query}
     parts: dict[tuple[str, str], dict[str, Any]] = {
         ("path", name): {"schema": {"type": "string"}} for name in endpoint.parameters
     }
     required = {("path", name) for name in endpoint.parameters}
-    for where, model in stated.items():
+    for where, model in declared.items():
         if model is None:
             continue
         schema = tidied(model.model_json_schema())
@@ -145,8 +141,8 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 
 def _request_body(model: type[Body], schema: Any, components: Mapping[str, Any]) -> dict[str, Any]:
-    stated = model.examples or {"example": example_of(schema, components)}
-    examples = {name: {"value": dict(value)} for name, value in stated.items()}
+    bodies = model.examples or {"example": example_of(schema, components)}
+    examples = {name: {"value": dict(value)} for name, value in bodies.items()}
     content = {"schema": schema, "examples": examples}
     kinds = [FORM] if model.form_only else [JSON, FORM]
     required = any(field.is_required() for field in model.model_fields.values())

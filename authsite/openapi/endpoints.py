@@ -1,6 +1,5 @@
-"""Which endpoints there are, read off the routes and views themselves."""
+"""The endpoints of the API, as the routes and views declare them."""
 
-import inspect
 import re
 import sys
 from dataclasses import dataclass
@@ -8,10 +7,11 @@ from typing import Any
 
 from pyramid.interfaces import IRoutesMapper
 
-from authsite.guards.policy import Rules, rules_of
-from authsite.http.answers import Answers, stated_by
+from authsite.guards.route_options import Rules, rules_of
+from authsite.http.api_metadata import Operation, Tag, operation_of
 from authsite.http.bodies import Body
-from authsite.http.error_bodies import style_of
+from authsite.http.error_bodies import ErrorFormat, error_format_of
+from authsite.http.methods import is_own
 
 # {name} or {name:regex} in a route's pattern.
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")
@@ -19,7 +19,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one route, with everything that its route and view state."""
+    """One method of one route, with what the route and the view declare."""
 
     name: str  # of the route, without "authsite."
     method: str
@@ -28,8 +28,8 @@ class Endpoint:
     body: type[Body] | None
     options: dict[str, Any]  # of the view
     rules: Rules
-    answers: Answers
-    style: str  # of its errors: oauth, house or page
+    operation: Operation
+    error_format: ErrorFormat
 
     @property
     def parameters(self) -> list[str]:
@@ -42,24 +42,17 @@ class Endpoint:
         return f"{self.method.lower()}_{self.name.replace('.', '_')}"
 
     @property
-    def room(self) -> tuple[str, str]:
-        """What the view's room and its door say of themselves: a title and a sentence."""
-        module = inspect.getmodule(self.view)
-        package = sys.modules[module.__package__] if module and module.__package__ else module
-        return _first_words(inspect.getdoc(package)), _one_line(inspect.getdoc(module))
-
-    @property
-    def words(self) -> tuple[str, str]:
-        """The view's docstring: its first sentence without the full stop, and the rest."""
-        summary, _, rest = (inspect.getdoc(self.view) or "").partition("\n\n")
-        first, _, second = _one_line(summary).partition(". ")
-        return first.removesuffix("."), "\n\n".join(part for part in (second, rest) if part)
+    def tag(self) -> Tag:
+        """The ``API_TAG`` of the package that has the view."""
+        package, _, _module = self.view.__module__.rpartition(".")
+        tag: Tag = sys.modules[package].API_TAG
+        return tag
 
 
 def endpoints(registry: Any) -> list[Endpoint]:
-    """The endpoints of the API in the order of their routes: our own, under /v1 or described.
+    """The endpoints of authsite's API in the order of their routes, without those of a host.
 
-    Pages are not among them, nor are the routes of an application around this one.
+    A view outside /v1 belongs to the API if it has an `Operation`; pages have none.
     """
     views: dict[str, list[Any]] = {}
     for item in registry.introspector.get_category("views") or ():
@@ -69,11 +62,11 @@ def endpoints(registry: Any) -> list[Endpoint]:
     found = [
         _endpoint(registry, route, view, method)
         for route in registry.getUtility(IRoutesMapper).get_routes()
-        if route.name.startswith("authsite.")
+        if is_own(route.name)
         for view in views.get(route.name, ())
         for method in _methods(view)
     ]
-    return [each for each in found if each.style != "page" or each.answers.bodies]
+    return [each for each in found if each.error_format != "html" or each.operation.responses]
 
 
 def _endpoint(registry: Any, route: Any, view: Any, method: str) -> Endpoint:
@@ -87,19 +80,11 @@ def _endpoint(registry: Any, route: Any, view: Any, method: str) -> Endpoint:
         body=view.get("body"),
         options=dict(view),
         rules=rules_of(route),
-        answers=stated_by(view["callable"]),
-        style=style_of(path.removeprefix(registry["authsite.prefix"])),
+        operation=operation_of(view["callable"]),
+        error_format=error_format_of(path.removeprefix(registry["authsite.http"].prefix)),
     )
 
 
 def _methods(view: Any) -> list[str]:
-    stated = view["request_methods"]
-    return [stated] if isinstance(stated, str) else [name for name in stated if name != "HEAD"]
-
-
-def _first_words(text: str | None) -> str:
-    return re.split(r"[:.](?:\s|$)", _one_line(text), maxsplit=1)[0]
-
-
-def _one_line(text: str | None) -> str:
-    return " ".join((text or "").partition("\n\n")[0].split())
+    methods = view["request_methods"]
+    return [methods] if isinstance(methods, str) else [name for name in methods if name != "HEAD"]

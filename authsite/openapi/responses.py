@@ -1,33 +1,35 @@
-"""The ``responses`` of an operation: what it answers, and how it refuses."""
+"""The ``responses`` of an operation (OpenAPI 3.1, section 4.8.16): successes and errors."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from inspect import getdoc
 from typing import Any
 
-from authsite.http.answers import Answers
-from authsite.http.error_bodies import ErrorBody, OAuthErrorBody, house_body, oauth_body
+from authsite.http.api_metadata import Operation
+from authsite.http.error_bodies import ErrorBody, OAuthErrorBody, json_body, oauth_body
 from authsite.http.errors import ApiError
+from authsite.i18n import translate
 
-from .schemas import Key, example_of
+from .schemas import Key, example_of, resolve
 
 JSON = "application/json"
-ERROR_BODIES = {"house": ErrorBody, "oauth": OAuthErrorBody}
-_BODY_OF = {"house": house_body, "oauth": oauth_body}
+ERROR_BODIES = {"json": ErrorBody, "oauth": OAuthErrorBody}
+_BODY_OF = {"json": json_body, "oauth": oauth_body}
 
 
 def successes(
-    answers: Answers, schemas: Mapping[Key, Any], components: Mapping[str, Any]
+    operation: Operation, schemas: Mapping[Key, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The responses that ``answers`` states, by status."""
+    """The responses that ``operation`` declares, by status."""
     responses: dict[str, Any] = {}
-    for status, type_ in answers.bodies.items():
-        response: dict[str, Any] = {"description": _description(status, type_)}
-        responses[str(status)] = response
-        if type_ is not None:
-            schema = schemas[type_, "serialization"]
-            example = example_of(schema, components)
-            response["content"] = {JSON: {"schema": schema, "example": example}}
+    for status, type_ in operation.responses.items():
+        if type_ is None:
+            responses[str(status)] = {"description": HTTPStatus(status).phrase}
+            continue
+        schema = schemas[type_, "serialization"]
+        responses[str(status)] = {
+            "description": resolve(schema, components)["description"],
+            "content": {JSON: {"schema": schema, "example": example_of(schema, components)}},
+        }
     return responses
 
 
@@ -85,18 +87,11 @@ def _examples(errors: Sequence[ApiError], bodies: Sequence[Any]) -> dict[str, An
 
 
 def _when(error: ApiError) -> str:
-    """The case: its mistake, else its own words, else those of its class."""
+    """When ``error`` occurs: its first detail, else its own message, else its class's summary."""
     if error.details:
-        mistake = error.details[0]
-        return f"`{mistake.field}`: {mistake.message}" if mistake.field else mistake.message
+        detail = error.details[0]
+        message = translate(detail.message)
+        return f"`{detail.field}`: {message}" if detail.field else message
     if error.message != type(error).message:
-        return error.message
-    return _sentence(type(error))
-
-
-def _description(status: int, type_: Any) -> str:
-    return HTTPStatus(status).phrase if type_ is None else _sentence(type_)
-
-
-def _sentence(thing: Any) -> str:
-    return " ".join((getdoc(thing) or "").partition("\n\n")[0].split())
+        return translate(error.message)
+    return error.summary

@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12, as OpenAPI 3.1 has them) of request models and answers."""
+"""JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of request and response bodies."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -11,7 +11,7 @@ _REF = "#/components/schemas/"
 
 
 def schemas_of(types: Iterable[Key]) -> tuple[dict[Key, Any], dict[str, Any]]:
-    """For each type its schema (mostly a reference), and the components these refer to."""
+    """The schema of each type (usually a reference), and the components that they refer to."""
     keys = list(dict.fromkeys(types))
     inputs = [(number, mode, TypeAdapter(type_)) for number, (type_, mode) in enumerate(keys)]
     by_number, definitions = TypeAdapter.json_schemas(inputs, ref_template=f"{_REF}{{model}}")
@@ -21,7 +21,10 @@ def schemas_of(types: Iterable[Key]) -> tuple[dict[Key, Any], dict[str, Any]]:
 
 
 def tidied(schema: Any) -> Any:
-    """Without made-up titles and null defaults, and with ``type: [string, "null"]`` in short."""
+    """``schema`` without generated titles and null defaults.
+
+    ``anyOf`` of one type and null becomes a list: ``type: [string, "null"]``.
+    """
     if isinstance(schema, list):
         return [tidied(each) for each in schema]
     if not isinstance(schema, dict):
@@ -47,10 +50,17 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**others[0], "type": [others[0]["type"], "null"], **rest}
 
 
+def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The component that ``schema`` refers to; ``schema`` itself if it is no reference."""
+    if "$ref" not in schema:
+        return schema
+    component: Mapping[str, Any] = components[schema["$ref"].removeprefix(_REF)]
+    return component
+
+
 def example_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    """An example of ``schema``: the stated one, else one of what it requires or shows."""
-    if "$ref" in schema:
-        return example_of(components[schema["$ref"].removeprefix(_REF)], components)
+    """The example in ``schema``, else one of its required fields and of those with examples."""
+    schema = resolve(schema, components)
     if schema.get("examples"):
         return schema["examples"][0]
     if "const" in schema:

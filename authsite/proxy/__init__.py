@@ -1,9 +1,21 @@
 """First-party clients: proxy endpoints, where the server adds the client's credentials."""
 
+from typing import TYPE_CHECKING
+
+from authsite.http.api_metadata import Tag
+
 from .cookie import clear_all
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
-def includeme(config):
+API_TAG = Tag(
+    "First-party clients",
+    "Login and refresh for your own applications. The server adds the client's credentials.",
+)
+
+
+def includeme(config: "Configurator") -> None:
     """Two login paths and one refresh path for every configured client."""
     config.add_route("authsite.proxy.login", "/v1/clients/{client}/login")
     config.add_route("authsite.proxy.users_login", "/v1/clients/{client}/users/login")

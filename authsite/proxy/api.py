@@ -1,4 +1,4 @@
-"""Login and refresh for your own applications; the server adds the client's credentials."""
+"""The JSON views of the proxy endpoints: login and refresh of first-party clients."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -7,26 +7,23 @@ from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.answers import REFRESH_COOKIE, Parameters, answers
+from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters
 from authsite.http.bodies import Body, MaybeEmpty, Password
-from authsite.login.identifiers import counting_key
-from authsite.oauth import grants
-from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, desk, token_answer
-from authsite.oauth.clients import authenticate
-from authsite.oauth.desk import TokenRequest
+from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
-from authsite.throttle import device
-from authsite.throttle.errors import TooManyAttempts
+from authsite.rate_limit import device_cookie
+from authsite.rate_limit.errors import TooManyAttempts
+from authsite.request_state import Request
 
-from . import cookie
-from .errors import ForeignOrigin, NoRefreshToken, UnknownProxy, WhichIdentifier
+from . import cookie, service
+from .errors import ForeignOrigin, NoRefreshToken, OneIdentifierRequired, UnknownProxy
 
 Name = Annotated[str, Field(max_length=320)]
 TokenText = Annotated[str, Field(max_length=512)]
 
 
 class LoginBody(Body):
-    """``username``, or one field named as an enabled identifier, and the password."""
+    description = "`username` or one field named like an enabled identifier, and the password."
 
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "a user logs in": {
@@ -44,11 +41,11 @@ class LoginBody(Body):
     password: Password
     """The user's password."""
     scope: MaybeEmpty | None = None
-    """Scopes, separated by blanks. Without any: the client's default."""
+    """Scopes, separated by blanks. The default is the client's."""
 
 
 class RefreshBody(Body):
-    """The refresh token; without it the cookie is used."""
+    description = "The refresh token. By default, the one in the cookie is used."
 
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "by cookie": {},
@@ -56,19 +53,19 @@ class RefreshBody(Body):
     }
 
     refresh_token: TokenText | None = None
-    """The refresh token. It wins over the cookie."""
+    """The refresh token. It takes precedence over the cookie."""
     scope: MaybeEmpty | None = None
-    """Fewer scopes than now, separated by blanks. Without any: what was granted."""
+    """A subset of the granted scopes, separated by blanks. The default is all of them."""
 
 
 class ClientPath(Parameters):
-    """Which first-party client."""
+    """Path below one first-party client."""
 
     client: Annotated[str, Field(examples=["web"])]
     """The client's name in the settings."""
 
 
-# What the configured credentials may be refused for.
+# Errors of the configured credentials.
 _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttempts(60))
 
 
@@ -86,31 +83,34 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttemp
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers(
+@Operation(
+    "Log a user in for a first-party client, whose credentials the server adds",
     {200: TokenAnswer},
+    description=(
+        "The refresh token is also set as the cookie `refreshToken`, which scripts cannot read "
+        "and which browsers send only to the routes of this client, from pages of the same site. "
+        "A page of another origin may log in only if its origin is in `cors-origins`."
+    ),
     errors=(
-        WhichIdentifier("Send the login name in exactly one of these fields: username."),
+        OneIdentifierRequired(["username"]),
         InvalidGrant,
         InvalidScope,
+        ForeignOrigin,
         *_CLIENT_ERRORS,
     ),
     path=ClientPath,
 )
-def login(request):
-    """Log a user in for a first-party client, whose credentials the server adds.
-
-    The refresh token also becomes the cookie `refreshToken`, which scripts cannot read and which
-    is sent only to the routes of this client, by pages of the same site.
-    """
-    given = request.given
-    client = _client(request)
-    name, kinds = _identifier(request)
-    asked = TokenRequest(given.scope, name, given.password, kinds=kinds)
-    pair = grants.run("password", desk(request), client, asked)
+def login(request: Request) -> TokenAnswer:
+    """Log in with the configured client; set the refresh cookie and the device cookie."""
+    cookie.require_same_site(request)
+    ctx = request.authsite.ctx
+    body: LoginBody = request.authsite.validated
+    client = service.authenticate_configured(ctx, request.matchdict["client"])
+    identifiers = {"username": body.username, "email": body.email, "phone": body.phone}
+    pair = service.log_in(ctx, client, identifiers, body.password, body.scope)
     cookie.set_cookie(request, pair.refresh_token)
-    cfg = request.cfg
-    device.set_cookie(request, counting_key(name, kinds or cfg.login_identifiers, cfg.phone_region))
-    return token_answer(pair, given.scope)
+    device_cookie.set_cookie(request)
+    return token_response(pair, body.scope)
 
 
 @view_config(
@@ -120,45 +120,25 @@ def login(request):
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers(
+@Operation(
+    "Renew the tokens for a first-party client, by cookie or by parameter",
     {200: TokenAnswer},
+    description=(
+        "For our own pages, for origins in `cors-origins`, and for programs other than browsers. "
+        "With the cookie and without an `Origin` header, send `Content-Type: application/json`. "
+        "The cookie is replaced."
+    ),
     errors=(NoRefreshToken, InvalidGrant, InvalidScope, ForeignOrigin, *_CLIENT_ERRORS),
     credentials=REFRESH_COOKIE,
     path=ClientPath,
 )
-def refresh(request):
-    """Renew the tokens for a first-party client, by cookie or by parameter.
-
-    By cookie it is only for our own pages and for origins in `cors-origins`; without an `Origin`
-    header, send `Content-Type: application/json`. The cookie is replaced.
-    """
-    given = request.given
-    client = _client(request)
-    token = given.refresh_token or cookie.token_from(request)
-    if not token:
-        raise NoRefreshToken
-    asked = TokenRequest(given.scope, refresh_token=token)
-    pair = grants.run("refresh_token", desk(request), client, asked)
+def refresh(request: Request) -> TokenAnswer:
+    """Refresh with the token of the body, else of the cookie; set the new refresh cookie."""
+    cookie.require_same_site(request)
+    ctx = request.authsite.ctx
+    body: RefreshBody = request.authsite.validated
+    client = service.authenticate_configured(ctx, request.matchdict["client"])
+    token = body.refresh_token or cookie.read_token(request)
+    pair = service.refresh(ctx, client, token, body.scope)
     cookie.set_cookie(request, pair.refresh_token)
-    return token_answer(pair, given.scope)
-
-
-def _client(request):
-    configured = request.cfg.clients.get(request.matchdict["client"].replace("-", "_"))
-    if configured is None:
-        raise UnknownProxy
-    return authenticate(request.database, configured.id, configured.secret)
-
-
-def _identifier(request):
-    """The login name that was sent, and which kinds of identifier it may be."""
-    given, enabled = request.given, request.cfg.login_identifiers
-    named = {kind: getattr(given, kind) for kind in enabled if getattr(given, kind)}
-    if given.username:
-        # The general field: any enabled identifier, whether or not usernames are one of them.
-        named = {"username": given.username, **named}
-    if len(named) != 1:
-        fields = ", ".join(dict.fromkeys(("username", *enabled)))
-        raise WhichIdentifier(f"Send the login name in exactly one of these fields: {fields}.")
-    [(field, name)] = named.items()
-    return name, None if field == "username" else (field,)
+    return token_response(pair, body.scope)

@@ -1,40 +1,42 @@
-"""What can go wrong at a proxy, besides what the grants raise."""
+"""Errors of the proxy endpoints, besides those of the grants."""
+
+from collections.abc import Sequence
 
 from authsite.http.errors import ApiError
 
 
 class UnknownProxy(ApiError):
-    """No client of this name is configured."""
-
+    summary = "No client of this name is configured."
     status = 404
     code = "not_found"
-    message = (
-        "No first-party client of this name is configured. Set clients.<name>.id and "
-        "clients.<name>.secret."
-    )
+    message = "There is no client of this name. Check the name in the address."
 
 
 class ForeignOrigin(ApiError):
-    """A refresh by cookie from a page that is neither ours nor in `cors-origins`."""
-
+    summary = "The request may come from a page whose origin is neither ours nor in `cors-origins`."
     status = 403
     code = "access_denied"
+    audit_event = "proxy.foreign_origin"
     message = (
-        "A refresh by cookie is only for our own pages. Send refresh_token in the body, or have "
-        "the origin added to cors-origins."
+        "This request may come from a page of another site, so it can neither use nor set the "
+        "refresh cookie. Send it from our own pages or from an origin in cors-origins; outside a "
+        "browser send Content-Type: application/json and no Origin header."
     )
 
 
-class WhichIdentifier(ApiError):
-    """None, or more than one, of the fields that may carry the login identifier."""
+class OneIdentifierRequired(ApiError):
+    """None, or more than one, of the fields for the login name is filled."""
 
     status = 400
     code = "invalid_request"
 
+    def __init__(self, fields: Sequence[str]) -> None:
+        names = ", ".join(fields)
+        super().__init__(f"Send the login name in exactly one of these fields: {names}.")
+
 
 class NoRefreshToken(ApiError):
-    """Neither a parameter nor a cookie carries a refresh token."""
-
+    summary = "Neither the body nor the cookie has a refresh token."
     status = 400
     code = "invalid_request"
     message = "Send refresh_token in the body, or the cookie that login set."

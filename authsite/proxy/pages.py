@@ -1,7 +1,9 @@
-"""The bundled web client's page: only the proxies and a bearer token, no session."""
+"""The page of the bundled web client, which uses the proxy endpoints and a bearer token."""
 
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
+
+from authsite.request_state import Request
 
 
 @view_config(
@@ -10,6 +12,6 @@ from pyramid.view import view_config
     renderer="authsite:templates/app/app.jinja2",
     permission=NO_PERMISSION_REQUIRED,
 )
-def app(request):
+def app(request: Request) -> dict[str, object]:
     """The example to copy; what it does is in static/client/app.js."""
     return {}

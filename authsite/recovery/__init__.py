@@ -1,19 +1,22 @@
 """Resetting a forgotten password."""
 
-from authsite.keys import KeyRing
+from typing import Any
+
+from authsite.http.api_metadata import Tag
 
 from . import mails
-from .tokens import PURPOSE
+
+API_TAG = Tag(
+    "Password recovery",
+    "Request a reset link by mail, and set a new password with it.",
+)
 
 
-def includeme(config):
-    """Routes under the paths of the variant, letters, and ``request.reset_keys``."""
-    cfg = config.registry["authsite.settings"]
-    ring = KeyRing(cfg.secret, PURPOSE)
-    config.registry["authsite.reset_keys"] = ring
-    config.add_request_method(lambda _request: ring, "reset_keys", property=True)
-    for name, letter in mails.LETTERS.items():
-        config.add_letter(name, letter)
+def includeme(config: Any) -> None:
+    """Routes under the paths of the variant, and the mails."""
+    cfg = config.registry["authsite"].settings
+    for name, builder in mails.BUILDERS.items():
+        config.add_mail_builder(name, builder)
     separator = "-" if cfg.variant == "B" else "/"
     config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot")
     config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset")

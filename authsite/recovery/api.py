@@ -1,27 +1,24 @@
-"""A mailed link, and then a new password."""
+"""The JSON views of password recovery."""
 
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite import clock
-from authsite.http.answers import Message, answers
+from authsite.http.api_metadata import Message, Operation
 from authsite.http.bodies import Body, Email, Password, Token, Url
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.page_urls import check_page_url
-from authsite.login.identifiers import key_of
-from authsite.texts import text as _
-from authsite.throttle.attempts import after_commit
+from authsite.http.page_urls import page_not_allowed, page_required
+from authsite.passwords import policy
+from authsite.request_state import Request
 
 from . import service
 from .errors import InvalidResetToken
 
-_NOT_ALLOWED = FieldError("not_allowed", "reset_url", "Send one of those configured.")
-_WEAK = FieldError("weak_password", "password", "This is a common word or name.")
-_SENT = {"message": "If the address is known here, a message with a link is on its way to it."}
+_SENT: Message = {
+    "message": "If the address is known here, a message with a link is on its way to it."
+}
 
 
 class ForgotBody(Body):
-    """Whose password is forgotten, and where the mailed link leads."""
+    description = "The address of the account, and the page that the mailed link opens."
 
     email: Email
     """The address of the account."""
@@ -32,7 +29,7 @@ class ForgotBody(Body):
 
 
 class ResetBody(Body):
-    """What the reset page collected."""
+    description = "The parts of the mailed link, and the new password."
 
     email: Email
     """The address in the link."""
@@ -41,68 +38,53 @@ class ResetBody(Body):
     password: Password
     """The new password."""
     password_confirmation: Password | None = None
-    """The new password again; compared if it is sent."""
+    """The new password again; if it is sent, both must be equal."""
 
 
 @view_config(
     route_name="authsite.recovery.forgot",
     request_method="POST",
     body=ForgotBody,
-    throttle="forgot-address",
+    rate_limit="forgot-address",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers({202: Message}, errors=(ValidationFailed(details=[_NOT_ALLOWED]),))
-def forgot(request):
-    """Mail a reset link.
-
-    The answer is the same, and takes as long, for every address.
-    """
-    given = request.given
+@Operation(
+    "Mail a reset link",
+    {202: Message},
+    description="The response and its time are the same for every address.",
+    errors=(page_not_allowed("reset_url"),),
+)
+def forgot(request: Request) -> Message:
+    given: ForgotBody = request.authsite.validated
     url = given.reset_url or given.reseturl
     if url is None:
-        message = "Send the page that the link shall open: one of those configured."
-        raise ValidationFailed(details=[FieldError("required", "reset_url", message)])
-    check_page_url(url, service.page_urls(request.cfg, request.base_url), "reset_url")
-    ask(request, given.email, url)
+        raise page_required("reset_url")
+    service.request_reset(request.authsite.ctx, given.email, url)
     request.response.status_int = 202
     return _SENT
-
-
-def ask(request, email, page_url):
-    """What the endpoint and the page do alike: count, then ask."""
-    service.ask(
-        request.db, request.cfg, clock.now(), request.source, email, page_url,
-        quiet=not request.attempts.allows("forgot-email", key_of("email", email)),
-    )  # fmt: skip
 
 
 @view_config(
     route_name="authsite.recovery.reset",
     request_method="POST",
     body=ResetBody,
-    throttle="reset-token",
+    rate_limit="reset-token",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers({200: Message}, errors=(ValidationFailed(details=[_WEAK]), InvalidResetToken))
-def reset(request):
-    """Set a new password with the token of a mailed link.
-
-    It works once, ends all tokens and sessions, and does not sign in.
-    """
-    spend(request)
-    return {"message": "The password is changed. Log in with it."}
-
-
-def spend(request):
-    """What the endpoint and the page do alike: compare, reset, and clear the login limit."""
-    given = request.given
-    if given.password_confirmation not in (None, given.password):
-        message = _("The two passwords are not the same.")
-        raise ValidationFailed(details=[FieldError("invalid", "password_confirmation", message)])
+@Operation(
+    "Set a new password with the token of a mailed link",
+    {200: Message},
+    description=(
+        "The token works once. All tokens and sessions of the user are revoked, and the user is "
+        "not signed in."
+    ),
+    errors=(policy.WEAK, InvalidResetToken),
+)
+def reset(request: Request) -> Message:
+    given: ResetBody = request.authsite.validated
     service.reset(
-        request.db, request.database, request.cfg, request.reset_keys, request.passwords,
-        clock.now(), request.source, given.email, given.token, given.password,
-    )  # fmt: skip
-    after_commit(request, lambda: request.attempts.forget(key_of("email", given.email)))
+        request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
+    )
+    return {"message": "The password is changed. Log in with it."}

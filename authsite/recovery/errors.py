@@ -1,11 +1,13 @@
-"""What can go wrong with a reset."""
+"""Errors of a password reset."""
 
 from authsite.http.errors import FieldError, ValidationFailed
-from authsite.texts import text as _
+from authsite.i18n import _
 
 
 class InvalidResetToken(ValidationFailed):
-    """A wrong token, a wrong address, a used or an expired token: one and the same answer."""
+    """The token is wrong, used, expired or of another address; the response is the same for all."""
+
+    audit_event = "recovery.refused"
 
     def __init__(self) -> None:
         message = _("This link is not valid any more. Ask for a new one.")

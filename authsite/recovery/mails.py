@@ -1,32 +1,33 @@
-"""The letters about passwords."""
+"""The mail with a reset link."""
 
-from sqlalchemy import bindparam, select
-
-from authsite.keys import KeyRing
-from authsite.mail.letters import Desk, Letter, Make
-from authsite.users.models import User
-from authsite.verification.mails import plain, with_query
+from authsite import clock
+from authsite.context import Context
+from authsite.mail import outbox
+from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.outbox import Recipient
+from authsite.users.mails import MAIL_USER, name_for_greeting
 
 from .tokens import PURPOSE, make
 
-_USER = select(User.id, User.epoch, User.email, User.name).where(
-    User.id == bindparam("user_id"), User.disabled_at.is_(None)
-)
+
+def send_reset(ctx: Context, recipient: Recipient, page_url: str) -> None:
+    """Enqueue the link that resets the password; ``page_url`` is where it leads."""
+    expires_at = clock.now() + ctx.settings.reset_expires_in
+    outbox.put(ctx, "reset", recipient, page_url=page_url, expires_at=expires_at)
 
 
-def reset(desk: Desk) -> Letter | None:
-    """The link to the reset page; None if the user is gone or has another address by now.
+def build_reset(job: MailJob) -> MailContent | None:
+    """The reset link; None if the user was deleted, disabled, or has another address.
 
-    The token is made for the epoch of this moment: a password that was changed since the letter
-    was asked for does not kill a link that its reader has just received.
+    The token is made for the `recovery_version` at the time of sending: a password change between
+    the request and the sending does not invalidate the link.
     """
-    user = desk.database.one(_USER, {"user_id": desk.mail.user_id})
-    if user is None or user.email != desk.mail.address or not desk.mail.expires_at:
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None or user.email != job.mail.address or not job.mail.expires_at:
         return None
-    ring = KeyRing(desk.cfg.secret, PURPOSE)
-    token = make(ring, user.id, user.epoch, user.email, desk.mail.expires_at)
-    link = with_query(desk.mail.page_url, email=user.email, token=token)
-    return Letter("reset", link, user.name)
+    token = make(job.services.keys[PURPOSE], user, job.mail.expires_at)
+    link = with_query(job.mail.page_url, email=user.email, token=token)
+    return MailContent(job.mail.kind, link, name_for_greeting(user, user.email))
 
 
-LETTERS: dict[str, Make] = {"reset": reset, "password_changed": plain}
+BUILDERS: dict[str, MailBuilder] = {"reset": build_reset}

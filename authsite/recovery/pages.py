@@ -1,94 +1,90 @@
 """The pages of the password reset."""
 
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
+from typing import Any
 
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from authsite.guards.forms import form_view
+from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
-from authsite.http.rendering import see_other
+from authsite.http.rendering import page_path, see_other
+from authsite.login.fields import read_address
+from authsite.request_state import Request
 
 from . import service
-from .api import ResetBody, ask, spend
+from .api import ResetBody
+from .errors import InvalidResetToken
 
 FORGOT = "authsite:templates/recovery/forgot.jinja2"
 RESET = "authsite:templates/recovery/reset.jinja2"
 
 
 class ForgotForm(Body):
-    """Whose password is forgotten."""
+    """The address of the account."""
 
     email: Email
-    csrf_token: str | None = None
 
 
-class ResetForm(ResetBody):
-    """The new password, with what the link carried."""
-
-    csrf_token: str | None = None
-
-
-def forgot_form(request):
-    """The form, or that a message is on its way."""
+def forgot_form(request: Request) -> dict[str, Any]:
+    """The form, or the note that a mail is sent."""
     return {"sent": request.GET.get("sent")}
 
 
-@view_config(
-    route_name="authsite.forgot.page",
-    request_method="GET",
+@form_view(
+    "authsite.forgot.page",
+    ForgotForm,
+    show=forgot_form,
+    rate_limit="forgot-address",
     renderer=FORGOT,
     permission=NO_PERMISSION_REQUIRED,
 )
-def show_forgot(request):
-    """The form that asks for a link."""
-    return forgot_form(request)
+def forgot(request: Request) -> Response:
+    """Mail a reset link; the answer is the same for every address."""
+    email = request.authsite.validated.email
+    read_address(email)
+    service.request_reset(request.authsite.ctx, email)
+    keep_next(request)
+    return see_other(request, page_path(request, "forgot.page", sent="1"))
 
 
-@view_config(
-    route_name="authsite.forgot.page",
-    request_method="POST",
-    form=ForgotForm,
-    again=forgot_form,
-    throttle="forgot-address",
-    renderer=FORGOT,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def forgot(request):
-    """Ask for a link; the answer is the same for every address."""
-    page_url = service.page_urls(request.cfg, request.base_url)[0]
-    ask(request, request.given.email, page_url)
-    return see_other(request, f"{request.route_path('authsite.forgot.page')}?sent=1")
-
-
-def reset_form(request):
-    """The form, with what the link carries; the page's script takes it out of the address bar."""
-    values = request.sent or request.GET
+def reset_form(request: Request) -> dict[str, Any]:
+    """The form with the values of the link; the page's script removes them from the address bar."""
+    values = request.authsite.raw_form or request.GET
     return {
         "email": values.get("email", ""),
         "token": values.get("token", ""),
         "done": request.GET.get("done"),
+        "inactive": False,
     }
 
 
-@view_config(
-    route_name="authsite.reset.page",
-    request_method="GET",
+def show_reset(request: Request) -> dict[str, Any]:
+    """The form for a new password, or the error of the link; opening the page does not use it."""
+    shown = reset_form(request)
+    if shown["email"] and shown["token"]:
+        try:
+            service.check_token(request.authsite.ctx, shown["email"], shown["token"])
+        except InvalidResetToken as error:
+            request.authsite.record_denial(error)
+            request.response.status_int = error.status
+            shown["inactive"] = True
+    return shown
+
+
+@form_view(
+    "authsite.reset.page",
+    ResetBody,
+    show=reset_form,
+    get=show_reset,
+    rate_limit="reset-token",
     renderer=RESET,
     permission=NO_PERMISSION_REQUIRED,
 )
-def show_reset(request):
-    """The form for a new password; opening it uses nothing up."""
-    return reset_form(request)
-
-
-@view_config(
-    route_name="authsite.reset.page",
-    request_method="POST",
-    form=ResetForm,
-    again=reset_form,
-    throttle="reset-token",
-    renderer=RESET,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def reset(request):
+def reset(request: Request) -> Response:
     """Set the new password."""
-    spend(request)
-    return see_other(request, f"{request.route_path('authsite.reset.page')}?done=1")
+    given: ResetBody = request.authsite.validated
+    service.reset(
+        request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
+    )
+    return see_other(request, page_path(request, "reset.page", done="1"))

@@ -1,114 +1,124 @@
-"""Resetting a forgotten password (OWASP Forgot Password cheat sheet)."""
+"""Reset a forgotten password (OWASP Forgot Password cheat sheet)."""
 
-from datetime import datetime
-from typing import Any
+from typing import NamedTuple
+from uuid import UUID
 
-from sqlalchemy import update
-from sqlalchemy.orm import Session
+from sqlalchemy import bindparam, literal_column, select
 
+from authsite import clock
 from authsite.audit.service import pseudonym, record
-from authsite.db import Database
+from authsite.context import Context
+from authsite.db import PreparedQuery, after_commit
+from authsite.db.prepared import columns_of
 from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.source import Source
-from authsite.keys import KeyRing
+from authsite.http.page_urls import choose_page_url
+from authsite.i18n import _
 from authsite.login.check import find_account
-from authsite.login.identifiers import key_of
-from authsite.mail import outbox
-from authsite.settings import Settings
+from authsite.login.identifiers import normalized_key
+from authsite.login.service import forget_failures, limit_subject
+from authsite.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.passwords import policy
 from authsite.users import service as users
-from authsite.users.models import User
-from authsite.users.passwords import Passwords, strength
+from authsite.users.account import Account
+from authsite.users.models import LoginName, User
 
-from . import tokens
+from . import mails, tokens
 from .errors import InvalidResetToken
 
 
-def page_urls(cfg: Settings, base_url: str) -> tuple[str, ...]:
-    """The pages that a reset link may lead to; the first is the default."""
-    own = f"{base_url}/password/reset"
-    if cfg.variant == "B":
-        return (cfg.users_reset_password_url or own,)
-    return cfg.allowed_reset_password_urls or (own,)
+class Resettable(NamedTuple):
+    """The user of a reset link, as read when the link was checked."""
+
+    id: UUID
+    email: str
+    recovery_version: int
+    username: str | None
+    phone: str | None
+    name: str | None
 
 
-def ask(
-    db: Session,
-    cfg: Settings,
-    now: datetime,
-    source: Source,
-    email: str,
-    page_url: str,
-    *,
-    quiet: bool = False,
-) -> None:
-    """Put the letter with a reset link into the outbox, for a known address.
+RESETTABLE = PreparedQuery(
+    select(*columns_of(User, Resettable))
+    .join(LoginName, LoginName.user_id == User.id)
+    .where(
+        LoginName.key == bindparam("key"),
+        LoginName.kind == literal_column("'email'"),
+        User.disabled_at.is_(None),
+    ),
+    Resettable,
+)
 
-    Unknown, malformed and disabled ones, and ``quiet`` (over the limit), get a row that nobody
-    is sent, so that the work is the same. The letter goes to the *stored* address
-    (CVE-2019-19844).
+
+def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None:
+    """Mail a reset link to the user with the address ``email``, within the limit of the address.
+
+    ``page_url``: the page that the link opens; None for the default page. The mail goes to the
+    *stored* address (CVE-2019-19844). For an unknown, malformed or disabled address, and over the
+    limit, the outbox row has no recipient, so that cost and answer are the same. Raises
+    `ValidationFailed` for a page that is not among the configured ones. Call it before the request
+    has written anything.
     """
-    key = key_of("email", email)
-    user = users.by_email(db, key)
-    told = user if user and not quiet else None
-    outbox.put(
-        db,
-        now,
-        letter="reset",
-        user_id=told.id if told else None,
-        address=told.email if told else outbox.NOBODY,
-        page_url=page_url,
-        base_url=source.base_url,
-        language=source.language,
-        expires_at=now + cfg.reset_expires_in,
-    )
-    details = None if user else {"name": pseudonym(key)}
-    record(db, now, source, "recovery.asked", user_id=user.id if user else None, details=details)
+    page_url = choose_page_url(page_url, _page_urls(ctx), "reset_url")
+    key = normalized_key("email", email)
+    account = find_account(ctx, email, ["email"])
+    allowed = _may_mail(ctx, key, account)
+    recipient = Recipient(account.id, account.email) if account and allowed else NO_RECIPIENT
+    mails.send_reset(ctx, recipient, page_url)
+    details = None if account else {"name": pseudonym(key)}
+    record(ctx, "recovery.asked", user_id=account.id if account else None, details=details)
+
+
+def check_token(ctx: Context, email: str, token: str) -> Resettable:
+    """Return the user whose password ``token`` can reset, without using the token.
+
+    Raises `InvalidResetToken`.
+    """
+    user = RESETTABLE.one(ctx.database, key=normalized_key("email", email))
+    ring = ctx.services.keys[tokens.PURPOSE]
+    if user is None or not tokens.is_valid(ring, token, user, clock.now()):
+        raise InvalidResetToken
+    return user
 
 
 def reset(
-    db: Session,
-    database: Database,
-    cfg: Settings,
-    ring: KeyRing,
-    passwords: Passwords,
-    now: datetime,
-    source: Source,
-    email: str,
-    token: str,
-    password: str,
+    ctx: Context, email: str, token: str, password: str, confirmation: str | None = None
 ) -> None:
-    """Spend ``token`` for a new password, and end every session and token family.
+    """Set a new password with ``token``, and end every session, token family and lockout.
 
-    One UPDATE that compares the epoch spends it, so of racing resets one wins. It does not sign
-    in and does not confirm the address. Raises `ValidationFailed` for a password that breaks
-    the rules (the token stays good), `InvalidResetToken`, and `HashCapacityExceeded`.
+    The token is checked before the password: only a caller with the link learns what is wrong
+    with a password. One UPDATE that compares `recovery_version` uses the token up, so of racing
+    resets one wins. A reset does not sign in and does not confirm the address. Raises
+    `InvalidResetToken`, `ValidationFailed` for a password that breaks the policy or differs from
+    ``confirmation`` (the token stays valid), and `HashCapacityExceeded`.
     """
-    weak = strength.problem(
-        password, cfg.password_min_length, [cfg.site_name, cfg.base_url or "", email]
-    )
-    if weak:
-        raise ValidationFailed(details=[FieldError(weak.code, "password", weak.message)])
-    account = find_account(database, email, ["email"], cfg.phone_region)
-    if account is None or not tokens.is_good(
-        ring, token, account.id, account.epoch, account.email, now
-    ):
+    user = check_token(ctx, email, token)
+    if confirmation not in (None, password):
+        message = _("The two passwords are not the same.")
+        raise ValidationFailed(details=[FieldError("invalid", "password_confirmation", message)])
+    policy.require_strong(ctx.settings, ctx.passwords, password, user)
+    hashed = ctx.passwords.hash(password)
+    unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)
+    if not users.replace_password(ctx, user.id, hashed, *unchanged, notify=True):
         raise InvalidResetToken
-    hashed = passwords.hash(password)
-    spent: Any = db.execute(
-        update(User)
-        .where(
-            User.id == account.id,
-            User.epoch == account.epoch,
-            User.email == account.email,
-            User.disabled_at.is_(None),
-        )
-        .values(epoch=User.epoch + 1, password_hash=hashed, updated_at=now)
-        .execution_options(synchronize_session=False)
-    )
-    if spent.rowcount != 1:
-        raise InvalidResetToken
-    outbox.put(
-        db, now, letter="password_changed", user_id=account.id, address=account.email,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
-    record(db, now, source, "recovery.done", user_id=account.id)
+    record(ctx, "recovery.done", user_id=user.id)
+    after_commit(ctx.db, lambda: forget_failures(ctx, user.id))
+
+
+def _may_mail(ctx: Context, key: str, account: Account | None) -> bool:
+    """Count a reset mail; return whether it is within the limit ``forgot-email`` of the address.
+
+    Nothing but recovery counts against this limit. A browser or an IP address from which the owner
+    logged in recently has a separate limit, so that no one else can use up the owner's mails. The
+    cost is the same for an unknown address, which is counted under another key.
+    """
+    recognized = ctx.limits.recognized(limit_subject(account.id) if account else key)
+    return ctx.limits.allows("forgot-email", key if account else f"unknown {key}", *recognized)
+
+
+def _page_urls(ctx: Context) -> tuple[str, ...]:
+    """The pages that a reset link may open; the first is the default."""
+    cfg = ctx.settings
+    own = tuple(f"{base_url}/password/reset" for base_url in ctx.request_info.base_urls)
+    if cfg.variant == "B":
+        return (cfg.users_reset_password_url,) if cfg.users_reset_password_url else own
+    return cfg.allowed_reset_password_urls or own

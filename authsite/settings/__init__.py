@@ -1,25 +1,23 @@
-"""Settings: read once from ini and environment into one frozen value, ``request.cfg``."""
+"""Settings: read once from ini and environment into one frozen value."""
 
-import logging
-from typing import TYPE_CHECKING, Any
-
-from .checks import cautions
+from .definitions import DEFINITIONS, ProxyClient, Settings
 from .durations import duration
 from .envfile import assignment, env_file_path, environment
-from .errors import Problem, SettingsError
-from .fields import ProxyClient, Settings
-from .inifile import read_ini
-from .known import hide_secrets
+from .errors import InvalidSetting, SettingsError
+from .inifile import folder_of, read_ini
 from .load import canonical_client, load
+from .lookup import documented_key
+from .private_files import exposed, private_paths
 from .secret import Secret
-from .services import SmtpServer, smtp_server
-from .sources import unknown_variables
-
-if TYPE_CHECKING:
-    from pyramid.config import Configurator
+from .service_urls import SmtpServer, smtp_server
+from .sources import read_sources, unknown_variables
+from .start import check_start, load_at_start, rule_warnings, start_warnings
+from .unsafe_choices import RULES
 
 __all__ = [
-    "Problem",
+    "DEFINITIONS",
+    "RULES",
+    "InvalidSetting",
     "ProxyClient",
     "Secret",
     "Settings",
@@ -27,33 +25,20 @@ __all__ = [
     "SmtpServer",
     "assignment",
     "canonical_client",
-    "cautions",
+    "check_start",
+    "documented_key",
     "duration",
     "env_file_path",
     "environment",
+    "exposed",
+    "folder_of",
     "load",
+    "load_at_start",
+    "private_paths",
     "read_ini",
+    "read_sources",
+    "rule_warnings",
     "smtp_server",
+    "start_warnings",
     "unknown_variables",
 ]
-
-_log = logging.getLogger(__name__)
-
-
-def includeme(config: "Configurator") -> None:
-    """``request.cfg`` and ``registry["authsite.settings"]``; raises `SettingsError`."""
-    if not isinstance(config.registry.get("authsite.settings"), Settings):
-        environ = environment()
-        settings = load(config.registry.settings, environ)
-        hide_secrets(config.registry.settings)
-        config.registry["authsite.settings"] = settings
-        for text in cautions(settings):
-            _log.warning(text)
-        for variable in unknown_variables(environ):
-            _log.warning("%s means nothing to authsite; docs/settings.md lists all", variable)
-    config.add_request_method(_cfg, "cfg", reify=True)
-
-
-def _cfg(request: Any) -> Settings:
-    settings: Settings = request.registry["authsite.settings"]
-    return settings

@@ -1,7 +1,7 @@
-"""The environment: the process's variables over those of the environment file.
+"""The environment: the variables of the process, and those of the environment file.
 
-``authsite init`` writes the file, every command and the server read it. Lines are
-``KEY=value``; ``#`` starts a comment; a value may stand in quotes.
+``authsite init`` writes the file; every command and the server read it. Its lines are
+``KEY=value``; ``#`` starts a comment; a value may be in quotes.
 """
 
 import os
@@ -9,57 +9,69 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from .errors import Problem, SettingsError
+from .errors import InvalidSetting, SettingsError
 
-DEFAULT_PATH = Path("var/authsite.env")
+# In the folder of the ini.
+BESIDE_INI, DEFAULT = "authsite.env", "var/authsite.env"
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
 _ESCAPED = re.compile(r"\\(.)")
 
 
-def env_file_path(environ: Mapping[str, str]) -> Path:
-    """Where the environment file is: ``$AUTHSITE_ENV_FILE``, else ``var/authsite.env``."""
-    return Path(environ.get("AUTHSITE_ENV_FILE") or DEFAULT_PATH)
+def env_file_path(environ: Mapping[str, str], folder: Path) -> Path:
+    """The path of the environment file for an ini in ``folder``; the file may not exist.
+
+    It is ``$AUTHSITE_ENV_FILE``, else ``authsite.env`` if there is one, else ``var/authsite.env``;
+    a relative path starts from ``folder``.
+    """
+    if named := environ.get("AUTHSITE_ENV_FILE"):
+        return folder / named
+    beside = folder / BESIDE_INI
+    return beside if beside.exists() else folder / DEFAULT
 
 
-def environment() -> dict[str, str]:
-    """The environment; a variable that the process has wins over the file.
+def environment(folder: Path) -> dict[str, str]:
+    """The environment for an ini in ``folder``; variables of the process override the file.
 
-    No file is an empty file. Raises `SettingsError` for one that cannot be read or understood.
+    A missing file counts as empty. Raises `SettingsError` if the file cannot be read or parsed.
     """
     process = dict(os.environ)
-    ours = read_env_file(env_file_path(process))
-    return {name: ours[name] for name in ours if not _given_otherwise(name, process)} | process
+    file = read_env_file(env_file_path(process, folder))
+    return {name: file[name] for name in file if not _set_in_other_form(name, process)} | process
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of an environment file; raises `SettingsError`, never with a value in it."""
+    """The variables of an environment file. Raises `SettingsError`; its message has no values."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        advice = f"the environment file cannot be read ({type(error).__name__}); make it readable"
-        raise SettingsError([Problem(str(path), f"{advice} UTF-8 text for this user")]) from None
+        message = f"the environment file cannot be read ({type(error).__name__}); make it readable"
+        raise SettingsError(
+            [InvalidSetting(str(path), f"{message} UTF-8 text for this user")]
+        ) from None
     variables: dict[str, str] = {}
-    problems: list[Problem] = []
+    errors: list[InvalidSetting] = []
     for number, line in enumerate(text.split("\n"), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
             continue
-        written = _ASSIGNMENT.fullmatch(line)
-        value = _value(written[2]) if written else None
-        if written is None or value is None:
-            problems.append(Problem(f"{path}, line {number}", "write KEY=value or a # comment"))
+        match = _ASSIGNMENT.fullmatch(line)
+        value = _value(match[2]) if match else None
+        if match is None or value is None:
+            errors.append(
+                InvalidSetting(f"{path}, line {number}", "write KEY=value or a # comment")
+            )
         else:
-            variables[written[1]] = value
-    if problems:
-        raise SettingsError(problems)
+            variables[match[1]] = value
+    if errors:
+        raise SettingsError(errors)
     return variables
 
 
 def assignment(name: str, value: str) -> str:
-    """A line that `read_env_file` reads back as it was, without its line end."""
+    """A line, without its line end, from which `read_env_file` reads the same value again."""
     if re.fullmatch(r"[A-Za-z0-9_./:@%+=,-]*", value):
         return f"{name}={value}"
     escaped = value.replace("\\", r"\\").replace('"', r"\"")
@@ -67,7 +79,7 @@ def assignment(name: str, value: str) -> str:
 
 
 def _value(text: str) -> str | None:
-    """A value without quotes and comment; None when a quote is left open."""
+    """A value without quotes and comment; None if the closing quote is missing."""
     if text[:1] in ("'", '"'):
         quoted = _QUOTED.fullmatch(text)
         if quoted is None:
@@ -78,7 +90,7 @@ def _value(text: str) -> str | None:
     return re.split(r"(?:^|\s)#", text, maxsplit=1)[0].rstrip()
 
 
-def _given_otherwise(name: str, process: Mapping[str, str]) -> bool:
-    """Whether the process gives ``AUTHSITE_X`` as a file, or the other way round."""
+def _set_in_other_form(name: str, process: Mapping[str, str]) -> bool:
+    """Whether the process sets the same secret by its other variable: with or without ``_FILE``."""
     other = name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
     return name.startswith("AUTHSITE_") and other in process

@@ -1,86 +1,113 @@
-"""From the ini and the environment to `Settings`, or one `SettingsError` that names all."""
+"""Loads `Settings` from the ini and the environment; one `SettingsError` names all errors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from . import rates
-from .checks import check
-from .errors import Problem, SettingsError
-from .fields import KEYS, ProxyClient, Settings
-from .known import CLIENT_KEY, documented
-from .sources import Given, gather
+from . import service_urls
+from .definitions import DEFINITIONS, ProxyClient, Settings
+from .errors import InvalidSetting, SettingsError
+from .inifile import folder_of
+from .lookup import CLIENT_NAME, documented_key, limit_name
+from .rate_limits import RATE_LIMITS
+from .rules import REFUSED, REQUIRED
+from .sources import SourceValue, read_sources
+from .unsafe_choices import broken_rules
 from .urls import host_of, is_address
 
 
 def load(ini: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
-    """The settings; raises `SettingsError` with every wrong and unknown key.
+    """The settings; raises `SettingsError` with every invalid and unknown key.
 
-    ``ini`` holds the keys as written (``authsite.base-url``), others are passed over;
-    ``environ`` is what `environment` returns, or a mapping like it.
+    ``ini`` has the keys as they are written (``authsite.base-url``); keys without the prefix are
+    ignored. ``environ`` is what `environment` returns, or a mapping like it. Relative paths start
+    from `folder_of` the ini.
     """
-    given, problems = gather(ini, environ)
-    values = {name: _value(name, given.get(name), problems) for name in KEYS}
-    if "mail_from" not in given:
+    folder = folder_of(ini)
+    found, errors = read_sources(ini, environ, folder)
+    values: dict[str, Any] = {name: _value(name, found.get(name), errors) for name in DEFINITIONS}
+    if "mail_from" not in found:
         values["mail_from"] = _default_sender(values["base_url"])
-    values["limit_values"] = _limit_values(given, problems)
-    values["clients"] = _clients(given, problems)
-    named = {each.key for each in problems}
-    problems += [each for each in check(values) if each.key not in named]
-    if problems:
-        raise SettingsError(problems)
-    return Settings(**values)
+    if values["database_url"] is not None:
+        values["database_url"] = service_urls.relative_to(values["database_url"], folder)
+    if values["mail_folder"] is not None:
+        values["mail_folder"] = str(folder / values["mail_folder"])
+    values["limit_values"] = _limit_values(found, errors)
+    values["clients"] = _clients(found, errors)
+    settings = Settings(**values)  # an invalid value is None; its error is in `errors`
+    reported = {each.key for each in errors}
+    errors += [each for each in _check(settings) if each.key not in reported]
+    if errors:
+        raise SettingsError(errors)
+    return settings
 
 
 def canonical_client(name: str) -> str:
-    """A client's name as the key of `Settings.clients`: ``-`` and ``_`` are the same."""
+    """The key of `Settings.clients` for a client's name, in which ``-`` and ``_`` are the same."""
     return name.replace("-", "_")
 
 
-def _value(name: str, given: Given | None, problems: list[Problem]) -> Any:
-    """The value of a declared key; None, and a problem more, where there is none."""
-    if given is not None:
-        return _parse(given, problems)
-    key = KEYS[name]
-    if key.missing is not None and all(each.key != documented(name) for each in problems):
-        problems.append(Problem(documented(name), f"it is not set; {key.missing}"))
-    return None if key.default is None else key.parse(key.default)
+def _check(settings: Settings) -> Iterator[InvalidSetting]:
+    """Errors of settings that are invalid together; an invalid setting is None here."""
+    base_urls, domain = settings.base_url or (), settings.session_cookie_domain
+    if domain and not all(f".{host_of(each)}".endswith(f".{domain}") for each in base_urls):
+        yield InvalidSetting(
+            documented_key("session_cookie_domain"),
+            "no browser takes this cookie; give the host of base-url or a domain it ends with",
+            value=repr(domain),
+        )
+    if settings.production:
+        yield from broken_rules(settings, REFUSED, REQUIRED)
 
 
-def _parse(given: Given, problems: list[Problem]) -> Any:
+def _value(name: str, found: SourceValue | None, errors: list[InvalidSetting]) -> object:
+    """The parsed value or the default of a setting; None, and one more error, if it is invalid."""
+    if found is not None:
+        return _parse(found, errors)
+    definition = DEFINITIONS[name]
+    if definition.missing is not None and all(each.key != definition.key for each in errors):
+        errors.append(InvalidSetting(definition.key, f"it is not set; {definition.missing}"))
+    return None if definition.default is None else definition.parse(definition.default)
+
+
+def _parse(found: SourceValue, errors: list[InvalidSetting]) -> Any:
     try:
-        return given.known.parse(given.text)
+        return found.definition.parse(found.text)
     except ValueError as error:
-        problems.append(given.problem(str(error)))
+        errors.append(found.error(str(error)))
         return None
 
 
-def _limit_values(given: Mapping[str, Given], problems: list[Problem]) -> Mapping[str, str]:
-    found = dict(rates.DEFAULTS)
-    for bucket in found:
-        if changed := given.get(f"limits_{bucket.replace('-', '_')}"):
-            found[bucket] = _parse(changed, problems)
-    return MappingProxyType(found)
+def _limit_values(
+    found: Mapping[str, SourceValue], errors: list[InvalidSetting]
+) -> Mapping[str, str]:
+    values = {name: limit.default for name, limit in RATE_LIMITS.items()}
+    for name in values:
+        if source_value := found.get(limit_name(name)):
+            values[name] = _parse(source_value, errors)
+    return MappingProxyType(values)
 
 
-def _clients(given: Mapping[str, Given], problems: list[Problem]) -> Mapping[str, ProxyClient]:
-    halves: dict[str, dict[str, Any]] = {}
-    for name, each in given.items():
-        if parts := CLIENT_KEY.fullmatch(name):
-            halves.setdefault(parts[1], {})[parts[2]] = _parse(each, problems)
-    named = {each.key for each in problems}
-    for client, pair in halves.items():
-        for half in {"id", "secret"} - set(pair):
-            key = f"authsite.clients.{client}.{half}"
-            variable = f"CLIENT_{client.upper()}_{half.upper()}"
-            if key not in named:
-                advice = f"it is not set, but the other half is; give both (or {variable})"
-                problems.append(Problem(key, advice))
+def _clients(
+    found: Mapping[str, SourceValue], errors: list[InvalidSetting]
+) -> Mapping[str, ProxyClient]:
+    credentials: dict[str, dict[str, Any]] = {}
+    for name, each in found.items():
+        if parts := CLIENT_NAME.fullmatch(name):
+            credentials.setdefault(parts[1], {})[parts[2]] = _parse(each, errors)
+    reported = {each.key for each in errors}
+    for client, pair in credentials.items():
+        for missing in {"id", "secret"} - set(pair):
+            key = f"authsite.clients.{client}.{missing}"
+            variable = f"CLIENT_{client.upper()}_{missing.upper()}"
+            if key not in reported:
+                message = f"it is not set, but the other half is; give both (or {variable})"
+                errors.append(InvalidSetting(key, message))
     return MappingProxyType(
-        {client: ProxyClient(**pair) for client, pair in halves.items() if len(pair) == 2}
+        {client: ProxyClient(**pair) for client, pair in credentials.items() if len(pair) == 2}
     )
 
 
-def _default_sender(base_url: str | None) -> str:
-    host = host_of(base_url) if base_url else "localhost"
+def _default_sender(base_urls: Sequence[str] | None) -> str:
+    host = host_of(base_urls[0]) if base_urls else "localhost"
     return f"no-reply@{'localhost' if is_address(host) else host}"

@@ -1,18 +1,20 @@
-"""Secrets: never shown by ``repr``, and refused when anybody could guess them (K01, K02)."""
+"""Secrets: hidden in ``repr``, and rejected if they can be guessed (K01, K02)."""
 
 import re
 from itertools import pairwise
 
+from .values import list_of
+
 MIN_BYTES = 32
 _MIN_DISTINCT = 8  # 32 random hex digits have fewer about once in ten million
-_RUN_SHARE = 0.75  # share of neighbours that are equal or one apart, as in 0123… or aaaa…
+_RUN_SHARE = 0.75  # share of adjacent characters that are equal or one apart: 0123…, aaaa…
 
 _PLACEHOLDER = re.compile(
     r"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this|it)|place[-_]?holder|example|your[-_]"
     r"|insert[-_]|keyboard[-_ ]cat",
     re.IGNORECASE,
 )
-# Longer words before those that they begin with. Taken out one by one: a pattern for the whole
+# A word stands before its own prefixes. The words are removed one by one: a pattern for the whole
 # text would try exponentially many ways to split it.
 _SAMPLE_WORD = re.compile(
     r"application|app|authsite|admin|and|asdfgh(jkl)?|a|client|default|demo|development|dev|dummy"
@@ -21,7 +23,7 @@ _SAMPLE_WORD = re.compile(
     r"|this|token|top|to|use|very|web|[0-9]+|[-_.! ]+",
     re.IGNORECASE,
 )
-# Read in public documentation, hence known to everybody.
+# From public documentation.
 _PUBLISHED = frozenset(
     {
         "192b9bdd22ab9ed4d12e236c78afcb9a393ec15f71bbf5dc987d54727823bcbf",  # Flask
@@ -33,7 +35,7 @@ _PUBLISHED = frozenset(
 
 
 class Secret(str):
-    """A string whose ``repr`` is hidden, so that no dump of a structure shows it."""
+    """A string whose ``repr`` is hidden, so that printing a structure does not reveal it."""
 
     __slots__ = ()
 
@@ -54,7 +56,7 @@ def is_guessable(text: str) -> bool:
 
 
 def strong_secret(text: str) -> Secret:
-    """A secret of at least 32 bytes that is no sample value (ASVS 13.2.3)."""
+    """A secret of at least 32 bytes, not a sample value (ASVS 13.2.3). Raises `ValueError`."""
     if len(text.encode()) < MIN_BYTES:
         raise ValueError(
             f"it is shorter than {MIN_BYTES} bytes; take the output of `authsite secret new`"
@@ -66,9 +68,8 @@ def strong_secret(text: str) -> Secret:
     return Secret(text)
 
 
-def strong_secrets(text: str) -> tuple[Secret, ...]:
-    """Several of them, separated by blanks or line ends: the first is used, all verify (K03)."""
-    return tuple(strong_secret(word) for word in dict.fromkeys(text.split()))
+# The first secret signs, all verify (K03).
+strong_secrets = list_of(strong_secret)
 
 
 def client_secret(text: str) -> Secret:
@@ -78,15 +79,8 @@ def client_secret(text: str) -> Secret:
     return strong_secret(text)
 
 
-def visible_secret(text: str) -> Secret:
-    """A token that travels in a header: visible ASCII (how strong is checked in production)."""
-    if not re.fullmatch(r"[!-~]{1,512}", text):
-        raise ValueError("give up to 512 visible ASCII characters, e.g. `authsite secret new`")
-    return Secret(text)
-
-
 def _repeats(text: str) -> bool:
-    """Whether ``text`` is one piece, at most half as long, over and over."""
+    """Whether ``text`` repeats a piece of at most half its length."""
     return any(
         (text[:size] * (len(text) // size + 1))[: len(text)] == text
         for size in range(1, len(text) // 2 + 1)
@@ -94,5 +88,6 @@ def _repeats(text: str) -> bool:
 
 
 def _runs(text: str) -> bool:
+    """Whether most adjacent characters are equal or one apart."""
     steps = [abs(ord(a) - ord(b)) <= 1 for a, b in pairwise(text)]
     return bool(steps) and sum(steps) / len(steps) >= _RUN_SHARE

@@ -1,141 +1,166 @@
-"""Which text counts for a key: the order of the sources.
+"""The sources of the settings, and their precedence.
 
-``AUTHSITE_<KEY>`` or, for a secret, the file that ``AUTHSITE_<KEY>_FILE`` names (K02); then the
-specification's own variables; then the ini.
+First ``AUTHSITE_<KEY>``, or for a secret the file that ``AUTHSITE_<KEY>_FILE`` names (K02); then
+the variables that the specification defines; then the ini.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from .errors import Problem
-from .fields import KEYS
-from .known import CLIENT_KEY, Known, find, normalise, shown, unknown
-from .secretfile import read_secret
+from .definitions import DEFINITIONS, PREFIX, Definition
+from .errors import InvalidSetting, display_value
+from .lookup import CLIENT_NAME, find_definition, normalize, unknown_key
 
-INI_PREFIX = "authsite."
 VARIABLE_PREFIX = "AUTHSITE_"
 _FILE = "_FILE"
-# They steer the program and are no settings.
-_NO_SETTINGS = {"AUTHSITE_CONFIG", "AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE"}
-_SPECIFIED = {key.variable: name for name, key in KEYS.items() if key.variable}
+_MAX_FILE = 65536  # bytes; also bounds endless files such as /dev/zero
+# Variables that authsite reads and that are not settings.
+_NOT_SETTINGS = {"AUTHSITE_CONFIG", "AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE"}
+_SPECIFIED = {each.variable: name for name, each in DEFINITIONS.items() if each.variable}
 _SPECIFIED_CLIENT = re.compile(r"CLIENT_[A-Z0-9_]+_(ID|SECRET)")
 _UNPRINTABLE = re.compile(r"[^\S\n\r\t ]|[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-# Empty they would switch a protection off, perhaps because a variable was not expanded.
-_NEVER_EMPTY = {"secret", "password_pepper", "metrics_token"}
+# An empty value, perhaps of a variable that was not expanded, would switch off a protection.
+_NEVER_EMPTY = {"secret", "password_pepper"}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A value as written, of a known key, and where it stands."""
+class SourceValue:
+    """The text of a setting and its source: a key of the ini or a variable."""
 
-    name: str
-    known: Known
+    name: str  # normalized
+    definition: Definition
     text: str
-    where: str
+    source: str
 
-    def problem(self, advice: str) -> Problem:
-        """What is wrong with it; the value is shown unless it is a secret."""
-        value = shown(self.known, self.text) if self.text else None
-        return Problem(self.known.key, advice, self.where, value)
+    def error(self, message: str) -> InvalidSetting:
+        """The error about this value."""
+        value = display_value(self.text, hidden=self.definition.secret) if self.text else None
+        return InvalidSetting(self.definition.key, message, self.source, value)
 
 
-def gather(
-    ini: Mapping[str, object], environ: Mapping[str, str]
-) -> tuple[dict[str, Given], list[Problem]]:
-    """What was given for each normalised key; and what is wrong before any value is read.
+def read_sources(
+    ini: Mapping[str, object], environ: Mapping[str, str], folder: Path
+) -> tuple[dict[str, SourceValue], list[InvalidSetting]]:
+    """The unparsed value with the highest precedence for each normalized name, and the errors.
 
-    An empty value is as good as none, except for a key that protects.
+    A relative path in a variable ``…_FILE`` starts from ``folder``. An empty value counts as not
+    set; for a secret it is an error.
     """
-    found: dict[str, Given] = {}
-    problems: list[Problem] = []
-    for source in (_from_ini(ini), _from_specified(environ), _from_variables(environ)):
-        for given in source:
-            if isinstance(given, Problem):
-                problems.append(given)
-            elif given.text:
-                found[given.name] = given
-            elif given.name in _NEVER_EMPTY or CLIENT_KEY.fullmatch(given.name):
-                how = given.known.missing or "give a value or remove it"
-                problems.append(given.problem(f"it is empty; {how}"))
-    for name, given in list(found.items()):
-        if _UNPRINTABLE.search(given.text):
-            problems.append(given.problem("give text in UTF-8 without control characters"))
+    found: dict[str, SourceValue] = {}
+    errors: list[InvalidSetting] = []
+    for source in (_from_ini(ini), _from_specified(environ), _from_variables(environ, folder)):
+        for value in source:
+            if isinstance(value, InvalidSetting):
+                errors.append(value)
+            elif value.text:
+                found[value.name] = value
+            elif value.name in _NEVER_EMPTY or CLIENT_NAME.fullmatch(value.name):
+                advice = value.definition.missing or "give a value or remove it"
+                errors.append(value.error(f"it is empty; {advice}"))
+    for name, value in list(found.items()):
+        if _UNPRINTABLE.search(value.text):
+            errors.append(value.error("give text in UTF-8 without control characters"))
             del found[name]
-    return found, problems
+    return found, errors
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """The ``AUTHSITE_*`` variables that mean nothing, sorted: probably typing errors."""
+    """The ``AUTHSITE_*`` variables that authsite does not know, sorted; probably misspelled."""
     return sorted(
         variable
         for variable in environ
         if variable.startswith(VARIABLE_PREFIX)
-        and variable not in _NO_SETTINGS
-        and _meaning(variable) is None
+        and variable not in _NOT_SETTINGS
+        and _definition_of(variable) is None
     )
 
 
-def _from_ini(ini: Mapping[str, object]) -> Iterator[Given | Problem]:
-    spelled: dict[str, str] = {}
-    for key, value in ini.items():
-        if not key.lower().startswith(INI_PREFIX):
+def _from_ini(ini: Mapping[str, object]) -> Iterator[SourceValue | InvalidSetting]:
+    spellings: dict[str, str] = {}
+    for key, raw in ini.items():
+        if not key.lower().startswith(PREFIX):
             continue
-        name, text = normalise(key[len(INI_PREFIX) :]), _as_text(value)
-        known = find(name)
-        if known is None:
-            yield unknown(key, name, text)
-        elif name in spelled:
-            yield Given(name, known, text, key).problem(
-                f"{spelled[name]} is the same key; keep one"
-            )
+        name, text = normalize(key[len(PREFIX) :]), _as_text(raw)
+        definition = find_definition(name)
+        if definition is None:
+            yield unknown_key(key, name, text)
+            continue
+        value = SourceValue(name, definition, text, key)
+        if name in spellings:
+            yield value.error(f"{spellings[name]} is the same key; keep one")
         else:
-            spelled[name] = key
-            yield Given(name, known, text, key)
+            spellings[name] = key
+            yield value
 
 
-def _from_specified(environ: Mapping[str, str]) -> Iterator[Given]:
-    for variable, value in environ.items():
+def _from_specified(environ: Mapping[str, str]) -> Iterator[SourceValue]:
+    for variable, text in environ.items():
         name = _SPECIFIED.get(variable)
         if _SPECIFIED_CLIENT.fullmatch(variable):
             name = "clients_" + variable.removeprefix("CLIENT_").lower()
-        known = find(name) if name else None
-        if name and known:
-            yield Given(name, known, value.strip(), variable)
+        definition = find_definition(name) if name else None
+        if name and definition:
+            yield SourceValue(name, definition, text.strip(), variable)
 
 
-def _from_variables(environ: Mapping[str, str]) -> Iterator[Given | Problem]:
-    for variable, value in environ.items():
-        meaning = _meaning(variable)
-        if meaning is None:
+def _from_variables(
+    environ: Mapping[str, str], folder: Path
+) -> Iterator[SourceValue | InvalidSetting]:
+    for variable, text in environ.items():
+        setting = _definition_of(variable)
+        if setting is None:
             continue
-        name, known = meaning
+        name, definition = setting
         if variable == VARIABLE_PREFIX + name.upper():
-            yield Given(name, known, value.strip(), variable)
+            yield SourceValue(name, definition, text.strip(), variable)
         elif variable.removesuffix(_FILE) in environ:
-            advice = f"{variable.removesuffix(_FILE)} is set too; keep one of the two"
-            yield Problem(known.key, advice, variable)
+            message = f"{variable.removesuffix(_FILE)} is set too; keep one of the two"
+            yield InvalidSetting(definition.key, message, variable)
         else:
             try:
-                yield Given(name, known, read_secret(value), variable)
+                yield SourceValue(name, definition, _read_secret(folder / text), variable)
             except ValueError as error:
-                yield Problem(known.key, str(error), variable, repr(value))
+                yield InvalidSetting(definition.key, str(error), variable, repr(text))
 
 
-def _meaning(variable: str) -> tuple[str, Known] | None:
-    """The normalised key that a variable, or the file it names, gives a value for."""
+def _definition_of(variable: str) -> tuple[str, Definition] | None:
+    """The normalized name and the definition for ``AUTHSITE_<KEY>`` or ``AUTHSITE_<KEY>_FILE``."""
     if not variable.startswith(VARIABLE_PREFIX) or variable != variable.upper():
         return None
     name = variable.removeprefix(VARIABLE_PREFIX).lower()
-    if known := find(name):
-        return name, known
+    if definition := find_definition(name):
+        return name, definition
     name = name.removesuffix(_FILE.lower())
-    known = find(name)
-    return (name, known) if known and known.secret else None
+    definition = find_definition(name)
+    return (name, definition) if definition and definition.secret else None
+
+
+def _read_secret(path: Path) -> str:
+    """The text of a secret file, stripped; raises `ValueError` with advice."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise ValueError(
+            f"the file cannot be read ({error.strerror}); name one that this user may read"
+        ) from None
+    except ValueError:
+        raise ValueError("that is no name of a file") from None
+    if len(content) > _MAX_FILE:
+        raise ValueError("the file is larger than 64 KiB; name the file with the secret alone")
+    try:
+        text = content.decode().strip()
+    except UnicodeDecodeError:
+        raise ValueError("the file is not text in UTF-8") from None
+    if not text:
+        raise ValueError("the file is empty; write the secret into it")
+    return text
 
 
 def _as_text(value: object) -> str:
-    """A value of a host application's settings, which need not be text."""
+    """A value of a host application's settings, which may be of another type, as text."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,55 +1,67 @@
-"""Parsers of URLs. A value that passes here is safe to compare, to link to and to split again."""
+"""Parsers of URLs. What they return is safe to compare, to link to and to split again."""
 
 import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from .values import list_of
+
 _PORTS = {"http": 80, "https": 443}
-# No blanks, no quotes, no backslash (browsers take it for a slash), ASCII only (RFC 3986).
+# ASCII without blanks, quotes and backslash, which browsers read as a slash (RFC 3986).
 _ALLOWED = re.compile(r"[A-Za-z0-9:/?#\[\]@!$&'()*+,;=%._~-]{1,2048}")
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _BASE_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~%-]+)*")
+_APP_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]{0,31})://([a-z0-9_.-]+)(:[1-9][0-9]{0,4})?")
 LOOPBACK_NAME = "localhost"
 
 
 def web_url(text: str) -> str:
-    """An absolute ``http(s)`` URL, kept character by character; it is compared like that."""
+    """An absolute ``http(s)`` URL, unchanged: it is compared character by character."""
     _split_web(text, "give an absolute URL such as https://app.example.org/verify")
     return text
 
 
-def web_urls(text: str) -> tuple[str, ...]:
-    """Several of them, separated by blanks or line ends."""
-    return tuple(web_url(word) for word in dict.fromkeys(text.split()))
-
-
 def base_url(text: str) -> str:
-    """Our own address: origin and an optional path, canonical, without a trailing slash."""
-    advice = "give our own address, such as https://auth.example.org, with a path if it has one"
-    parts = _split_web(text, advice)
+    """The canonical form of our own address: origin and optional path, without a trailing slash."""
+    message = "give our own address, such as https://auth.example.org, with a path if it has one"
+    parts = _split_web(text, message)
     path = parts.path.rstrip("/")
     if "?" in text or not _BASE_PATH.fullmatch(path):
-        raise ValueError(f"{advice}, without a query")
+        raise ValueError(f"{message}, without a query")
     return _origin(parts) + path
 
 
 def origin(text: str) -> str:
-    """An origin as browsers write it (RFC 6454): scheme, host, and port unless it is usual."""
-    advice = "give exact origins such as https://app.example.org, without path and without *"
-    parts = _split_web(text, advice)
+    """An origin as browsers write it (RFC 6454): scheme, host, and port if not the default."""
+    message = "give exact origins such as https://app.example.org, without path and without *"
+    parts = _split_web(text, message)
     if "?" in text or parts.path not in ("", "/"):
-        raise ValueError(advice)
+        raise ValueError(message)
     return _origin(parts)
 
 
-def origins(text: str) -> tuple[str, ...]:
-    """Several of them, separated by blanks or line ends."""
-    return tuple(dict.fromkeys(origin(word) for word in text.split()))
+def cors_origin(text: str) -> str:
+    """The origin of a web page, or of an app with its own scheme (``capacitor://localhost``)."""
+    return _app_origin(text) or origin(text)
+
+
+def _app_origin(word: str) -> str | None:
+    parts = _APP_ORIGIN.fullmatch(word.lower())
+    if parts is None or parts[1] in _PORTS:
+        return None
+    try:
+        return f"{parts[1]}://{host_name(parts[2])}{parts[3] or ''}"
+    except ValueError:
+        return None
+
+
+web_urls, base_urls = list_of(web_url), list_of(base_url)
+origins, cors_origins = list_of(origin), list_of(cors_origin)
 
 
 def login_page(text: str) -> str:
-    """The name of a view of ours, or the absolute URL of a login page elsewhere."""
+    """The name of one of our pages, or the absolute URL of a login page on another site."""
     if "://" in text:
         return web_url(text)
     name = "" if text.startswith("//") else text.strip("/")
@@ -62,11 +74,12 @@ def logo(text: str) -> str:
     """The URL of a picture, or its path on our own host."""
     if re.fullmatch(r"/(?![/\\])[A-Za-z0-9/_.~%?=&-]+", text):
         return text
-    return _advised(text, "give the URL of a picture, or its path on our host (/static/logo.svg)")
+    _split_web(text, "give the URL of a picture, or its path on our host (/static/logo.svg)")
+    return text
 
 
 def cookie_domain(text: str) -> str:
-    """A domain to share the session's cookie over, without a leading dot (RFC 6265)."""
+    """The domain of the session cookie, without a leading dot (RFC 6265, section 5.2.3)."""
     name = text.lower().removeprefix(".")
     if "." not in name or not _NAME.fullmatch(name) or name.rpartition(".")[2].isdigit():
         raise ValueError("give a domain such as example.org, which the host of base-url ends with")
@@ -74,16 +87,16 @@ def cookie_domain(text: str) -> str:
 
 
 def host_name(text: str) -> str:
-    """A host name or IP address in canonical form; raises ValueError for anything else."""
+    """A host name or IP address in canonical form. Raises `ValueError` for other text."""
     name = text.lower()
     if ":" in name:
         if "%" in name:
-            raise ValueError("an address with a zone")
+            raise ValueError("the address has a zone")
         return f"[{ip_address(name)}]"
     if name.rpartition(".")[2].isdigit():
         return str(ip_address(name))
     if len(name) > 253 or not _NAME.fullmatch(name):
-        raise ValueError("no host name")
+        raise ValueError("not a host name")
     return name
 
 
@@ -93,7 +106,7 @@ def host_of(url: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    """Whether a canonical host is an IP address and not a name."""
+    """Whether a canonical host is an IP address."""
     return host.startswith("[") or host.rpartition(".")[2].isdigit()
 
 
@@ -104,16 +117,11 @@ def is_loopback(host: str) -> bool:
     return host == LOOPBACK_NAME or host.endswith("." + LOOPBACK_NAME)
 
 
-def _advised(text: str, advice: str) -> str:
-    _split_web(text, advice)
-    return text
-
-
-def _split_web(text: str, advice: str) -> SplitResult:
-    """The parts of an ``http(s)`` URL without user, password, fragment and wildcard."""
+def _split_web(text: str, message: str) -> SplitResult:
+    """The parts of an ``http(s)`` URL without user, fragment and wildcard; else `ValueError`."""
     try:
         parts = urlsplit(text)
-        fine = (
+        valid = (
             _ALLOWED.fullmatch(text) is not None
             and parts.scheme in _PORTS
             and "@" not in parts.netloc
@@ -124,9 +132,9 @@ def _split_web(text: str, advice: str) -> SplitResult:
             and host_name(parts.hostname or "") != ""
         )
     except ValueError:
-        fine = False
-    if not fine:
-        raise ValueError(f"{advice}: http or https, without user, fragment and *")
+        valid = False
+    if not valid:
+        raise ValueError(f"{message}: http or https, without user, fragment and *")
     return parts
 
 

@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 Network = IPv4Network | IPv6Network
+T = TypeVar("T")
+W = TypeVar("W", bound=str)
 TrustedProxies = tuple[Network, ...] | tuple[Literal["*"]]
 
 _YES = {"true", "yes", "on", "1"}
@@ -15,59 +17,72 @@ _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
 
 
 def boolean(text: str) -> bool:
-    """``true``, ``yes``, ``on``, ``1`` and their opposites."""
+    """``true``, ``yes``, ``on``, ``1``, or ``false``, ``no``, ``off``, ``0``."""
     word = text.lower()
     if word not in _YES | _NO:
         raise ValueError("give true or false (yes/no, on/off, 1/0)")
     return word in _YES
 
 
-def integer(least: int, most: int) -> Callable[[str], int]:
-    """A parser of whole numbers in that range, in ASCII digits."""
+def integer(minimum: int, maximum: int) -> Callable[[str], int]:
+    """A parser of whole numbers from ``minimum`` to ``maximum``, in ASCII digits."""
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-            raise ValueError(f"give a whole number from {least} to {most}")
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not minimum <= int(text) <= maximum:
+            raise ValueError(f"give a whole number from {minimum} to {maximum}")
         return int(text)
 
     return parse
 
 
-def line(most: int) -> Callable[[str], str]:
-    """A parser of one line of at most ``most`` printable characters."""
+def single_line(max_length: int) -> Callable[[str], str]:
+    """A parser of one line of at most ``max_length`` printable characters."""
 
     def parse(text: str) -> str:
-        if not text.isprintable() or len(text) > most:
-            raise ValueError(f"give one line of at most {most} characters")
+        if not text.isprintable() or len(text) > max_length:
+            raise ValueError(f"give one line of at most {max_length} characters")
         return text
 
     return parse
 
 
-def variant(text: str) -> Literal["A", "B"]:
-    """The variant of the specification's e-mail behaviour."""
-    match text.upper():
-        case "A":
-            return "A"
-        case "B":
-            return "B"
-    raise ValueError("give A (verification) or B (forced confirmation)")
+def list_of(parse: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """A parser of values separated by blanks or line ends, without repeats, in their order."""
+
+    def parse_all(text: str) -> tuple[T, ...]:
+        return tuple(dict.fromkeys(parse(word) for word in text.split()))
+
+    return parse_all
 
 
-def mail_driver(text: str) -> Literal["log", "smtp", "file"]:
-    """How mails leave."""
-    match text.lower():
-        case "log" | "smtp" | "file" as driver:
-            return driver
-    raise ValueError("give log, smtp or file")
+def one_of(*words: W, message: str) -> Callable[[str], W]:
+    """A parser of one of these words, in upper or lower case."""
+
+    def parse(text: str) -> W:
+        for word in words:
+            if word.lower() == text.lower():
+                return word
+        raise ValueError(message)
+
+    return parse
 
 
-def mail_sender(text: str) -> Literal["thread", "none"]:
-    """Whether the server's process sends the mails itself."""
-    match text.lower():
-        case "thread" | "none" as sender:
-            return sender
-    raise ValueError("give thread or none")
+# The variant of the specification's e-mail behavior.
+variant: Callable[[str], Literal["A", "B"]] = one_of(
+    "A", "B", message="give A (verification) or B (forced confirmation)"
+)
+# How mails are sent.
+mail_driver: Callable[[str], Literal["log", "smtp", "file"]] = one_of(
+    "log", "smtp", "file", message="give log, smtp or file"
+)
+# For which hosts browsers must use https (HTTP Strict Transport Security, RFC 6797).
+hsts: Callable[[str], Literal["host", "subdomains", "off"]] = one_of(
+    "host", "subdomains", "off", message="give host, subdomains or off"
+)
+# Whether a thread of the server sends the mails.
+mail_sender: Callable[[str], Literal["thread", "none"]] = one_of(
+    "thread", "none", message="give thread or none"
+)
 
 
 def identifiers(text: str) -> tuple[str, ...]:
@@ -79,12 +94,16 @@ def identifiers(text: str) -> tuple[str, ...]:
 
 
 def trusted_proxies(text: str) -> TrustedProxies:
-    """Addresses and networks of the proxies in front, or ``("*",)`` for whoever connects."""
+    """Addresses and networks of the proxies in front, or ``("*",)`` for every peer."""
     words = text.split()
     if words == ["*"]:
         return ("*",)
     try:
-        return tuple(ip_network(word) for word in dict.fromkeys(words))
+        networks = tuple(ip_network(word) for word in dict.fromkeys(words))
+        if unlimited := [str(each) for each in networks if each.prefixlen == 0]:
+            # Every peer would count as a proxy, so a client could claim any address.
+            raise ValueError(f"{unlimited[0]} contains every address")
+        return networks
     except ValueError as error:
         raise ValueError(
             "give addresses or networks such as 10.0.0.0/8 2001:db8::1, or * alone"
@@ -95,28 +114,28 @@ def trusted_proxies(text: str) -> TrustedProxies:
 def scopes(text: str) -> Mapping[str, str]:
     """Lines ``name: description``, split at the first colon that a blank follows."""
     found: dict[str, str] = {}
-    for row in filter(None, map(str.strip, text.splitlines())):
-        name, _, description = (row + " ").partition(": ")
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, _, description = (line + " ").partition(": ")
         name, description = name.strip(), description.strip()
         if not _SCOPE.fullmatch(name) or not description.isprintable() or name in found:
             raise ValueError(
                 "give one line `name: description` for each scope, each name once and of visible"
-                f" ASCII without blanks, quotes and backslashes; this line is not: {row!r}"
+                f" ASCII without blanks, quotes and backslashes; this line is not: {line!r}"
             )
         found[name] = description
     return MappingProxyType(found)
 
 
 def color(text: str) -> str:
-    """A colour in hexadecimal notation, in lower case."""
+    """A color in hexadecimal notation, in lower case."""
     if not re.fullmatch(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text):
-        raise ValueError("give a colour such as #0a7 or #00aa77")
+        raise ValueError("give a color such as #0a7 or #00aa77")
     return text.lower()
 
 
 def region(text: str) -> str:
     """A country whose phone numbers may be written without +prefix (ISO 3166-1)."""
-    # Not imported by those who do not use it.
+    # Slow to import, and needed only where this setting is used.
     from phonenumbers import SUPPORTED_REGIONS
 
     if text.upper() not in SUPPORTED_REGIONS:
@@ -124,10 +143,17 @@ def region(text: str) -> str:
     return text.upper()
 
 
+def client_id(text: str) -> str:
+    """An OAuth client's id: visible ASCII (RFC 6749, appendix A.1)."""
+    if not re.fullmatch(r"[!-~]{1,255}", text):
+        raise ValueError("give the id that `authsite client create` printed")
+    return text
+
+
 def mail_address(text: str) -> str:
-    """A sender: ``address`` or ``Name <address>``, one of them and on one line."""
-    written = re.fullmatch(r'(?:[^<>@,;"]*<([^<>\s]+)>|([^<>\s]+))', text)
-    address = (written[1] or written[2]) if written and text.isprintable() else ""
+    """A sender on one line: ``address`` or ``Name <address>``."""
+    match = re.fullmatch(r'(?:[^<>@,;"]*<([^<>\s]+)>|([^<>\s]+))', text)
+    address = (match[1] or match[2]) if match and text.isprintable() else ""
     if not re.fullmatch(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}", address):
         raise ValueError("give one address: noreply@example.org or My site <noreply@example.org>")
     return text

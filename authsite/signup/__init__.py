@@ -1,8 +1,14 @@
 """Registration: from a stranger to a user."""
 
+from typing import Any
 
-def includeme(config):
-    """The endpoint and the page."""
+from authsite.http.api_metadata import Tag
+
+API_TAG = Tag("Registration", "Register a user.")
+
+
+def includeme(config: Any) -> None:
+    """Routes of the endpoint and the page."""
     config.add_route("authsite.register", "/v1/register")
     config.add_route("authsite.register.page", "/register")
     config.scan(".api")

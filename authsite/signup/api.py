@@ -1,4 +1,4 @@
-"""How somebody becomes a user."""
+"""The JSON view of registration."""
 
 from typing import Annotated
 
@@ -7,27 +7,26 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite import clock
-from authsite.http.answers import answers, exact
+from authsite.http.api_metadata import Operation, response_body
 from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password, Url
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.page_urls import check_page_url
+from authsite.http.page_urls import page_not_allowed
+from authsite.passwords import policy
+from authsite.request_state import Request
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken
-from authsite.verification.service import page_urls
 
 from . import service
 
 
 class RegisterBody(Body):
-    """A new user. ``username`` and ``phone`` count only where they are enabled."""
+    description = "A new user. `username` and `phone` are used only if they are enabled."
 
     email: Email
     """The user's e-mail address."""
     password: Password
-    """Long, or hard to guess; no rules of composition."""
+    """Long or hard to guess; there are no composition rules."""
     name: MaybeEmpty | None = None
-    """What the user is called."""
+    """The user's name."""
     username: Identifier | None = None
     """A login name, where usernames are enabled."""
     phone: Identifier | None = None
@@ -39,54 +38,43 @@ class RegisterBody(Body):
 _MAYBE = "If the address can be registered, a message is on its way to it."
 
 
-@exact
+@response_body(
+    "With `prevent-enumeration`: the same response, whether or not the address was free."
+)
 class MaybeRegistered(TypedDict):
-    """With `prevent-enumeration`: the same answer, whether or not the address was free."""
-
     message: Annotated[str, Field(examples=[_MAYBE])]
-    """For a person."""
-
-
-_WEAK = FieldError("weak_password", "password", "This is a common word or name.")
-_NOT_ALLOWED = FieldError("not_allowed", "verification_url", "Send one of those configured.")
+    """Human-readable."""
 
 
 @view_config(
     route_name="authsite.register",
     request_method="POST",
     body=RegisterBody,
-    throttle="register-address",
+    rate_limit="register-address",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
-@answers(
+@Operation(
+    "Create a user",
     {201: UserAnswer, 202: MaybeRegistered},
+    description="No tokens are issued; log in next.",
     errors=(
-        ValidationFailed(details=[_WEAK]),
-        ValidationFailed(details=[_NOT_ALLOWED]),
+        policy.WEAK,
+        page_not_allowed("verification_url"),
         IdentifierTaken(["email"]),
     ),
 )
-def register(request):
-    """Create a user.
-
-    No tokens are issued: log in next.
-    """
-    given, cfg = request.given, request.cfg
-    if given.verification_url is not None:
-        allowed = page_urls(cfg, request.base_url)
-        check_page_url(given.verification_url, allowed, "verification_url")
-    identifiers = {"email": given.email, "username": given.username, "phone": given.phone}
-    try:
-        user = service.register(
-            request.db, cfg, request.passwords, clock.now(), request.source,
-            identifiers, given.password, given.name, given.verification_url,
-        )  # fmt: skip
-    except IdentifierTaken:
-        if not cfg.prevent_enumeration:
-            raise
-        service.tell_owner(request.db, clock.now(), request.source, given.email)
-    if cfg.prevent_enumeration:
+def register(request: Request) -> UserAnswer | MaybeRegistered:
+    """Respond 201 with the user, or 202 if `service.sign_up` hides whether one was created."""
+    given: RegisterBody = request.authsite.validated
+    user = service.sign_up(
+        request.authsite.ctx,
+        {"email": given.email, "username": given.username, "phone": given.phone},
+        given.password,
+        given.name,
+        given.verification_url,
+    )
+    if user is None:
         request.response.status_int = 202
         return {"message": _MAYBE}
     request.response.status_int = 201

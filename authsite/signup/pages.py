@@ -1,13 +1,17 @@
 """The registration page."""
 
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
+from typing import Any
 
-from authsite import clock
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from authsite.guards.forms import form_view
+from authsite.guards.return_to import keep_next
+from authsite.http.address import route_path
 from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password
-from authsite.http.rendering import see_other
-from authsite.users.errors import IdentifierTaken
-from authsite.verification.service import page_urls
+from authsite.http.rendering import go_on, page_path, see_other
+from authsite.request_state import Request
+from authsite.verification.service import choose_page
 
 from . import service
 
@@ -22,48 +26,39 @@ class RegisterForm(Body):
     name: MaybeEmpty | None = None
     username: Identifier | None = None
     phone: Identifier | None = None
-    csrf_token: str | None = None
 
 
-def register_form(request):
-    """The form, or that it is done."""
+def register_form(request: Request) -> dict[str, Any]:
+    """The form, or the note that a mail is sent."""
     return {"done": request.GET.get("done")}
 
 
-@view_config(
-    route_name="authsite.register.page",
-    request_method="GET",
-    renderer=REGISTER,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def show(request):
-    """The registration form; whoever is signed in already is sent on."""
-    if request.signed_in:
-        return see_other(request, request.route_path("authsite.account"))
+def show(request: Request) -> dict[str, Any] | Response:
+    """The registration form; a signed-in user is redirected."""
+    if request.authsite.signed_in:
+        return go_on(request, request.authsite.next or route_path(request, "authsite.account"))
     return register_form(request)
 
 
-@view_config(
-    route_name="authsite.register.page",
-    request_method="POST",
-    form=RegisterForm,
-    again=register_form,
-    throttle="register-address",
+@form_view(
+    "authsite.register.page",
+    RegisterForm,
+    show=register_form,
+    get=show,
+    rate_limit="register-address",
     renderer=REGISTER,
     permission=NO_PERMISSION_REQUIRED,
 )
-def register(request):
-    """Create the user and mail a link that proves the address; the answer tells to look there."""
-    given, cfg = request.given, request.cfg
-    identifiers = {"email": given.email, "username": given.username, "phone": given.phone}
-    page_url = page_urls(cfg, request.base_url)[0]
-    try:
-        service.register(
-            request.db, cfg, request.passwords, clock.now(), request.source,
-            identifiers, given.password, given.name, page_url,
-        )  # fmt: skip
-    except IdentifierTaken:
-        if not cfg.prevent_enumeration:
-            raise
-        service.tell_owner(request.db, clock.now(), request.source, given.email)
-    return see_other(request, f"{request.route_path('authsite.register.page')}?done=1")
+def register(request: Request) -> Response:
+    """Create the user and mail a link; the answer does not reveal whether the address was free."""
+    ctx = request.authsite.ctx
+    given: RegisterForm = request.authsite.validated
+    service.sign_up(
+        ctx,
+        {"email": given.email, "username": given.username, "phone": given.phone},
+        given.password,
+        given.name,
+        choose_page(ctx),
+    )
+    keep_next(request)
+    return see_other(request, page_path(request, "register.page", done="1"))

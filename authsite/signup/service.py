@@ -1,93 +1,110 @@
-"""Registering a user: check every field, hash, create."""
+"""Register a user: validate every field, hash the password, create the user."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.source import Source
-from authsite.login.identifiers import Identifier, InvalidIdentifier, key_of, of_kind
-from authsite.mail import outbox
-from authsite.settings import Settings
-from authsite.texts import text as _
+from authsite.context import Context
+from authsite.http.errors import ValidationFailed
+from authsite.login.check import find_account
+from authsite.login.fields import check_line, read_identifiers
+from authsite.login.identifiers import Identifier
+from authsite.mail.outbox import Recipient
+from authsite.passwords import policy
 from authsite.users import service as users
+from authsite.users.errors import IdentifierTaken
 from authsite.users.models import User
-from authsite.users.passwords import Passwords, strength
 from authsite.verification import service as verification
 
 
+def sign_up(
+    ctx: Context,
+    identifiers: Mapping[str, str | None],
+    password: str,
+    name: str | None = None,
+    page_url: str | None = None,
+) -> User | None:
+    """`register` for an unauthenticated caller; decides what the answer reveals.
+
+    With `prevent-enumeration` the answer is None whether or not the e-mail address was free; the
+    owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
+    username or phone number is an error in any case, since it is public. Raises what `register`
+    raises, and `ValidationFailed` for a page that is not among the configured ones.
+    """
+    if page_url is not None:
+        page_url = verification.choose_page(ctx, page_url)
+    if not ctx.settings.prevent_enumeration:
+        return register(ctx, identifiers, password, name, page_url)
+    names = _validate(ctx, identifiers, password, name)
+    with Session(ctx.database.autocommit) as reading:
+        taken = users.find_taken(reading, names)
+    _reject_public(taken)
+    hashed = ctx.passwords.hash(password)  # also for a taken address, so that the time is the same
+    email = next(item for item in names if item.kind == "email")
+    if taken:
+        if ctx.limits.allows("mail-recipient", email.key):
+            verification.notify_owner(ctx, find_account(ctx, email.display, ["email"]))
+        return None
+    try:
+        _create(ctx, names, hashed, name, page_url)
+    except IdentifierTaken as error:
+        # Another registration took the address after the look-up and has just mailed its link. A
+        # second mail could no longer be counted, so racing registrations could flood the owner.
+        _reject_public([item.field or "" for item in error.details])
+    return None
+
+
 def register(
-    db: Session,
-    cfg: Settings,
-    passwords: Passwords,
-    now: datetime,
-    source: Source,
+    ctx: Context,
     identifiers: Mapping[str, str | None],
     password: str,
     name: str | None = None,
     page_url: str | None = None,
 ) -> User:
-    """A new user with these identifiers (kind -> text) and this password.
+    """Create a user with these identifiers (kind -> text) and this password.
 
-    ``page_url``: where the verification link that is mailed leads; without it none is mailed,
-    unless Variant B requires confirmation. Raises `ValidationFailed` with one entry for each
-    mistake, `IdentifierTaken`, and `HashCapacityExceeded`. A kind that is not enabled is ignored,
-    save the e-mail address, which every user has. The password is hashed before the first write.
+    ``page_url``: the page that the mailed verification link opens. Without it no link is mailed,
+    unless Variant B requires confirmation. A kind that is not enabled is ignored, except the
+    e-mail address, which every user has. The password is hashed before the first write. Raises
+    `ValidationFailed` with one entry for each error, `IdentifierTaken`, and `HashCapacityExceeded`.
     """
-    names, mistakes = identifiers_of(cfg, identifiers)
-    mistakes += text_mistakes("name", name)
-    weak = strength.problem(
-        password, cfg.password_min_length, context_words(cfg, identifiers, name)
+    names = _validate(ctx, identifiers, password, name)
+    return _create(ctx, names, ctx.passwords.hash(password), name, page_url)
+
+
+def _validate(
+    ctx: Context, identifiers: Mapping[str, str | None], password: str, name: str | None
+) -> list[Identifier]:
+    """The identifiers of a registration whose every field is valid."""
+    names, errors = read_identifiers(ctx.settings, identifiers)
+    errors += check_line("name", name)
+    applicant = policy.Applicant(
+        identifiers.get("email") or "", identifiers.get("username"), identifiers.get("phone"), name
     )
-    if weak:
-        mistakes.append(FieldError(weak.code, "password", weak.message))
-    if mistakes:
-        raise ValidationFailed(details=mistakes)
-    user = users.create(db, now, source, names, passwords.hash(password), name=name or None)
-    if cfg.variant == "B" and cfg.require_email_confirmation:
-        page_url = verification.page_urls(cfg, source.base_url)[0]
+    weak = policy.weakness(ctx.settings, ctx.passwords, password, applicant)
+    errors += [weak] if weak else []
+    if errors:
+        raise ValidationFailed(details=errors)
+    return names
+
+
+def _create(
+    ctx: Context,
+    names: Sequence[Identifier],
+    password_hash: str,
+    name: str | None,
+    page_url: str | None,
+) -> User:
+    user = users.create(ctx, names, password_hash, name=name or None)
+    if ctx.settings.variant == "B" and ctx.settings.require_email_confirmation:
+        page_url = verification.choose_page(ctx)
     if page_url:
-        verification.ask(db, cfg, now, source, user.id, user.email, page_url)
+        verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
     return user
 
 
-def tell_owner(db: Session, now: datetime, source: Source, email: str) -> None:
-    """Where enumeration is prevented: tell the owner of a taken address that somebody tried."""
-    owner = users.by_email(db, key_of("email", email))
-    outbox.put(
-        db, now, letter="already_registered",
-        user_id=owner.id if owner else None, address=owner.email if owner else outbox.NOBODY,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
-
-
-def context_words(
-    cfg: Settings, identifiers: Mapping[str, str | None], name: str | None
-) -> list[str]:
-    """What a password must not be built from: the site's and the user's own words."""
-    words = [cfg.site_name, cfg.base_url or "", name or "", *identifiers.values()]
-    return [word for word in words if word]
-
-
-def identifiers_of(
-    cfg: Settings, identifiers: Mapping[str, str | None]
-) -> tuple[list[Identifier], list[FieldError]]:
-    """The identifiers (kind -> text) of enabled kinds, and what is wrong with the others."""
-    names, mistakes = [], []
-    for kind in dict.fromkeys(("email", *cfg.login_identifiers)):
-        text = identifiers.get(kind)
-        if not text:
-            continue
-        try:
-            names.append(of_kind(kind, text, cfg.phone_region))
-        except InvalidIdentifier as error:
-            mistakes.append(FieldError(error.code, kind, error.message))
-    return names, mistakes
-
-
-def text_mistakes(field: str, text: str | None) -> list[FieldError]:
-    """What is wrong with a line of text, if anything."""
-    if text is None or text.isprintable():
-        return []
-    return [FieldError("invalid", field, _("Leave line breaks and control characters out."))]
+def _reject_public(taken: Sequence[str]) -> None:
+    """Raise `IdentifierTaken` for the taken kinds that are public: all but the e-mail address."""
+    public = [kind for kind in taken if kind != "email"]
+    if public:
+        raise IdentifierTaken(public)

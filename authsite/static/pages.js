@@ -77,6 +77,12 @@ function localDates() {
 if (location.search && document.querySelector("[data-strip-query]")) {
   history.replaceState(history.state, "", location.pathname);
 }
+// `/account#password` leads to a form that is folded.
+document
+  .getElementById(location.hash.slice(1))
+  ?.closest("section")
+  ?.querySelector("details:has(> form)")
+  ?.setAttribute("open", "");
 for (const input of document.querySelectorAll(".password input")) {
   addShowButton(input);
   addCapsLockHint(input);

@@ -1,8 +1,11 @@
 """Users: who they are, and their passwords."""
 
+from typing import Any
 
-def includeme(config):
-    """The user endpoint, under both of its names."""
-    config.add_route("authsite.user", "/v1/user", guard="api")
-    config.add_route("authsite.profile", "/v1/profile", guard="api")
-    config.scan(".api")
+from . import mails
+
+
+def includeme(config: Any) -> None:
+    """The mails about users."""
+    for name, builder in mails.BUILDERS.items():
+        config.add_mail_builder(name, builder)

@@ -1,5 +1,6 @@
-"""A user as plain values, read by Core apart from any transaction."""
+"""A user as plain values, read outside any transaction."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
 from uuid import UUID
@@ -8,13 +9,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from authsite.clock import rfc3339
-from authsite.http.answers import exact
+from authsite.db.prepared import columns_of
+from authsite.http.api_metadata import response_body
 
 from .models import User
 
 
 class Account(NamedTuple):
-    """What the service knows of a user whose credential was checked."""
+    """A user whose credential was checked."""
 
     id: UUID
     email: str
@@ -28,24 +30,36 @@ class Account(NamedTuple):
 
     @property
     def confirmed(self) -> bool:
-        """Whether the user has proved to own the e-mail address."""
+        """Whether the user has confirmed the e-mail address."""
         return self.email_verified_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInUser:
+    """A user, with the token family or the browser session of the request."""
+
+    account: Account
+    family_id: UUID | None = None
+    session_id: UUID | None = None
+
+    @property
+    def sign_in(self) -> UUID | None:
+        """The id of the token family or browser session."""
+        return self.family_id or self.session_id
 
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 
 
-@exact
+@response_body("A user. Login names that are not enabled are null.")
 class UserAnswer(TypedDict):
-    """A user. A login name that is not enabled is null."""
-
     id: Annotated[
         str,
         Field(
             json_schema_extra={"format": "uuid"}, examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"]
         ),
     ]
-    """Never changes, and is never given to another user."""
+    """Permanent and unique."""
     email: Annotated[
         str, Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"])
     ]
@@ -53,24 +67,24 @@ class UserAnswer(TypedDict):
     username: str | None
     """The username."""
     phone: str | None
-    """The phone number, as E.164 writes it."""
+    """The phone number in the format of E.164."""
     name: Annotated[str | None, Field(examples=["Ann Lee"])]
-    """What the user is called."""
+    """The user's name."""
     confirmed: bool
-    """Whether the user has proved to own the e-mail address."""
+    """Whether the user has confirmed the e-mail address."""
     email_verified_at: Annotated[str, _MOMENT] | None
-    """When that was."""
+    """When the user confirmed the e-mail address."""
     created_at: Annotated[str, _MOMENT]
-    """When the user was made."""
+    """When the user was created."""
     updated_at: Annotated[str, _MOMENT]
-    """When anything of the user changed last."""
+    """When the user was last changed."""
 
 
-COLUMNS = tuple(getattr(User, name) for name in Account._fields)
+ACCOUNT_COLUMNS = columns_of(User, Account)
 
 
 def as_json(user: Account | User) -> UserAnswer:
-    """The user object of the API; nothing else of a user is ever shown."""
+    """The user object of the API: all fields of a user that any answer contains."""
     verified = user.email_verified_at
     return {
         "id": str(user.id),

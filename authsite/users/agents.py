@@ -1,8 +1,8 @@
-"""User agents in few words: "Firefox", "Linux". For people who look where they are signed in.
+"""Describe user agents in few words, such as "Firefox" and "Linux", for the list of sign-ins.
 
-Only what most people use is known, in an order that sees through agents which name others too
-(every browser says Mozilla, Edge says Chrome, Chrome says Safari). An agent is a claim: it is shown
-and decides nothing.
+The patterns cover common browsers and systems. Their order matters: every browser claims to be
+Mozilla, Edge also Chrome, Chrome also Safari. A user agent is a claim of the client, so it is only
+shown.
 """
 
 import re
@@ -34,24 +34,24 @@ _PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9 ._+-]*")
 
 
 class Agent(NamedTuple):
-    """What to call a program and its system; None where the agent does not say."""
+    """The names of a program and its system; None where the user agent does not contain one."""
 
     program: str | None
     system: str | None
 
 
 def describe(agent: str | None) -> Agent:
-    """``agent``, a User-Agent header, in words for people."""
+    """The names of program and system in ``agent``, a User-Agent header."""
     text = (agent or "")[:300]
     return Agent(_first(_BROWSERS, text) or _product(text), _first(_SYSTEMS, text))
 
 
-def _first(known: tuple[tuple[str, str], ...], text: str) -> str | None:
-    return next((name for name, pattern in known if re.search(pattern, text)), None)
+def _first(patterns: tuple[tuple[str, str], ...], text: str) -> str | None:
+    return next((name for name, pattern in patterns if re.search(pattern, text)), None)
 
 
 def _product(text: str) -> str | None:
-    """The first product (RFC 9110, section 10.1.5), as programs name themselves: ``curl``."""
+    """The name of the first product (RFC 9110, section 10.1.5), such as ``curl``."""
     found = _PRODUCT.match(text)
     name = found[0].strip()[:_MAX_SHOWN] if found else ""
     return None if not name or name == "Mozilla" else name

@@ -1,22 +1,24 @@
 """``authsite user …``"""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
-from authsite import clock
 from authsite.cli.shared import (
     config_option,
     json_option,
     print_facts,
     print_json,
     print_table,
-    source,
     transaction,
 )
+from authsite.context import Context
 from authsite.http.errors import ValidationFailed
+from authsite.i18n import translate
 from authsite.settings import Settings
 
 from . import service
@@ -52,12 +54,10 @@ def create(
     from authsite.signup.service import register
 
     password = _password(password_stdin)
-    with transaction(cfg) as db, _mistakes_as_words():
-        made = register(
-            db, cfg, _passwords(cfg), clock.now(), source(), {"email": email}, password, name
-        )
+    with transaction(cfg) as ctx, _field_errors_as_lines():
+        made = register(ctx, {"email": email}, password, name)
         if confirmed:
-            service.confirm(db, clock.now(), source(), made)
+            service.confirm(ctx, made)
     if as_json:
         return print_json(user_json(made))
     print_facts("The user:", {"id": str(made.id), "email": made.email})
@@ -68,89 +68,103 @@ def create(
 @config_option
 def list_(cfg: Settings, as_json: bool) -> None:
     """List the users."""
-    with transaction(cfg) as db:
-        users = service.listing(db)
+    with transaction(cfg) as ctx:
         rows: list[dict[str, Any]] = [
-            {**user_json(item), "enabled": item.disabled_at is None} for item in users
+            {**user_json(item), "enabled": item.disabled_at is None}
+            for item in service.list_all(ctx.db)
         ]
     if as_json:
         return print_json({"users": rows})
     print_table(
         ("id", "email", "username", "phone", "confirmed", "enabled", "created"),
-        [
-            (r["id"], r["email"], r["username"] or "–", r["phone"] or "–",
-             "yes" if r["confirmed"] else "no", "yes" if r["enabled"] else "no", r["created_at"])
-            for r in rows
-        ],
+        [_cells(row) for row in rows],
         empty="No users yet. Make one with `authsite user create --email …`.",
-    )  # fmt: skip
+    )
 
 
-def _act(name: str, words: str, act: Callable[..., None], done: str) -> None:
-    """A command that does one thing to one user."""
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["id"],
+        row["email"],
+        row["username"] or "–",
+        row["phone"] or "–",
+        "yes" if row["confirmed"] else "no",
+        "yes" if row["enabled"] else "no",
+        row["created_at"],
+    ]
 
-    @user.command(name, help=words)
-    @click.argument("who", metavar="EMAIL_OR_ID")
+
+def _add_command(
+    name: str, help_text: str, change: Callable[[Context, User], None], done: str
+) -> None:
+    """Add the command ``name``, which applies ``change`` to one user and prints ``done``."""
+
+    @user.command(name, help=help_text)
+    @click.argument("email_or_id", metavar="EMAIL_OR_ID")
     @config_option
-    def command(cfg: Settings, who: str) -> None:
-        with transaction(cfg) as db:
-            act(db, clock.now(), source(), _find(db, who))
+    def command(cfg: Settings, email_or_id: str) -> None:
+        with transaction(cfg) as ctx:
+            change(ctx, _find(ctx.db, email_or_id))
         click.echo(done)
 
 
-_act(
-    "disable", "Refuse the user, and end all tokens and sessions.", service.disable,
+_add_command(
+    "disable",
+    "Refuse the user, and end all tokens and sessions.",
+    service.disable,
     "The user is disabled; tokens and sessions are ended.",
-)  # fmt: skip
-_act("enable", "Let a disabled user log in again.", service.enable, "The user may log in again.")
-_act(
-    "confirm", "Take the user's e-mail address as proved.", service.confirm,
+)
+_add_command(
+    "enable",
+    "Let a disabled user log in again.",
+    service.enable,
+    "The user may log in again.",
+)
+_add_command(
+    "confirm",
+    "Take the user's e-mail address as proved.",
+    service.confirm,
     "The user's e-mail address is confirmed.",
-)  # fmt: skip
-_act(
-    "sign-out", "End all tokens and sessions of the user.", service.sign_out,
+)
+_add_command(
+    "sign-out",
+    "End all tokens and sessions of the user.",
+    service.sign_out,
     "All tokens and sessions of the user are ended.",
-)  # fmt: skip
+)
 
 
 @user.command("set-password")
-@click.argument("who", metavar="EMAIL_OR_ID")
+@click.argument("email_or_id", metavar="EMAIL_OR_ID")
 @password_option
 @config_option
-def set_password(cfg: Settings, who: str, password_stdin: bool) -> None:
+def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> None:
     """Set a new password; all tokens and sessions of the user end."""
-    from authsite.signup.service import context_words
-    from authsite.users.passwords.strength import problem
+    from authsite.passwords import policy
 
     password = _password(password_stdin)
-    with transaction(cfg) as db:
-        found = _find(db, who)
-        words = context_words(cfg, {"email": found.email}, found.name)
-        weak = problem(password, cfg.password_min_length, words)
-        if weak:
-            raise click.ClickException(f"password: {weak.message}")
-        hashed = _passwords(cfg).hash(password)
-        service.set_password(db, clock.now(), source(), found.id, hashed)
+    with transaction(cfg) as ctx, _field_errors_as_lines():
+        found = _find(ctx.db, email_or_id)
+        policy.require_strong(cfg, ctx.passwords, password, found)
+        service.set_password(ctx, found.id, ctx.passwords.hash(password))
     click.echo("The password is set; tokens and sessions are ended.")
 
 
-class _mistakes_as_words:
-    """Turn `ValidationFailed` into a line for each field."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ValidationFailed):
-            lines = [f"{item.field}: {item.message}" for item in error.details]
-            raise click.ClickException("\n".join(lines)) from None
+@contextmanager
+def _field_errors_as_lines() -> Iterator[None]:
+    """Turn `ValidationFailed` into an error message with one line for each field."""
+    try:
+        yield
+    except ValidationFailed as error:
+        lines = [f"{item.field}: {translate(item.message)}" for item in error.details]
+        raise click.ClickException("\n".join(lines)) from None
 
 
-def _find(db: Any, who: str) -> User:
-    found = service.find(db, who)
+def _find(db: Session, email_or_id: str) -> User:
+    found = service.find(db, email_or_id)
     if found is None:
         raise click.ClickException(
-            f"no user has the e-mail address or id {who!r}; `authsite user list` shows them"
+            f"no user has the e-mail address or id {email_or_id!r}; `authsite user list` shows them"
         )
     return found
 
@@ -162,9 +176,3 @@ def _password(from_stdin: bool) -> str:
         raise click.UsageError("there is no terminal to ask on: use --password-stdin")
     password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     return password
-
-
-def _passwords(cfg: Settings) -> Any:
-    from authsite.users.passwords import HashGate, Passwords
-
-    return Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashGate())

@@ -1,20 +1,26 @@
-"""What can go wrong with a user's names."""
+"""Errors of a user's login names and sign-in."""
 
 from collections.abc import Sequence
 
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.texts import text as _
+from authsite.http.errors import ApiError, FieldError, ValidationFailed
+from authsite.i18n import _
+
+
+class SignInEnded(ApiError):
+    """The sign-in of the request was ended after the guard had accepted it.
+
+    `authsite.guards` gives it the same response as a request without a sign-in.
+    """
+
+    status = 401
+    code = "unauthenticated"
+    message = "The sign-in has ended. Sign in again."
+    listed = False
 
 
 class IdentifierTaken(ValidationFailed):
-    """Somebody has one of these login names already."""
+    """Another user has one of these login names."""
 
     def __init__(self, fields: Sequence[str]) -> None:
-        super().__init__(
-            details=[
-                FieldError(
-                    "taken", field, _("Somebody uses this already. Log in, or take another.")
-                )
-                for field in fields
-            ]
-        )
+        message = _("Somebody uses this already. Log in, or take another.")
+        super().__init__(details=[FieldError("taken", field, message) for field in fields])

@@ -1,35 +1,49 @@
-"""Users, and the names by which they log in."""
+"""Tables of users and of their login names."""
 
 import uuid
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
 
 
 class User(Base):
-    """A person. ``epoch`` goes up to end everything that was issued before."""
+    """A person. Raising ``epoch`` ends everything that was issued before.
+
+    Raising ``recovery_version`` ends the reset links that were mailed: a new password, a completed
+    change of address and disabling raise it. Ending sign-ins does not, so that an intruder with a
+    session cannot prevent the owner from resetting. A change of address is pending only while
+    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`.
+    """
 
     __tablename__ = "users"
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(String(254))
     pending_email: Mapped[str | None] = mapped_column(String(254))
+    pending_epoch: Mapped[int | None]
+    pending_expires_at: Mapped[datetime | None]
     username: Mapped[str | None] = mapped_column(String(64))
     phone: Mapped[str | None] = mapped_column(String(20))
     name: Mapped[str | None] = mapped_column(String(1024))
     password_hash: Mapped[str | None] = mapped_column(String(200))
     epoch: Mapped[int] = mapped_column(default=0)
+    recovery_version: Mapped[int] = mapped_column(default=0, server_default="0")
     email_verified_at: Mapped[datetime | None]
     disabled_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
 
+def unchanged_since(epoch: int | BindParameter[int]) -> tuple[ColumnElement[bool], ...]:
+    """The condition that the user is enabled and still has the ``epoch`` that was read before."""
+    return User.epoch == epoch, User.disabled_at.is_(None)
+
+
 class LoginName(Base):
-    """One normalised identifier. The primary key makes it unique over all kinds and users."""
+    """One normalized identifier. The primary key makes it unique over all kinds and users."""
 
     __tablename__ = "login_names"
 

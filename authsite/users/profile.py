@@ -1,98 +1,75 @@
-"""What users change about themselves: profile, password, and the end of the account."""
+"""Change the profile of a user, and erase a user."""
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from authsite import clock
 from authsite.audit.service import record
-from authsite.http.source import Source
+from authsite.context import Context
 from authsite.mail import outbox
 
-from .errors import IdentifierTaken
-from .models import LoginName, User
+from .errors import IdentifierTaken, SignInEnded
+from .models import LoginName, User, unchanged_since
+from .service import NormalizedName
 
 
 def change(
-    db: Session,
-    now: datetime,
-    source: Source,
+    ctx: Context,
     user_id: uuid.UUID,
+    epoch: int,
     name: str | None,
-    names: Mapping[str, Any],
+    names: Mapping[str, NormalizedName | None],
 ) -> User:
-    """Set the name (unless None; empty takes it away) and login names (kind -> identifier).
+    """Set the name and the login names (kind -> name) of a user.
 
-    An identifier of None takes that login name away. Raises `IdentifierTaken`.
+    A ``name`` of None stays as it is, an empty one is removed; a login name of None is removed.
+    Raises `IdentifierTaken`, and `SignInEnded` unless ``epoch`` is still the user's.
     """
-    user = db.get_one(User, user_id, with_for_update=True)
-    if name is not None:
+    now = clock.now()
+    user = ctx.db.scalar(
+        select(User).where(User.id == user_id, *unchanged_since(epoch)).with_for_update()
+    )
+    if user is None:
+        raise SignInEnded
+    changed = [
+        kind for kind, new in names.items() if getattr(user, kind) != (new.display if new else None)
+    ]
+    for kind in changed:
+        _set_login_name(ctx.db, user, kind, names[kind])
+    if name is not None and user.name != (name or None):
         user.name = name or None
-    for kind, identifier in names.items():
-        _set_login_name(db, user, kind, identifier)
+        changed.append("name")
     user.updated_at = now
-    record(db, now, source, "user.changed", user_id=user_id)
+    details = {"changed": " ".join(sorted(changed))}
+    record(ctx, "user.changed", user_id=user_id, details=details)
     return user
 
 
-def change_password(
-    db: Session,
-    now: datetime,
-    source: Source,
-    user_id: uuid.UUID,
-    epoch: int,
-    password_hash: str,
-) -> int | None:
-    """Set a new password if the epoch is still the one that was seen; the new epoch, else None.
+def erase(ctx: Context, user_id: uuid.UUID, epoch: int, *, why: str | None = None) -> None:
+    """Erase the user: record, login names, tokens, sessions and unsent mails.
 
-    Everything issued under the old password ends; the caller writes the new epoch to the one
-    family or session that stays. The user is told by mail.
+    The audit trail keeps only the id. The address is free again at once, and a new account with
+    it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
+    requested it. Raises `SignInEnded` unless ``epoch`` is still the user's.
     """
-    changed = db.execute(
-        update(User)
-        .where(User.id == user_id, User.epoch == epoch, User.disabled_at.is_(None))
-        .values(epoch=User.epoch + 1, password_hash=password_hash, updated_at=now)
-        .returning(User.email)
-        .execution_options(synchronize_session=False)
-    ).first()
-    if changed is None:
-        return None
-    outbox.put(
-        db, now, letter="password_changed", user_id=user_id, address=changed.email,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
-    record(db, now, source, "user.password_changed", user_id=user_id)
-    return epoch + 1
-
-
-def end_others(db: Session, now: datetime, source: Source, user_id: uuid.UUID, epoch: int) -> int:
-    """End all that was issued to the user; the new epoch, for the one row that stays."""
-    db.execute(
-        update(User)
-        .where(User.id == user_id, User.epoch == epoch)
-        .values(epoch=User.epoch + 1)
+    erased = ctx.db.scalar(
+        delete(User)
+        .where(User.id == user_id, *unchanged_since(epoch))
+        .returning(User.id)
         .execution_options(synchronize_session=False)
     )
-    record(db, now, source, "user.others_signed_out", user_id=user_id)
-    return epoch + 1
+    if erased is None:
+        raise SignInEnded
+    outbox.erase(ctx.db, user_id)
+    details = {"why": why} if why else None
+    record(ctx, "user.erased", user_id=user_id, details=details)
 
 
-def erase(db: Session, now: datetime, source: Source, user_id: uuid.UUID) -> None:
-    """Erase the user: record, login names, tokens, sessions and waiting letters.
-
-    The audit trail keeps the bare id, which says nothing any more. The address is free again
-    at once, and whoever registers it gets nothing of the old account.
-    """
-    outbox.erase(db, user_id)
-    db.execute(delete(User).where(User.id == user_id).execution_options(synchronize_session=False))
-    record(db, now, source, "user.erased", user_id=user_id)
-
-
-def _set_login_name(db: Session, user: User, kind: str, identifier: Any) -> None:
+def _set_login_name(db: Session, user: User, kind: str, identifier: NormalizedName | None) -> None:
     setattr(user, kind, identifier.display if identifier else None)
     try:
         with db.begin_nested():

@@ -1,38 +1,49 @@
-"""Users: create, find, change, and end what was issued to them."""
+"""Create, find and change users, and end what was issued to them."""
 
 import uuid
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from datetime import datetime
-from typing import Any
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from authsite import clock
 from authsite.audit.service import record
-from authsite.http.source import Source
+from authsite.context import Context
+from authsite.ids import as_id
+from authsite.mail.outbox import Recipient
 
+from . import mails, pending
 from .errors import IdentifierTaken
 from .models import LoginName, User
 
 
+class NormalizedName(Protocol):
+    """A login name in its normal form: an `authsite.login.identifiers.Identifier`."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def display(self) -> str: ...
+
+
 def create(
-    db: Session,
-    now: datetime,
-    source: Source,
-    names: Iterable[Any],
+    ctx: Context,
+    names: Sequence[NormalizedName],
     password_hash: str | None,
     *,
     name: str | None = None,
     confirmed: bool = False,
 ) -> User:
-    """A new user with its login names (``names``: identifiers with kind, key and display).
+    """Create a user with the login names ``names``, one of them an e-mail address.
 
-    Raises `IdentifierTaken` with the kinds that somebody has already; the database decides
-    between two who ask at once.
+    Raises `IdentifierTaken` with the kinds that are taken. The primary key of the login names
+    decides between concurrent requests.
     """
-    names = list(names)
+    now = clock.now()
     displays = {item.kind: item.display for item in names}
     user = User(
         id=uuid.uuid4(),
@@ -47,21 +58,21 @@ def create(
         updated_at=now,
     )
     try:
-        with db.begin_nested():
-            db.add(user)
-            db.flush()  # the names point at the user's row
-            db.execute(
+        with ctx.db.begin_nested():
+            ctx.db.add(user)
+            ctx.db.flush()  # the login names refer to the user's row
+            ctx.db.execute(
                 insert(LoginName),
                 [{"key": item.key, "kind": item.kind, "user_id": user.id} for item in names],
             )
     except IntegrityError:
-        raise IdentifierTaken(taken(db, names)) from None
-    record(db, now, source, "user.created", user_id=user.id)
+        raise IdentifierTaken(find_taken(ctx.db, names)) from None
+    record(ctx, "user.created", user_id=user.id)
     return user
 
 
-def taken(db: Session, names: Iterable[Any]) -> list[str]:
-    """The kinds among ``names`` whose key somebody has, whatever kind it is there."""
+def find_taken(db: Session, names: Iterable[NormalizedName]) -> list[str]:
+    """The kinds among ``names`` whose key is taken, by a login name of any kind."""
     kinds = {item.key: item.kind for item in names}
     keys = db.scalars(select(LoginName.key).where(LoginName.key.in_(kinds)))
     return sorted(kinds[key] for key in keys)
@@ -69,70 +80,103 @@ def taken(db: Session, names: Iterable[Any]) -> list[str]:
 
 def find(db: Session, text: str) -> User | None:
     """The user with this id or login key (for the command line)."""
-    # Two questions: with an OR between them neither would be answered by an index.
-    with suppress(ValueError):
-        if found := db.get(User, uuid.UUID(text)):
-            return found
+    # Two queries: with an OR in one query, the database would use no index.
+    if (id := as_id(text.lower())) and (found := db.get(User, id)):
+        return found
     by_name = select(User).join(LoginName, LoginName.user_id == User.id)
     return db.scalars(by_name.where(LoginName.key == text.lower())).first()
 
 
-def listing(db: Session) -> Sequence[User]:
+def list_all(db: Session) -> Sequence[User]:
     """All users, oldest first."""
     return db.scalars(select(User).order_by(User.created_at, User.id)).all()
 
 
-def end_everything(db: Session, user_id: uuid.UUID, **changes: Any) -> None:
-    """Raise the epoch: every token and session of the user is dead at once, everywhere.
+class ChangedUser(NamedTuple):
+    """A user whose epoch was raised: the new epoch, and the e-mail address."""
 
-    ``changes`` are further columns set by the same UPDATE.
+    epoch: int
+    email: str
+
+
+def end_sign_ins(
+    ctx: Context,
+    user_id: uuid.UUID,
+    *conditions: ColumnElement[bool],
+    end_reset_links: bool = False,
+    **changes: object,
+) -> ChangedUser | None:
+    """Raise the epoch, which ends every token, session and pending change of the user.
+
+    ``changes``: further columns that the same UPDATE sets. Returns None, and changes nothing, if
+    the user is gone or does not meet ``conditions``.
     """
-    db.execute(
+    if end_reset_links:
+        changes["recovery_version"] = User.recovery_version + 1
+    row = ctx.db.execute(
         update(User)
-        .where(User.id == user_id)
-        .values(epoch=User.epoch + 1, **changes)
+        .where(User.id == user_id, *conditions)
+        .values(epoch=User.epoch + 1, **pending.NONE, **changes)
+        .returning(User.epoch, User.email)
         .execution_options(synchronize_session="fetch")
+    ).one_or_none()
+    return ChangedUser(row.epoch, row.email) if row else None
+
+
+def replace_password(
+    ctx: Context,
+    user_id: uuid.UUID,
+    password_hash: str,
+    *conditions: ColumnElement[bool],
+    notify: bool,
+) -> ChangedUser | None:
+    """Set a new password; ends everything issued under the old one, and all reset links.
+
+    ``notify``: the user gets a mail. Returns None as `end_sign_ins`. The caller records the event.
+    """
+    changed = end_sign_ins(
+        ctx,
+        user_id,
+        *conditions,
+        end_reset_links=True,
+        password_hash=password_hash,
+        updated_at=clock.now(),
     )
+    if changed and notify:
+        mails.send_password_changed(ctx, Recipient(user_id, changed.email))
+    return changed
 
 
-def disable(db: Session, now: datetime, source: Source, user: User) -> None:
-    """Refuse the user from now on, and end everything that was issued."""
-    end_everything(db, user.id, disabled_at=now, updated_at=now)
-    record(db, now, source, "user.disabled", user_id=user.id)
+def set_password(ctx: Context, user_id: uuid.UUID, password_hash: str) -> None:
+    """Set a new password for a user, as an administrator."""
+    replace_password(ctx, user_id, password_hash, notify=False)
+    record(ctx, "user.password_changed", user_id=user_id)
 
 
-def enable(db: Session, now: datetime, source: Source, user: User) -> None:
-    """Let a disabled user log in again."""
+def sign_out(ctx: Context, user: User) -> None:
+    """End all tokens and sessions of the user; the password stays."""
+    end_sign_ins(ctx, user.id)
+    record(ctx, "user.signed_out", user_id=user.id)
+
+
+def disable(ctx: Context, user: User) -> None:
+    """Disable the user, and end everything that was issued, reset links too."""
+    now = clock.now()
+    end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now)
+    record(ctx, "user.disabled", user_id=user.id)
+
+
+def enable(ctx: Context, user: User) -> None:
+    """Enable a disabled user."""
+    now = clock.now()
     user.disabled_at = None
     user.updated_at = now
-    record(db, now, source, "user.enabled", user_id=user.id)
+    record(ctx, "user.enabled", user_id=user.id)
 
 
-def confirm(db: Session, now: datetime, source: Source, user: User) -> None:
-    """Take the user's e-mail address as proved."""
+def confirm(ctx: Context, user: User) -> None:
+    """Mark the user's e-mail address as confirmed."""
+    now = clock.now()
     user.email_verified_at = user.email_verified_at or now
     user.updated_at = now
-    record(db, now, source, "user.confirmed", user_id=user.id)
-
-
-def set_password(
-    db: Session, now: datetime, source: Source, user_id: uuid.UUID, password_hash: str
-) -> None:
-    """A new password; everything that was issued under the old one ends."""
-    end_everything(db, user_id, password_hash=password_hash, updated_at=now)
-    record(db, now, source, "user.password_changed", user_id=user_id)
-
-
-def sign_out(db: Session, now: datetime, source: Source, user: User) -> None:
-    """End all tokens and sessions of the user; the password stays."""
-    end_everything(db, user.id)
-    record(db, now, source, "user.signed_out", user_id=user.id)
-
-
-def by_email(db: Session, key: str) -> User | None:
-    """The enabled user whose address has this login key."""
-    return db.scalars(
-        select(User)
-        .join(LoginName, LoginName.user_id == User.id)
-        .where(LoginName.key == key, LoginName.kind == "email", User.disabled_at.is_(None))
-    ).first()
+    record(ctx, "user.confirmed", user_id=user.id)

@@ -1,30 +1,29 @@
-"""What can go wrong with proving an address."""
+"""Errors of verification links."""
 
 from authsite.http.errors import ApiError, FieldError
+from authsite.i18n import _
 from authsite.oauth.errors import InvalidGrant
-from authsite.texts import text as _
 
 _CONFIRM = _("Confirm your e-mail address first: open the link in the mail, or ask for a new one.")
 
 
 class InvalidSignature(ApiError):
-    """The link was not signed here, or was changed, or is for an address that is gone."""
-
+    summary = "The signature is wrong, or the link is for an address that the user no longer has."
     status = 403
     code = "invalid_signature"
+    audit_event = "verification.refused"
     message = _("This link is not valid. Ask for a new one.")
 
 
 class ExpiredSignature(ApiError):
-    """The link was good once."""
-
+    summary = "The link has expired."
     status = 403
     code = "expired_signature"
     message = _("This link is out of date. Ask for a new one.")
 
 
 class LoginNotConfirmed(InvalidGrant):
-    """Variant B: the password was right, but the address is not confirmed yet."""
+    """Variant B: the password is right, but the address is not confirmed."""
 
     def __init__(self) -> None:
         super().__init__(_CONFIRM, details=[FieldError("email_not_confirmed", None, _CONFIRM)])

@@ -1,54 +1,59 @@
-"""The letters about addresses."""
+"""Mails about e-mail addresses."""
 
-from urllib.parse import quote
-
-from sqlalchemy import bindparam, select
-
-from authsite.keys import KeyRing
-from authsite.mail.letters import Desk, Letter, Make
-from authsite.users.models import User
+from authsite import clock
+from authsite.context import Context
+from authsite.mail import outbox
+from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.outbox import Recipient
+from authsite.users.mails import MAIL_USER, build_notice, build_security_notice, name_for_greeting
 
 from .signed_urls import PURPOSE, sign
 
-_USER = select(User.email, User.pending_email, User.email_verified_at, User.name).where(
-    User.id == bindparam("user_id"), User.disabled_at.is_(None)
-)
+
+def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
+    """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
+    kind = "confirm" if ctx.settings.variant == "B" else "verification"
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
 
 
-def verification(desk: Desk) -> Letter | None:
-    """The link that proves an address; None if it is proved already, or nobody's any more."""
-    user = desk.database.one(_USER, {"user_id": desk.mail.user_id})
-    address = desk.mail.address
-    if user is None or not desk.mail.expires_at or not desk.mail.user_id:
+def send_welcome(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the mail that follows the confirmation of an address."""
+    outbox.put(ctx, "welcome", recipient)
+
+
+def send_email_changed(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice to the present address that another one was requested."""
+    outbox.put(ctx, "email_changed", recipient)
+
+
+def send_already_registered(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that the recipient's address was entered for another account."""
+    outbox.put(ctx, "already_registered", recipient)
+
+
+def build_link(job: MailJob) -> MailContent | None:
+    """The link that confirms an address; None if it is confirmed or no longer the user's."""
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    address = job.mail.address
+    if user is None or not job.mail.expires_at or not job.mail.user_id:
         return None
-    waits = address == user.pending_email or (
+    unconfirmed = address == user.pending_email or (
         address == user.email and user.email_verified_at is None
     )
-    if not waits:
+    if not unconfirmed:
         return None
-    ring = KeyRing(desk.cfg.secret, PURPOSE)
-    base_url = desk.mail.base_url or ""
-    signed = sign(ring, base_url, desk.mail.user_id, address, desk.mail.expires_at)
-    return Letter(desk.mail.letter, with_query(desk.mail.page_url, url=signed), user.name)
+    ring = job.services.keys[PURPOSE]
+    base_url = job.mail.base_url or ""
+    signed = sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
+    link = with_query(job.mail.page_url, url=signed)
+    return MailContent(job.mail.kind, link, name_for_greeting(user, address))
 
 
-def plain(desk: Desk) -> Letter | None:
-    """A letter that only tells something; None if the user is gone."""
-    user = desk.database.one(_USER, {"user_id": desk.mail.user_id})
-    return Letter(desk.mail.letter, desk.mail.base_url, user.name) if user else None
-
-
-def with_query(page_url: str | None, **values: str) -> str:
-    """A page's address with more query parameters."""
-    page_url = page_url or ""
-    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in values.items())
-    return f"{page_url}{'&' if '?' in page_url else '?'}{query}"
-
-
-LETTERS: dict[str, Make] = {
-    "verification": verification,
-    "confirm": verification,
-    "welcome": plain,
-    "email_changed": plain,
-    "already_registered": plain,
+BUILDERS: dict[str, MailBuilder] = {
+    "verification": build_link,
+    "confirm": build_link,
+    "welcome": build_notice,
+    "email_changed": build_security_notice,
+    "already_registered": build_notice,
 }

@@ -1,109 +1,111 @@
-"""The redirect page: a mailed link leads here, and a button uses it."""
+"""The page that a mailed link opens, and the page that mails a new one."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
-from authsite import clock
+from authsite.guards.forms import form_view
+from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email, Url
-from authsite.http.errors import ApiError
-from authsite.http.rendering import see_other
-from authsite.login.identifiers import key_of
+from authsite.http.errors import ApiError, FieldError
+from authsite.http.rendering import page_path, see_other
+from authsite.login.fields import read_address
+from authsite.request_state import Request
+from authsite.sessions import cookies
 
-from . import service, signed_urls
+from . import links, service
 
-ASK = "authsite:templates/verification/ask.jinja2"
+REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
 
 
 class VerifyForm(Body):
-    """The link, handed on by the page's own button."""
+    """The link that the page was opened with."""
 
     url: Url
-    csrf_token: str | None = None
 
 
-@view_config(
-    route_name="authsite.verify.page",
-    request_method="GET",
+def show(request: Request) -> dict[str, Any]:
+    """The page with a button if the link is valid; opening it does not use the link."""
+    return _page(request, request.GET.get("url", ""))
+
+
+def show_again(request: Request) -> dict[str, Any]:
+    """The page after an error, with the button if the link is still valid."""
+    url = request.authsite.form_data.get("url", "")
+    return _page(request, url, errors=request.authsite.form_errors)
+
+
+@form_view(
+    "authsite.verify.page",
+    VerifyForm,
+    show=show_again,
+    get=show,
     renderer=VERIFY,
     permission=NO_PERMISSION_REQUIRED,
 )
-def show(request):
-    """A button, if the link is exactly one of ours; nothing is fetched, followed or echoed else."""
-    url = request.GET.get("url", "")
-    return _page(request, url)
-
-
-def show_again(request):
-    """After a mistake: the button again where the link is still good."""
-    return _page(request, request.typed.get("url", ""), mistakes=request.mistakes)
-
-
-@view_config(
-    route_name="authsite.verify.page",
-    request_method="POST",
-    form=VerifyForm,
-    again=show_again,
-    renderer=VERIFY,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def verify(request):
-    """Verify in process."""
-    now = clock.now()
-    link = signed_urls.read_own(request.verification_keys, request.given.url, request.base_url, now)
-    service.redeem(request.db, now, request.source, link)
+def verify(request: Request) -> dict[str, Any]:
+    """Confirm the address that the link was mailed to."""
+    ctx, caller = request.authsite.ctx, request.authsite.signed_in
+    link = links.read_url(ctx, request.authsite.validated.url)
+    renewed = links.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
+    cookies.renew_session(request, request.response, renewed)
     return {"state": "done", "link": None}
 
 
-def _page(request, url, mistakes=()):
+@form_view(
+    "authsite.disown.page",
+    VerifyForm,
+    show=show_again,
+    get=show,
+    renderer=VERIFY,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def disown(request: Request) -> dict[str, Any]:
+    """Delete the unconfirmed account that another person registered; see `links.disown`."""
+    ctx = request.authsite.ctx
+    links.disown(ctx, links.read_url(ctx, request.authsite.validated.url))
+    return {"state": "disowned", "link": None}
+
+
+def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
+    ctx = request.authsite.ctx
     try:
-        signed_urls.read_own(request.verification_keys, url, request.base_url, clock.now())
+        disownable = links.is_disownable(ctx, links.read_url(ctx, url))
     except ApiError as error:
+        request.authsite.record_denial(error)
         request.response.status_int = error.status
         expired = error.code == "expired_signature"
         return {"state": "expired" if expired else "invalid", "link": None}
-    gone = any(item.code == "invalid_signature" for item in mistakes)
-    return {"state": "invalid" if gone else "ready", "link": None if gone else url}
+    gone = any(item.code == "invalid_signature" for item in errors)
+    state = "invalid" if gone else "ready"
+    return {"state": state, "link": None if gone else url, "disownable": disownable}
 
 
-class AskForm(Body):
-    """Whose address waits to be confirmed."""
+class LinkForm(Body):
+    """The address to confirm."""
 
     email: Email
-    csrf_token: str | None = None
 
 
-def ask_form(request):
-    """The form, or that a message is on its way."""
+def link_form(request: Request) -> dict[str, Any]:
+    """The form, or the note that a mail is sent."""
     return {"sent": request.GET.get("sent")}
 
 
-@view_config(
-    route_name="authsite.ask.page",
-    request_method="GET",
-    renderer=ASK,
+@form_view(
+    "authsite.link.page",
+    LinkForm,
+    show=link_form,
+    renderer=REQUEST_LINK,
     permission=NO_PERMISSION_REQUIRED,
 )
-def show_ask(request):
-    """The form that asks for a new link without signing in."""
-    return ask_form(request)
-
-
-@view_config(
-    route_name="authsite.ask.page",
-    request_method="POST",
-    form=AskForm,
-    again=ask_form,
-    throttle="forgot-address",
-    renderer=ASK,
-    permission=NO_PERMISSION_REQUIRED,
-)
-def ask(request):
-    """Mail a new link if the address waits for one; the answer is the same for every address."""
-    page_url = service.page_urls(request.cfg, request.base_url)[0]
-    email = request.given.email
-    service.ask_by_address(
-        request.db, request.cfg, clock.now(), request.source, email, page_url,
-        quiet=not request.attempts.allows("forgot-email", key_of("email", email)),
-    )  # fmt: skip
-    return see_other(request, f"{request.route_path('authsite.ask.page')}?sent=1")
+def request_link(request: Request) -> Response:
+    """Mail a new link if the address is unconfirmed; the answer is the same for every address."""
+    email = request.authsite.validated.email
+    read_address(email)
+    service.request_link(request.authsite.ctx, email)
+    keep_next(request)
+    return see_other(request, page_path(request, "link.page", sent="1"))

@@ -1,172 +1,152 @@
-"""Proving an address: ask for a link, use it, and change the address."""
+"""Send verification links: to whom, within which limits, and what the answer may reveal.
 
-from datetime import datetime
-from uuid import UUID
+Each function counts its limits before the request's transaction has written anything; see
+`authsite.rate_limit.caller_limits`.
+"""
 
-from sqlalchemy import select, update
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
-
+from authsite import clock
 from authsite.audit.service import record
-from authsite.http.source import Source
-from authsite.login.identifiers import Identifier, key_of, of_kind
-from authsite.mail import outbox
-from authsite.settings import Settings
-from authsite.users import service as users
+from authsite.context import Context
+from authsite.http.errors import FieldError, ValidationFailed
+from authsite.http.page_urls import choose_page_url
+from authsite.login.check import find_account
+from authsite.login.identifiers import normalized_key
+from authsite.login.service import limit_subject
+from authsite.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.users import pending
 from authsite.users.account import Account
-from authsite.users.errors import IdentifierTaken
-from authsite.users.models import LoginName, User
 
-from .errors import InvalidSignature, LoginNotConfirmed
-from .signed_urls import VerifiedLink, address_hash
+from . import mails
+from .errors import LoginNotConfirmed
 
 
-def must_be_confirmed(cfg: Settings, account: Account) -> None:
+def require_confirmed(ctx: Context, account: Account) -> None:
     """The login step of Variant B: raises `LoginNotConfirmed` for an unconfirmed user."""
-    if cfg.variant == "B" and cfg.require_email_confirmation and not account.confirmed:
+    if (
+        ctx.settings.variant == "B"
+        and ctx.settings.require_email_confirmation
+        and not account.confirmed
+    ):
         raise LoginNotConfirmed
 
 
-def page_urls(cfg: Settings, base_url: str) -> tuple[str, ...]:
-    """The pages that a verification link may lead to; the first is the default."""
-    own = f"{base_url}/email/verify"
+def notify_unconfirmed(ctx: Context, account: Account) -> None:
+    """Mail a link to an unconfirmed user whose login was denied like a wrong password."""
+    if _may_confirm(ctx, normalized_key("email", account.email), unconfirmed=True):
+        mail_link(ctx, Recipient(account.id, account.email), choose_page(ctx))
+
+
+def choose_page(ctx: Context, requested: str | None = None) -> str:
+    """The URL of the page that a verification link opens: ``requested``, or the default page.
+
+    Raises `ValidationFailed` for a page that is not among the configured ones.
+    """
+    cfg = ctx.settings
+    own = tuple(f"{base_url}/email/verify" for base_url in ctx.request_info.base_urls)
     if cfg.variant == "B":
-        return (cfg.users_confirm_email_url or own,)
-    return cfg.allowed_verify_email_urls or (own,)
+        allowed = (cfg.users_confirm_email_url,) if cfg.users_confirm_email_url else own
+    else:
+        allowed = cfg.allowed_verify_email_urls or own
+    return choose_page_url(requested, allowed, "verification_url")
 
 
-def ask(
-    db: Session,
-    cfg: Settings,
-    now: datetime,
-    source: Source,
-    user_id: UUID | None,
-    address: str,
-    page_url: str,
-) -> None:
-    """Put the letter with a link for ``address`` into the outbox.
+def send_link(ctx: Context, account: Account, page_url: str | None) -> bool:
+    """Mail a link to the unconfirmed address of a signed-in user.
 
-    ``user_id`` None stands for a stranger: a row that nobody gets keeps the work equal.
+    Returns False if the address is confirmed already. No mail goes out over the limit of the
+    address (`may_mail_own_address`); the answer does not show it. Raises `TooManyAttempts` over
+    the limit ``verification`` of the user, and what `choose_page` raises.
     """
-    outbox.put(
-        db,
-        now,
-        letter="confirm" if cfg.variant == "B" else "verification",
-        user_id=user_id,
-        address=address,
-        page_url=page_url,
-        base_url=source.base_url,
-        language=source.language,
-        expires_at=now + cfg.verification_expires_in,
-    )
-    record(db, now, source, "verification.asked", user_id=user_id)
-
-
-def ask_by_address(
-    db: Session,
-    cfg: Settings,
-    now: datetime,
-    source: Source,
-    email: str,
-    page_url: str,
-    *,
-    quiet: bool = False,
-) -> None:
-    """`ask` for whoever has this address, if it still waits for its proof.
-
-    Everyone else, and ``quiet`` (over the limit), gets a row that nobody is sent.
-    """
-    user = users.by_email(db, key_of("email", email))
-    waits = user is not None and user.email_verified_at is None and not quiet
-    told = user if waits else None
-    user_id, address = (told.id, told.email) if told else (None, outbox.NOBODY)
-    ask(db, cfg, now, source, user_id, address, page_url)
-
-
-def redeem(db: Session, now: datetime, source: Source, link: VerifiedLink) -> bool:
-    """Take the address that the link was made for as proved; whether that was news.
-
-    The link of an address change makes it the user's address. Raises `InvalidSignature` when
-    the user is gone or has another address by now, and `IdentifierTaken` when somebody else
-    took the new one.
-    """
-    user = db.get(User, link.user_id, with_for_update=True)
-    if user is None or user.disabled_at is not None:
-        raise InvalidSignature
-    if user.pending_email and link.address_hash == address_hash(user.pending_email):
-        _change(db, now, source, user, user.pending_email)
-        return True
-    if link.address_hash != address_hash(user.email):
-        raise InvalidSignature
-    if user.email_verified_at is not None:
+    page_url = choose_page(ctx, page_url)
+    if account.confirmed:
         return False
-    users.confirm(db, now, source, user)
-    outbox.put(
-        db, now, letter="welcome", user_id=user.id, address=user.email,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
+    ctx.limits.count("verification", limit_subject(account.id))
+    suppress = not may_mail_own_address(ctx, account)
+    mail_link(ctx, Recipient(account.id, account.email), page_url, suppress=suppress)
     return True
 
 
-def ask_for_change(
-    db: Session,
-    cfg: Settings,
-    now: datetime,
-    source: Source,
-    user_id: UUID,
-    email: str,
-    page_url: str,
-) -> None:
-    """Begin a change of address: a link goes to the new one, a notice to the old one.
+def resend_link(ctx: Context, account: Account) -> None:
+    """Mail a link again: to the pending address, else to the unconfirmed present one, if any.
 
-    The newest wish counts: links of earlier ones die. Raises `InvalidIdentifier`, and
-    `IdentifierTaken` unless enumeration is to be prevented: then the owner is told by mail, and
-    whoever asks sees all that they would see for a free address.
+    A pending change lasts as long as the new link. Either address may be another person's: over
+    its own limit no mail goes out, and the answer does not show it. Raises `TooManyAttempts` over
+    the limit ``verification`` of the user.
     """
-    wanted = of_kind("email", email)
-    user = db.get_one(User, user_id, with_for_update=True)
-    owner = db.scalar(select(LoginName.user_id).where(LoginName.key == wanted.key))
-    taken = owner not in (None, user_id)
-    if taken and not cfg.prevent_enumeration:
-        raise IdentifierTaken(["email"])
-    user.pending_email = wanted.display
-    user.updated_at = now
-    record(db, now, source, "email.change_asked", user_id=user_id)
-    if taken:
-        _tell_owner(db, now, source, owner)
+    change = pending.find_apart(ctx.database, account.id)
+    if change is None and account.confirmed:
+        return
+    ctx.limits.count("verification", limit_subject(account.id))
+    allowed = may_mail(ctx, change.email) if change else may_mail_own_address(ctx, account)
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    address = pending.prolong(ctx.db, account.id, expires_at)
+    if address is None and not account.confirmed:
+        address = account.email
+    if address is not None:
+        mail_link(ctx, Recipient(account.id, address), choose_page(ctx), suppress=not allowed)
+
+
+def request_link(ctx: Context, email: str | None, page_url: str | None = None) -> None:
+    """Mail a link to the user with the address ``email``, if the address is unconfirmed.
+
+    For unauthenticated callers: answer and cost are the same for every address. For any other
+    address, and over the limit of the address, the outbox row has no recipient. Only mails that
+    go out are counted against the address. Raises `TooManyAttempts` over the limit of the
+    caller's IP address, `ValidationFailed` without ``email``, and what `choose_page` raises.
+    """
+    page_url = choose_page(ctx, page_url)
+    if not email:
+        message = "Send an access token, or the e-mail address that is to be verified."
+        raise ValidationFailed(details=[FieldError("required", "email", message)])
+    ctx.limits.count("verification-address", ctx.limits.address)
+    account = find_account(ctx, email, ["email"])
+    if account and not account.confirmed:
+        recipient, unconfirmed = Recipient(account.id, account.email), True
     else:
-        ask(db, cfg, now, source, user_id, wanted.display, page_url)
-    outbox.put(
-        db, now, letter="email_changed", user_id=user_id, address=user.email,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
+        recipient, unconfirmed = NO_RECIPIENT, False
+    allowed = _may_confirm(ctx, normalized_key("email", email), unconfirmed=unconfirmed)
+    mail_link(ctx, recipient, page_url, suppress=not allowed)
 
 
-def _tell_owner(db: Session, now: datetime, source: Source, owner: UUID | None) -> None:
-    user = db.get_one(User, owner)
-    outbox.put(
-        db, now, letter="already_registered", user_id=user.id, address=user.email,
-        base_url=source.base_url, language=source.language,
-    )  # fmt: skip
+def mail_link(ctx: Context, recipient: Recipient, page_url: str, *, suppress: bool = False) -> None:
+    """Put the mail with a link for the address of ``recipient`` into the outbox.
+
+    ``suppress`` (over a limit): the row has no recipient, as for an unknown account, so that the
+    cost is the same.
+    """
+    if suppress:
+        recipient = NO_RECIPIENT
+    mails.send_link(ctx, recipient, page_url)
+    record(ctx, "verification.asked", user_id=recipient.user_id)
 
 
-def _change(db: Session, now: datetime, source: Source, user: User, address: str) -> None:
-    """Make the pending address the user's own, in one go with its login name."""
-    new: Identifier = of_kind("email", address)
-    try:
-        with db.begin_nested():
-            db.execute(
-                update(LoginName)
-                .where(LoginName.user_id == user.id, LoginName.kind == "email")
-                .values(key=new.key)
-            )
-    except IntegrityError:
-        raise IdentifierTaken(["email"]) from None
-    user.email, user.pending_email = new.display, None
-    user.email_verified_at = user.updated_at = now
-    record(db, now, source, "email.changed", user_id=user.id)
+def notify_owner(ctx: Context, owner: Account | None) -> None:
+    """Mail the owner of an e-mail address that a registration or a change has entered it.
+
+    Used where the answer must not reveal that the address is taken. Without an ``owner`` the
+    outbox row has no recipient, so that the cost is the same.
+    """
+    recipient = Recipient(owner.id, owner.email) if owner else NO_RECIPIENT
+    mails.send_already_registered(ctx, recipient)
 
 
-def pending_email(db: Session, user_id: UUID) -> str | None:
-    """The address that the user asked for and has not proved yet."""
-    return db.scalar(select(User.pending_email).where(User.id == user_id))
+def may_mail(ctx: Context, address: str) -> bool:
+    """Count a mail to ``address``; return whether it is within the limit ``mail-recipient``."""
+    return ctx.limits.allows("mail-recipient", normalized_key("email", address))
+
+
+def may_mail_own_address(ctx: Context, account: Account) -> bool:
+    """Count a mail to the user's own address; return whether it is within its limit.
+
+    A confirmed address has no limit. An unconfirmed one may belong to another person: it has the
+    limit ``unconfirmed-recipient``, which all accounts with this address share in turn.
+    """
+    return account.confirmed or ctx.limits.allows(
+        "unconfirmed-recipient", normalized_key("email", account.email)
+    )
+
+
+def _may_confirm(ctx: Context, key: str, *, unconfirmed: bool) -> bool:
+    # A request that sends no mail is counted under another key: it takes the same time and uses
+    # up nothing of the owner's limit.
+    return ctx.limits.allows("verification-email", *([key] if unconfirmed else ["no mail", key]))

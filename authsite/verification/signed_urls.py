@@ -1,30 +1,30 @@
-"""Signed verification URLs: what is signed, and how strictly a link is read.
+"""Signed verification URLs: make one, and read one strictly.
 
 ``{base}/v1/email/verify/{user_id}/{hash}?expires={unix}&signature={hex}``: the signature covers
-purpose, path from ``/v1`` on and the query, but neither scheme nor host, so that no load balancer
-can break a link. ``hash`` ties the link to the address it was asked for.
+purpose, path from ``/v1`` on and the query. It does not cover scheme and host, which a load
+balancer may change. ``hash`` binds the link to the address that it was mailed to.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-from authsite.keys import KeyRing
+from authsite.crypto.keys import KeyRing
 
 from .errors import ExpiredSignature, InvalidSignature
 
 PURPOSE = "verify e-mail"
 _PATH = re.compile(r"/v1/email/verify/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/([0-9a-f]{64})")
 _EXPIRES = re.compile(r"[0-9]{1,12}", re.ASCII)
-_SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLink:
-    """Whom a link with a good signature is for, and the hash of the address it proves."""
+    """The content of a link with a valid signature: the user, and the hash of the address."""
 
     user_id: UUID
     address_hash: str
@@ -36,40 +36,39 @@ def address_hash(address: str) -> str:
 
 
 def sign(ring: KeyRing, base_url: str, user_id: UUID, address: str, expires: datetime) -> str:
-    """The signed URL that proves ``address`` until ``expires`` (whole seconds)."""
+    """The signed URL that confirms ``address``, valid until ``expires`` (whole seconds)."""
     path = f"/v1/email/verify/{user_id}/{address_hash(address)}"
     query = f"expires={int(expires.timestamp())}"
-    signature = ring.signing.mac(_message(path, query)).hex()
-    return f"{base_url}{path}?{query}&signature={signature}"
+    return f"{base_url}{path}?{query}&signature={ring.sign(_message(path, query))}"
 
 
 def read(ring: KeyRing, path: str, query: str, now: datetime) -> VerifiedLink:
     """The link at ``path`` (from /v1 on) with this query string.
 
-    The signature is looked at first, then the expiry. Raises `InvalidSignature` for anything
-    that was not signed here in exactly this form, and `ExpiredSignature`.
+    Checks the signature before the expiry. Raises `InvalidSignature` for anything that is not
+    exactly as `sign` made it, and `ExpiredSignature`.
     """
-    place = _PATH.fullmatch(path)
+    parts = _PATH.fullmatch(path)
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError:
         raise InvalidSignature from None
     values = dict(pairs)
-    if place is None or len(pairs) != 2 or values.keys() != {"expires", "signature"}:
+    if parts is None or len(pairs) != 2 or values.keys() != {"expires", "signature"}:
         raise InvalidSignature
-    expires, signature = values["expires"], values["signature"]
-    if not (_EXPIRES.fullmatch(expires) and _SIGNATURE.fullmatch(signature)):
-        raise InvalidSignature
-    if not ring.verify_any(_message(path, f"expires={expires}"), bytes.fromhex(signature)):
+    expires, message = values["expires"], _message(path, f"expires={values['expires']}")
+    if not _EXPIRES.fullmatch(expires) or not ring.is_signature(message, values["signature"]):
         raise InvalidSignature
     if int(expires) <= now.timestamp():
         raise ExpiredSignature
-    return VerifiedLink(UUID(place[1]), place[2])
+    return VerifiedLink(UUID(parts[1]), parts[2])
 
 
-def read_own(ring: KeyRing, url: str, base_url: str, now: datetime) -> VerifiedLink:
-    """`read` for a whole URL, which must be one of ours to the letter (the redirect page)."""
-    if not url.startswith(f"{base_url}/v1/email/verify/") or not url.isascii():
+def read_own(ring: KeyRing, url: str, base_urls: Sequence[str], now: datetime) -> VerifiedLink:
+    """`read` for a whole URL, which must begin with one of ``base_urls``."""
+    own = (base for base in base_urls if url.startswith(f"{base}/v1/email/verify/"))
+    base_url = next(own, None)
+    if base_url is None or not url.isascii():
         raise InvalidSignature
     parts = urlsplit(url.removeprefix(base_url))
     if parts.scheme or parts.netloc or parts.fragment or "#" in url:

@@ -1,8 +1,8 @@
-"""``make bench-peers``: authsite and its peers in one run, and one table of all.
+"""``make bench-peers``: measures authsite and its peers in one run and prints one table.
 
 The folder of the peers' program (``PEERS=``) holds one folder for each peer, with its application,
-its settings and what it needs; its ``setup.sh`` installs that once. It takes about 40 minutes, and
-the machine has to be left alone: a run that other work disturbed is repeated.
+its settings and what it needs; its ``setup.sh`` installs that once. It takes about 40 minutes on
+an idle machine; a run that other work disturbed is repeated.
 """
 
 import argparse
@@ -17,8 +17,13 @@ from . import table
 
 ROOT = Path(__file__).parents[2]
 EVERYTHING = (
-    "limits:bcrypt_limit,mixed", "bench.peers", "dot", "fau", "authlib_peer", "oidc",
-)  # fmt: skip
+    "limits:bcrypt_limit,mixed",
+    "bench.peers",
+    "dot",
+    "fau",
+    "authlib_peer",
+    "oidc",
+)
 
 
 def main():
@@ -39,8 +44,11 @@ def main():
     environment = {**os.environ, "BENCH_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [python, program.resolve(), "--label", given.label, *given.only],
-        env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        env=environment,
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     home = Path(os.environ.get("PEERS_HOME") or Path(tempfile.gettempdir()) / "peers-home")
     results = json.loads((home / "results" / f"{given.label}.json").read_text())
     print(table.render(results))

@@ -1,6 +1,6 @@
-"""``python -m bench.peers.fill FOLDER URL POOLS``: fill a database; prints what stands where.
+"""``python -m bench.peers.fill FOLDER URL POOLS``: fill a database, print file paths.
 
-A program of its own: the peers' program runs on a Python that has nothing of authsite.
+A separate program, since the Python of the peers' program does not have authsite.
 """
 
 import json

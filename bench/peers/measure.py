@@ -1,4 +1,4 @@
-"""authsite, on Granian with two workers and PostgreSQL, as the peers' program measures.
+"""Measures authsite, on Granian with two workers and PostgreSQL, for the peers' program.
 
 That program imports this file by name and calls `main`; ``benchlib`` is its own.
 """
@@ -26,11 +26,12 @@ def main(parts):
     pg_recreate("authsite")
     filled = subprocess.run(
         [OURS, "-m", "bench.peers.fill", folder, pg_url("authsite"), str(POOLS)],
-        check=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        check=True,
+        stdout=subprocess.PIPE,
+    )
     files = json.loads(filled.stdout)
     rows = {}
-    for name, (program, job) in jobs(files, folder / "spent").items():
+    for name, (program, job) in jobs(files, folder / "used").items():
         if parts and name not in parts:
             continue
         environment = {
@@ -44,7 +45,7 @@ def main(parts):
     return rows
 
 
-def jobs(files, spent):
+def jobs(files, used):
     """Name -> (what is served, what is measured on it)."""
     pools = iter(files["refresh"])
     ours = ["-m", "authsite", "serve", "--port", PORT, "--workers", WORKERS]
@@ -57,32 +58,32 @@ def jobs(files, spent):
         def job(server):
             expect(status, "GET", path, headers={"Authorization": bearer})
             expect(401, "GET", path, headers={"Authorization": bearer + "x"})
-            asked = {"WRK_PATH": path, "WRK_TOKENS": files["access"]}
-            return measure("bearer", asked, server=server)
+            environment = {"WRK_PATH": path, "WRK_TOKENS": files["access"]}
+            return measure("bearer", environment, server=server)
 
         return job
 
     def prototype(server):
-        asked = {"WRK_PATH": "/", "WRK_TOKENS": files["prototype"]}
-        return measure("bearer", asked, server=server)
+        environment = {"WRK_PATH": "/", "WRK_TOKENS": files["prototype"]}
+        return measure("bearer", environment, server=server)
 
     def page(path):
         return lambda server: measure("get", {"WRK_PATH": path}, server=server)
 
     def token(kind, **options):
-        asked = {"WRK_PATH": TOKEN, "WRK_BODIES": files[kind]}
-        return lambda server: measure("post", asked, server=server, **options)
+        environment = {"WRK_PATH": TOKEN, "WRK_BODIES": files[kind]}
+        return lambda server: measure("post", environment, server=server, **options)
 
     def refresh(server):
-        asked = {"WRK_PATH": TOKEN, "WRK_TOKENS": spent, "WRK_BODY": files["keys"]}
+        environment = {"WRK_PATH": TOKEN, "WRK_TOKENS": used, "WRK_BODY": files["keys"]}
         return measure(
-            "refresh", asked, server=server, before=lambda: shutil.copy(next(pools), spent)
+            "refresh", environment, server=server, before=lambda: shutil.copy(next(pools), used)
         )
 
     def logins(server):
-        asked = {"WRK_PATH": "/v1/user", "WRK_TOKENS": files["access"]}
+        environment = {"WRK_PATH": "/v1/user", "WRK_TOKENS": files["access"]}
         post = {"WRK_PATH": TOKEN, "WRK_BODIES": files["password"]}
-        return storm("bearer", asked, "post", post, server=server)
+        return storm("bearer", environment, "post", post, server=server)
 
     return {
         "bare JSON view": (rival("bare"), page("/")),

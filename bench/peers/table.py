@@ -1,4 +1,4 @@
-"""One table out of what the peers' program measured."""
+"""Makes one table of the results of the peers' program."""
 
 OURS = "bench.peers"
 PEERS = {

@@ -1,4 +1,4 @@
-"""Counters of the limits"""
+"""Counters of the rate limits"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,11 +15,12 @@ def upgrade() -> None:
         sa.Column("count", sa.Integer(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_limit_counters")),
-        # Counters are worth nothing after a crash, and not a write to the log before it.
+        # Counters may be lost in a crash, so PostgreSQL need not write them to its log.
         prefixes=["UNLOGGED"] if postgresql else [],
-        # Room on each page for a count that rises to be written beside the old one (HOT).
-        postgresql_with={"fillfactor": 70},
     )
+    if postgresql:
+        # Free space on each page, so that the next count can be written there (HOT).
+        op.execute("ALTER TABLE limit_counters SET (fillfactor = 70)")
     op.create_index(op.f("ix_limit_counters_expires_at"), "limit_counters", ["expires_at"])
 
 

@@ -30,7 +30,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
     )
     op.create_index(op.f("ix_outbox_user_id"), "outbox", ["user_id"])
-    # Only what waits: the sender's question every second stays cheap however much was sent.
+    # Only waiting mails: the sender's query, once a second, stays fast however many were sent.
     waiting = sa.text("state = 'waiting'")
     op.create_index(
         "ix_outbox_due",

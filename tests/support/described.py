@@ -1,4 +1,4 @@
-"""What the OpenAPI document says, asked by tests: which operations, and does an answer fit."""
+"""The OpenAPI document for tests: its operations, and whether a response fits."""
 
 from jsonschema import Draft202012Validator
 
@@ -23,8 +23,8 @@ class Described:
     def operation(self, method, path):
         return self.document["paths"][path][method.lower()]
 
-    def mistakes(self, schema, value):
-        """What is wrong with ``value`` by a schema of the document."""
+    def errors(self, schema, value):
+        """The messages of the errors of ``value`` against a schema of the document."""
         rooted = {**schema, "components": self.document["components"]}
         return [error.message for error in Draft202012Validator(rooted).iter_errors(value)]
 
@@ -38,5 +38,5 @@ class Described:
             return answer
         [(kind, media)] = response["content"].items()
         assert answer.content_type == kind
-        assert self.mistakes(media["schema"], answer.json) == []
+        assert self.errors(media["schema"], answer.json) == []
         return answer

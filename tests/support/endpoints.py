@@ -59,21 +59,41 @@ class Endpoint:
 
 def endpoints():
     """All of them under /v1."""
+    made = {
+        Endpoint(view["request_methods"], pattern.format(**IN_PATHS), model)
+        for view, pattern in _views()
+        if (model := view.get("body")) and pattern.startswith("/v1/")
+    }
+    return sorted(made, key=str)
+
+
+def posts():
+    """The path of every POST route, under /v1 or a page."""
+    found = {pattern for view, pattern in _views() if "POST" in _methods(view)}
+    return sorted(pattern.format(**IN_PATHS) for pattern in found)
+
+
+def _views():
+    """Every view that a route leads to, and the pattern of that; static files are left out."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/never-opened.sqlite"
         app = main({}, **{"authsite.secret": SECRET, "authsite.database-url": url})
     found = app.registry.introspector
-    views = [item["introspectable"] for item in found.get_category("views")]
     routes = {
         item["introspectable"]["name"]: item["introspectable"]["pattern"]
         for item in found.get_category("routes")
     }
-    made = {
-        Endpoint(view["request_methods"], routes[view["route_name"]].format(**IN_PATHS), model)
+    views = [item["introspectable"] for item in found.get_category("views")]
+    return [
+        (view, routes[name])
         for view in views
-        if (model := view.get("body")) and routes[view["route_name"]].startswith("/v1/")
-    }
-    return sorted(made, key=str)
+        if (name := view["route_name"]) and name != "authsite.static"
+    ]
+
+
+def _methods(view):
+    methods = view["request_methods"] or ("POST",)  # without any it answers all
+    return {methods} if isinstance(methods, str) else set(methods)
 
 
 def assert_refused(answer, endpoint, *statuses):

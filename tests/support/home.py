@@ -2,13 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
-import authsite
+from tests.support import commands
+from tests.support.commands import CHECKOUT
 
-CHECKOUT = Path(authsite.__file__).parent.parent
 OURS = ("AUTHSITE_", "CLIENT_", "API_")
 
 
@@ -24,18 +21,11 @@ class Home:
         # The file that everybody gets, so that its defaults are what is tested.
         self.ini.write_text((CHECKOUT / "development.ini").read_text())
 
-    def run(self, *arguments, stdin=None, status=0, **variables):
+    def run(self, *arguments, stdin=None, status=0, cwd=None, **variables):
         """The finished command; fails unless it ended with ``status`` (None: any)."""
         environ = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
-        done = subprocess.run(
-            [sys.executable, "-m", "authsite", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=self.folder,
-            env={**environ, "PYTHONPATH": str(CHECKOUT), **variables},
-        )
+        given = {**environ, "PYTHONPATH": str(CHECKOUT), **variables}
+        done = commands.run(arguments, stdin=stdin, cwd=cwd or self.folder, env=given)
         assert status in (None, done.returncode), f"{done.returncode}\n{done.stdout}{done.stderr}"
         return done
 

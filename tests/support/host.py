@@ -33,11 +33,12 @@ class HostPolicy:
 class HostSite(Site):
     """`Site` for a host: ``build(config)`` adds its routes and views.
 
-    ``before(config)`` does what a host may have done before it includes authsite.
+    ``before(config)`` does what a host may have done before it includes authsite, and ``own`` are
+    settings of the host itself.
     """
 
     def __init__(
-        self, url, build, *, prefix=None, allows=True, policy=True, before=None, **settings
+        self, url, build, *, prefix=None, allows=True, policy=True, before=None, own=(), **settings
     ):
         given = {f"authsite.{key.replace('_', '-')}": value for key, value in settings.items()}
         config = Configurator(
@@ -47,6 +48,7 @@ class HostSite(Site):
                 "authsite.bcrypt-cost": "10",
                 "authsite.limits": "off",
                 **given,
+                **dict(own),
             }
         )
         if policy:
@@ -57,8 +59,8 @@ class HostSite(Site):
         build(config)
         self.app = config.make_wsgi_app()
         self.url = url
-        self.cfg = self.app.registry["authsite.settings"]
-        self.database = self.app.registry["authsite.database"]
+        self.cfg = self.app.registry["authsite"].settings
+        self.database = self.app.registry["authsite"].database
         self.prefix = f"/{prefix}" if prefix else ""
         self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
 
@@ -68,5 +70,16 @@ class HostSite(Site):
 
 def hello(request):
     """A view of the host: says who calls."""
-    caller = request.caller
+    caller = request.authsite.caller
     return Response(f"hello {caller.user.email if caller and caller.user else 'you'}")
+
+
+def route(path="/v1/reports", view_permission=None, **options):
+    """A ``build`` for one route of the host with one view."""
+
+    def build(config):
+        config.add_route("reports", path, **options)
+        stated = {} if view_permission is None else {"permission": view_permission}
+        config.add_view(hello, route_name="reports", **stated)
+
+    return build

@@ -6,15 +6,16 @@ from collections import Counter
 from pathlib import Path
 from threading import Event
 
-from authsite import clock
 from authsite.mail import outbox
-from authsite.mail.models import Outgoing
+from authsite.mail.models import OutboxMessage
+from authsite.mail.outbox import Recipient
 from authsite.mail.sender import open_sender, send_batch
+from tests.support.acting import acting
 
 
 def send_all(registry):
     """Send everything that is due, as a sender does; how many ended in which state."""
-    sender, done = open_sender(registry), Counter()
+    sender, done = open_sender(registry["authsite"]), Counter()
     for _ in range(100):
         if not send_batch(sender, Event(), done):
             return done
@@ -45,20 +46,22 @@ def link_in(mail):
     return re.search(r"^https?://\S+$", text_of(mail), re.MULTILINE)[0]
 
 
-def put(site, letter="password_changed", address="ann@example.com", **more):
-    """Put a letter into the outbox of ``site``; its id."""
-    values = {"user_id": None, "language": "en", "base_url": "http://localhost"} | more
+def put(site, kind="password_changed", address="ann@example.com", **more):
+    """Put a mail into the outbox of ``site``; its id."""
+    recipient = Recipient(more.pop("user_id", None), address)
+    info = {"language": "en", "base_urls": ("http://localhost",)}
+    info |= {name: more.pop(name) for name in info if name in more}
     with site.db() as db:
-        return outbox.put(db, clock.now(), letter=letter, address=address, **values)
+        return outbox.put(acting(db, **info), kind, recipient, **more)
 
 
 def rows(site):
     """Everything in the outbox, oldest first."""
     with site.db() as db:
-        return db.query(Outgoing).order_by(Outgoing.created_at, Outgoing.id).all()
+        return db.query(OutboxMessage).order_by(OutboxMessage.created_at, OutboxMessage.id).all()
 
 
 def row(site, id_):
     """One row of the outbox."""
     with site.db() as db:
-        return db.get(Outgoing, id_)
+        return db.get(OutboxMessage, id_)

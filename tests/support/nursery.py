@@ -10,8 +10,8 @@ import sys
 from threading import Event
 
 from authsite import compose
+from authsite.logs import configure
 from authsite.mail.sender import open_sender, run
-from authsite.ops.logging import configure
 from authsite.settings import read_ini
 
 
@@ -29,7 +29,7 @@ def main():
 def send(registry):
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    run(open_sender(registry), stop)
+    run(open_sender(registry["authsite"]), stop)
     os._exit(0)
 
 

@@ -11,9 +11,13 @@ def csrf_of(answer):
 
 
 def submit(site, path, *, page=None, headers=None, **fields):
-    """Open a page (``page``, or the form's own path), send its form to ``path``; the answer."""
-    own = site.cfg.base_url or ""  # a secure cookie is only sent over https
-    shown = site.http.get(own + (page or (path if path != "/logout" else "/account")), status="*")
+    """Open a page, send its form to ``path``; the answer.
+
+    ``page`` is a path or a whole link; without it the page is that of the form's own path.
+    """
+    own = next(iter(site.cfg.base_url), "")  # a secure cookie is only sent over https
+    page = page or (path if path != "/logout" else "/account")
+    shown = site.http.get(own + page if page.startswith("/") else page, status="*")
     form = {"csrf_token": csrf_of(shown), **fields}
     return site.http.post(own + path, form, headers=headers, status="*")
 

@@ -38,13 +38,13 @@ INSERT INTO limit_counters (key, count, expires_at)
 
 def fill(database):
     """On PostgreSQL, so many rows that an index is worth it; SQLite plans alike for any number."""
-    if database.writer.dialect.name != "postgresql":
+    if database.transactional.dialect.name != "postgresql":
         return
     values = {"id": "md5(n::text)::uuid", "numbers": f"generate_series(1, {ROWS}) AS n"}
-    with database.writer.begin() as connection:
+    with database.transactional.begin() as connection:
         for statement in FILLING.format(**values).split(";"):
             connection.execute(text(statement))
-    with database.reader.connect() as connection:
+    with database.autocommit.connect() as connection:
         connection.execute(text("ANALYZE"))
 
 
@@ -63,9 +63,9 @@ def recorded(database):
 
 def scans(database, statement, parameters):
     """The growing tables of which ``statement`` would read more than an index points to."""
-    with database.writer.connect() as connection:
+    with database.transactional.connect() as connection:
         driver = connection.connection.driver_connection
-        if database.writer.dialect.name == "sqlite":
+        if database.transactional.dialect.name == "sqlite":
             rows = driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             return _of_sqlite([row[3] for row in rows])
         if "$1" not in statement:

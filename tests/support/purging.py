@@ -3,8 +3,8 @@
 from collections import Counter
 from threading import Event
 
-from authsite.janitor.lock import own_connection
-from authsite.janitor.round import LONGEST_REST, steps
+from authsite.tasks.cleanup import LONGEST_REST, steps
+from authsite.tasks.leader import own_connection
 
 
 def purged(site, enough=float("inf")):
@@ -19,10 +19,10 @@ def purged(site, enough=float("inf")):
 
 
 class Script(Event):
-    """A stop signal for a janitor in the test's own thread, which never really waits.
+    """A stop signal for a scheduled cleanup in the test's own thread, without real waiting.
 
-    Each wait between rounds calls the next of ``actions`` instead, and each rest between batches
-    ``at_rest``; when there are no actions left it is told to stop.
+    Each wait between cleanups calls the next of ``actions`` instead, and each rest between batches
+    ``at_rest``; when there are no actions left it stops.
     """
 
     def __init__(self, *actions, at_rest=lambda: None):

@@ -28,7 +28,7 @@ class Redis:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
                    "--dir", str(self._folder), "--logfile", "redis.log"]  # fmt: skip
         self._process = subprocess.Popen(command)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()

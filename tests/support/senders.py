@@ -17,12 +17,13 @@ from sqlalchemy.orm import Session
 
 from authsite import clock
 from authsite.db import open_database
-from authsite.http.source import Source
-from authsite.login.identifiers import of_kind
+from authsite.login.identifiers import parse_identifier
 from authsite.mail import outbox
-from authsite.mail.models import Outgoing
+from authsite.mail.models import OutboxMessage
+from authsite.mail.outbox import Recipient
 from authsite.users import service as users
 from tests.support import databases
+from tests.support.acting import acting
 from tests.support.servers import write_ini
 
 
@@ -35,29 +36,26 @@ class Outbox:
     port: int  # of the mail server
 
     def fill(self, count, first=0):
-        """Put ``count`` letters to as many addresses in; the addresses."""
+        """Put ``count`` mails to as many addresses in; the addresses."""
         addresses = [f"ann+{number}@example.com" for number in range(first, first + count)]
-        now = clock.now()
-        with Session(self.database.writer) as db, db.begin():
-            name = of_kind("email", f"{uuid.uuid4().hex}@example.com")
-            user = users.create(db, now, Source(), [name], None)
+        with Session(self.database.transactional) as db, db.begin():
+            name = parse_identifier("email", f"{uuid.uuid4().hex}@example.com")
+            user = users.create(acting(db), [name], None)
             for address in addresses:
-                outbox.put(
-                    db, now, letter="welcome", user_id=user.id, address=address, language="en",
-                    base_url="http://localhost",
-                )  # fmt: skip
+                ctx = acting(db, base_urls=("http://localhost",))
+                outbox.put(ctx, "welcome", Recipient(user.id, address))
         return addresses
 
     def states(self):
-        """How many letters are in which state."""
-        with self.database.reader.connect() as connection:
+        """How many mails are in which state."""
+        with self.database.autocommit.connect() as connection:
             rows = connection.execute(
-                select(Outgoing.state, func.count()).group_by(Outgoing.state)
+                select(OutboxMessage.state, func.count()).group_by(OutboxMessage.state)
             ).all()
         return Counter(dict(map(tuple, rows)))
 
     def wait(self, seconds, until=lambda states: not states["waiting"]):
-        """Until no letter waits any more; the seconds it took, or an assertion."""
+        """Until no mail waits any more; the seconds it took, or an assertion."""
         start = time.monotonic()
         while not until(self.states()):
             assert time.monotonic() - start < seconds, f"{self.states()} after {seconds} s"
@@ -66,21 +64,22 @@ class Outbox:
 
     def free_what_the_dead_held(self):
         """End all leases, as a minute would. Only while no sender lives: it could hold one."""
-        with self.database.writer.begin() as connection:
-            connection.execute(update(Outgoing).values(lease_until=None))
+        with self.database.transactional.begin() as connection:
+            connection.execute(update(OutboxMessage).values(lease_until=None))
 
     def make_due(self):
         """What waits for its next attempt is due, as after a while."""
         past = clock.now() - timedelta(seconds=1)
-        free = Outgoing.lease_until.is_(None), Outgoing.state == "waiting"
-        with self.database.writer.begin() as connection:
-            connection.execute(update(Outgoing).where(*free).values(next_attempt_at=past))
+        free = OutboxMessage.lease_until.is_(None), OutboxMessage.state == "waiting"
+        with self.database.transactional.begin() as connection:
+            connection.execute(update(OutboxMessage).where(*free).values(next_attempt_at=past))
 
 
 def new_outbox(folder, url, port):
     """An `Outbox` on a fresh database at ``url``, for a mail server at ``port``."""
     databases.migrated(url)
-    ini = write_ini(folder, url, mail_driver="smtp", smtp_url=f"smtp://127.0.0.1:{port}")
+    smtp = {"mail_driver": "smtp", "smtp_url": f"smtp://127.0.0.1:{port}"}
+    ini = write_ini(folder, url, base_url="http://localhost", **smtp)
     return Outbox(open_database(url), ini, port)
 
 

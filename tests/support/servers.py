@@ -1,5 +1,6 @@
 """Real server processes, on 127.0.0.1 and a free port; each is stopped by its own id."""
 
+import itertools
 import os
 import re
 import signal
@@ -11,16 +12,29 @@ from contextlib import contextmanager, suppress
 
 import httpx
 
+from tests.support import commands
 from tests.support.site import SECRET
 
-START_SECONDS = 30
+START_SECONDS = 120  # a process that ends before is noticed at once
+
+
+# Each test process has a thousand ports of its own, below those that the system gives to
+# connections: nothing takes one between the choice and its use.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_ports = itertools.cycle(range(15_000 + _WORKER % 16 * 1000, 16_000 + _WORKER % 16 * 1000))
+for _ in range(os.getpid() % 1000):  # apart from another run on this machine
+    next(_ports)
 
 
 def free_port():
     """A port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    for port in _ports:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+OWN_ADDRESS = {"AUTHSITE_BASE_URL": "http://127.0.0.1:{port}"}  # for `serving`
 
 
 def write_ini(folder, url, **settings):
@@ -39,8 +53,12 @@ def write_ini(folder, url, **settings):
 
 @contextmanager
 def serving(ini, workers=1, **variables):
-    """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path)."""
+    """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path).
+
+    ``{port}`` in a variable is the server's.
+    """
     port = free_port()
+    variables = {name: value.replace("{port}", str(port)) for name, value in variables.items()}
     log = ini.with_suffix(f".{port}.log")
     command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--port", str(port),
                "--workers", str(workers)]  # fmt: skip
@@ -83,11 +101,8 @@ def wait_for_port(port, process, host="127.0.0.1"):
 
 def authsite(*arguments, ini, stdin=None, **variables):
     """Run a command of the command line; the finished process with its text output."""
-    return subprocess.run(
-        [sys.executable, "-m", "authsite", *arguments, "--config", str(ini)],
-        input=stdin, capture_output=True, text=True, timeout=120,
-        env={**os.environ, **variables},
-    )  # fmt: skip
+    given = {**os.environ, **variables}
+    return commands.run([*arguments, "--config", ini], stdin=stdin, env=given)
 
 
 def _wait(client, process, log, workers):

@@ -1,7 +1,7 @@
 """The one place where tests get their data: an application, its clients and its users."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 from uuid import UUID
 
@@ -11,14 +11,15 @@ from webtest import TestApp
 
 from authsite import clock, main
 from authsite.audit.models import AuditEvent
-from authsite.http.source import Source
 from authsite.oauth import clients
 from authsite.oauth.models import Client, Family
+from authsite.passwords import HashPool, Passwords
 from authsite.recovery import tokens as reset_tokens
 from authsite.signup.service import register
 from authsite.users import service as users
 from authsite.users.models import User
-from tests.support import mails
+from tests.support import mails, quick_bcrypt
+from tests.support.acting import acting
 from tests.support.folders import new_folder
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
@@ -51,15 +52,21 @@ class HashedOnce:
     """Hashes each password of the test data once in a process: that is most of a test's time."""
 
     hashes: ClassVar[dict[tuple, str]] = {}
+    # On a busy machine the application's own pool gives up after two seconds.
+    pool: ClassVar[HashPool] = HashPool(threads=1, timeout=60.0, niceness=0)
 
-    def __init__(self, cfg, passwords):
-        self.kind, self.passwords = (cfg.bcrypt_cost, *cfg.password_pepper), passwords
+    def __init__(self, cfg):
+        self.kind = (quick_bcrypt.in_use, cfg.bcrypt_cost, *cfg.password_pepper)
+        self.passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, self.pool)
 
     def hash(self, password):
         key = (*self.kind, password)
         if key not in self.hashes:
             self.hashes[key] = self.passwords.hash(password)
         return self.hashes[key]
+
+    def run(self, work):
+        return self.passwords.run(work)
 
 
 class Site:
@@ -77,29 +84,30 @@ class Site:
         given = {f"authsite.{key.replace('_', '-')}": value for key, value in settings.items()}
         self.app = main({}, **{**defaults, **given})
         self.url = url
-        self.cfg = self.app.registry["authsite.settings"]
-        self.database = self.app.registry["authsite.database"]
+        self.cfg = self.app.registry["authsite"].settings
+        self.database = self.app.registry["authsite"].database
         self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
 
     @contextmanager
     def db(self):
         """A session that commits at the end."""
-        with Session(self.database.writer, expire_on_commit=False) as session, session.begin():
+        with (
+            Session(self.database.transactional, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
 
     def client(self, type="password", *, scope="", default_scope="", name="test"):
         """A new client's keys."""
         with self.db() as db:
-            made, secret = clients.create(
-                db, clock.now(), Source(), name, type, scope, default_scope
-            )
+            made, secret = clients.create(acting(db), name, type, scope, default_scope)
         return ClientKeys(str(made.id), secret)
 
     def first_party(self, name, type="password", **scopes):
         """The client whose credentials the settings hold under ``name``."""
         configured = self.cfg.clients[name]
         with self.db() as db:
-            made, _ = clients.create(db, clock.now(), Source(), name, type, **scopes)
+            made, _ = clients.create(acting(db), name, type, **scopes)
             made.id = UUID(configured.id)
             made.secret_hash = clients.hash_secret(configured.secret)
         return ClientKeys(configured.id, configured.secret)
@@ -119,12 +127,13 @@ class Site:
 
     def user(self, email="ann@example.com", password=PASSWORD, *, confirmed=False, **more):
         """A new user."""
-        passwords = HashedOnce(self.cfg, self.app.registry["authsite.passwords"])
+        services = self.app.registry["authsite"]
+        services = replace(services, passwords=HashedOnce(self.cfg))
         identifiers = {"email": email, **more}
         with self.db() as db:
-            made = register(db, self.cfg, passwords, clock.now(), Source(), identifiers, password)
+            made = register(acting(db, services), identifiers, password)
             if confirmed:
-                users.confirm(db, clock.now(), Source(), made)
+                users.confirm(acting(db), made)
         return made
 
     def token(self, keys, status=200, **form):
@@ -170,13 +179,13 @@ class Site:
         with self.db() as db:
             return db.scalars(select(AuditEvent.event).order_by(AuditEvent.id)).all()
 
-    def reset_token(self, user):
+    def reset_token(self, user, lifetime=None):
         """A token as a mailed reset link carries it, for the user as they are now."""
-        expires = clock.now() + self.cfg.reset_expires_in
+        expires = clock.now() + (lifetime or self.cfg.reset_expires_in)
         with self.db() as db:
             now = db.get(User, user.id)
-            ring = self.app.registry["authsite.reset_keys"]
-            return reset_tokens.make(ring, now.id, now.epoch, now.email, expires)
+            ring = self.app.registry["authsite"].keys[reset_tokens.PURPOSE]
+            return reset_tokens.make(ring, now, expires)
 
     def mails(self):
         """Send what waits in the outbox; the mails since the last call, oldest first."""

@@ -2,12 +2,13 @@
 
 from contextlib import contextmanager
 
-from authsite.db.lines import PostgresLine, SQLiteLine
+from authsite.db.connections import SQLiteConnection
+from authsite.db.libpq import PostgreSQLConnection
 
 
 @contextmanager
 def counted(database):
-    """The list that every statement on either engine goes to meanwhile, point reads included."""
+    """The list that every statement goes to meanwhile, prepared queries included."""
     seen = []
     with noted(database, lambda statement, _parameters: seen.append(statement)):
         yield seen
@@ -24,28 +25,31 @@ def noted(database, note):
 
         return execute
 
-    ask = database.points._ask
+    run = database.prepared._execute
 
-    def noted_ask(line, steps):
-        for prepared, parameters in steps:
-            note(prepared.sql, parameters)
-        return ask(line, steps)
+    def noted_run(connection, queries):
+        for compiled, parameters in queries:
+            note(compiled.sql, parameters)
+        return run(connection, queries)
 
-    dialects = {id(engine.dialect): engine.dialect for engine in (database.writer, database.reader)}
+    dialects = {
+        id(engine.dialect): engine.dialect
+        for engine in (database.transactional, database.autocommit)
+    }
     for dialect in dialects.values():
         dialect.do_execute = noting(dialect.do_execute)
-    database.points._ask = noted_ask
+    database.prepared._execute = noted_run
     try:
         yield
     finally:
         for dialect in dialects.values():
             del dialect.do_execute
-        del database.points._ask
+        del database.prepared._execute
 
 
 def fail_commits(patch, database):
     """Let whatever writes fail as on a full disk, till the `monkeypatch` is undone."""
-    for engine in (database.writer, database.reader):
+    for engine in (database.transactional, database.autocommit):
         dialect = engine.dialect
         full = dialect.dbapi.OperationalError("the disk is full")
 
@@ -55,48 +59,49 @@ def fail_commits(patch, database):
             raise full
 
         patch.setattr(dialect, "do_commit", fail)
-    line = SQLiteLine if database.reader.dialect.name == "sqlite" else PostgresLine
-    ask = line.ask
+    sqlite = database.autocommit.dialect.name == "sqlite"
+    connection = SQLiteConnection if sqlite else PostgreSQLConnection
+    execute = connection.execute
 
-    def fail_to_write(self, steps):
-        if all(prepared.sql.startswith("SELECT") for prepared, _parameters in steps):
-            return ask(self, steps)
+    def fail_to_write(self, queries):
+        if all(compiled.sql.startswith("SELECT") for compiled, _parameters in queries):
+            return execute(self, queries)
         raise full
 
-    patch.setattr(line, "ask", fail_to_write)
+    patch.setattr(connection, "execute", fail_to_write)
 
 
 def fail_all(patch, database):
     """Let every statement fail as with a lost database, till the `monkeypatch` is undone."""
-    for engine in (database.writer, database.reader):
+    for engine in (database.transactional, database.autocommit):
         lost = engine.dialect.dbapi.OperationalError("away")
 
         def failing(*_, lost=lost):
             raise lost
 
         patch.setattr(engine.dialect, "do_execute", failing)
-        for line in (SQLiteLine, PostgresLine):
-            patch.setattr(line, "ask", failing)
+        for connection in (SQLiteConnection, PostgreSQLConnection):
+            patch.setattr(connection, "execute", failing)
 
 
 @contextmanager
-def stepping_between(points, moment, start, action):
-    """Run ``action()`` once, ``moment`` ("before" or "after") a point that begins so."""
-    done, ask = [], points._ask
+def stepping_between(pool, moment, start, action):
+    """Run ``action()`` once, ``moment`` ("before" or "after") a prepared query that begins so."""
+    done, execute = [], pool._execute
 
-    def step(line, steps):
-        mine = not done and any(prepared.sql.startswith(start) for prepared, _parameters in steps)
+    def step(connection, queries):
+        mine = not done and any(compiled.sql.startswith(start) for compiled, _ in queries)
         if mine:
             done.append(start)
         if mine and moment == "before":
             action()
-        answers = ask(line, steps)
+        rows = execute(connection, queries)
         if mine and moment == "after":
             action()
-        return answers
+        return rows
 
-    points._ask = step
+    pool._execute = step
     try:
         yield done
     finally:
-        del points._ask
+        del pool._execute

@@ -12,10 +12,10 @@ from pyramid.interfaces import INewResponse
 from sqlalchemy import update
 
 from authsite import clock
-from authsite.login.models import WebSession
 from authsite.mail.leases import release, renew
 from authsite.oauth.models import Family
-from authsite.throttle.storage import DatabaseStorage
+from authsite.rate_limit.storage import DatabaseStorage
+from authsite.sessions.models import BrowserSession
 from authsite.users import service as users
 from tests.support import mails
 from tests.support.pages import csrf_of, sign_in, submit
@@ -31,6 +31,14 @@ SETTINGS = {
     "phone_region": "DE",
     **WEB,
 }
+ACCOUNT_FORMS = (
+    "/account/profile",
+    "/account/email",
+    "/account/email/resend",
+    "/account/password",
+    "/account/sessions/end-others",
+    "/account/delete",
+)
 NEW, NEWER = "purple wolf 77 tea", "green otter 31 rye"
 
 
@@ -69,8 +77,8 @@ def walk(site, keys):
     tokens(site, keys)
     an_account(site, keys)
     pages(site)
-    strangers(site, keys)
-    letters(site)
+    unauthenticated(site, keys)
+    sending(site)
     late(site, keys)
 
 
@@ -102,7 +110,7 @@ def tokens(site, keys):
 
 def an_account(site, keys):
     """From registering to erasing, by API."""
-    page = "http://localhost/email/verify"
+    page = f"{base_of(site)}/email/verify"
     body = {"email": "bo@example.com", "password": PASSWORD, "verification_url": page}
     site.http.post_json("/v1/register", body)
     site.http.post_json("/v1/register", body, status=422)
@@ -111,15 +119,19 @@ def an_account(site, keys):
     site.http.post_json("/v1/email/verification-notification", asked, headers=headers)
     for mail in site.mails():
         for method in (site.http.get, site.http.post):
-            method(signed(mail))
+            method(signed(site, mail))
     site.http.patch_json("/v1/user", {"name": "Bo", "username": "bob77"}, headers=headers)
     change = {"email": "bob@example.org", "current_password": PASSWORD, "verification_url": page}
+    site.http.put_json("/v1/user/email", change, headers=headers)
+    site.http.get("/v1/user/email/pending", headers=headers)
+    site.http.delete("/v1/user/email/pending", headers=headers)
     site.http.put_json("/v1/user/email", change, headers=headers)
     site.http.put_json("/v1/user/email", {**change, "email": "ann@example.com"}, headers=headers,
                        status=422)  # fmt: skip
     for mail in site.mails():
         if mail["To"] == "bob@example.org":
-            site.http.get(signed(mail))
+            site.http.get(signed(site, mail))
+    headers = bearer(site.login(keys, "bob@example.org")["access_token"])
     body = {"current_password": PASSWORD, "password": NEW}
     site.http.put_json("/v1/user/password", body, headers=headers)
     for _ in range(2):
@@ -130,7 +142,7 @@ def an_account(site, keys):
             site.http.delete(f"/v1/user/sessions/{place['id']}", headers=headers)
     site.me(other["access_token"], status=401)
     site.http.reset()
-    forgot = {"email": "bob@example.org", "reset_url": "http://localhost/password/reset"}
+    forgot = {"email": "bob@example.org", "reset_url": f"{base_of(site)}/password/reset"}
     site.http.post_json("/v1/password/forgot", forgot)
     token = mails.link_in(site.mails()[-1]).partition("token=")[2].partition("&")[0]
     body = {"email": "bob@example.org", "token": token, "password": NEWER}
@@ -145,6 +157,12 @@ def pages(site):
     for path in ("/", "/app", "/docs", "/v1/openapi.json", "/register", "/email/link"):
         site.http.get(path)
     form = {"email": "cy@example.com", "password": PASSWORD}
+    submit(site, "/register", name="Not Cy", **form)
+    site.http.reset()
+    link = mails.link_in(site.mails()[-1])
+    url = site.http.get(link).forms[0]["url"].value
+    site.http.get(f"/email/verify/disown?{link.partition('?')[2]}")
+    submit(site, "/email/verify/disown", page=link, url=url)
     submit(site, "/register", name="Cy", **form)
     site.http.reset()
     submit(site, "/email/link", email="cy@example.com")
@@ -156,7 +174,7 @@ def pages(site):
     link = mails.link_in(site.mails()[-1])
     site.http.get(link)
     token = link.partition("token=")[2].partition("&")[0]
-    submit(site, "/password/reset", page=link.removeprefix("http://localhost"),
+    submit(site, "/password/reset", page=link,
            email="cy@example.com", token=token, password=NEW)  # fmt: skip
     sign_in(site, "cy@example.com", NEW, remember="1")
     account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
@@ -166,10 +184,12 @@ def pages(site):
     account(site, "/sessions/end-others")
     shown = site.http.get("/account")
     path = next(form.action for form in shown.forms.values() if form.action.endswith("/end"))
-    submit(site, path, page="/account")
+    submit(site, path.removeprefix(urlsplit(base_of(site)).path), page="/account")
     sign_in(site, "cy@example.com", NEWER)
     submit(site, "/logout", page="/account")
     sign_in(site, "cy@example.com", NEWER)
+    for form in ("/logout", "/.well-known/change-password", path, *ACCOUNT_FORMS):
+        site.http.get(form)
     account(site, "/delete", current_password=NEWER)
     site.http.reset()
 
@@ -180,18 +200,18 @@ def account(site, path, **fields):
     assert answer.status_int == 303, answer
 
 
-def strangers(site, keys):
+def unauthenticated(site, keys):
     """Whoever is refused, until the limits refuse them."""
     site.me("at_nothing", status=401)
     for _ in range(7):
         site.try_login(keys)
         site.try_login(keys, username="nobody@example.com")
     site.token(keys, status=400, grant_type="password", username="x", password="y")
-    forgot = {"email": "nobody@example.com", "reset_url": "http://localhost/password/reset"}
+    forgot = {"email": "nobody@example.com", "reset_url": f"{base_of(site)}/password/reset"}
     site.http.post_json("/v1/password/forgot", forgot, status=202)
 
 
-def letters(site):
+def sending(site):
     """What senders do besides sending."""
     mails.put(site)
     site.mails()
@@ -207,7 +227,7 @@ def late(site, keys):
     ago = clock.now() - timedelta(hours=2)
     with site.db() as db:
         user = users.find(db, "dee@example.com")
-        for model, values in ((Family, {"rotated_at": ago}), (WebSession, {"used_at": ago})):
+        for model, values in ((Family, {"rotated_at": ago}), (BrowserSession, {"used_at": ago})):
             db.execute(update(model).where(model.user_id == user.id).values(values))
     site.me(token)
     site.http.get("/account", status=200)
@@ -216,7 +236,12 @@ def late(site, keys):
     storage.incr("something", 60)
 
 
-def signed(mail):
-    """The signed URL in a letter, as path and query."""
+def base_of(site):
+    """The address that the site's users know."""
+    return next(iter(site.cfg.base_url), "http://localhost")
+
+
+def signed(site, mail):
+    """The signed URL in a mail, as path and query."""
     link = mails.link_in(mail)
-    return parse_qs(urlsplit(link).query)["url"][0].removeprefix("http://localhost")
+    return parse_qs(urlsplit(link).query)["url"][0].removeprefix(base_of(site))

@@ -1,62 +1,65 @@
-"""What a person may log in with. A new kind is one module with ``normalise``, and one line here.
+"""Kinds of login name. A new kind is one module with ``normalize``, and one line in `KINDS`.
 
-The keys of different kinds never meet: an e-mail address has an ``@``, a phone number's key begins
-with ``+``, and a username has a letter and neither. One text is at most one person's (CWE-694).
+Keys of different kinds are never equal: an e-mail address contains ``@``, the key of a phone number
+begins with ``+``, and a username contains a letter and neither of these. So one text belongs to at
+most one user (CWE-694).
 """
 
 import unicodedata
 from collections.abc import Sequence
 
 from authsite.login.identifiers import email, phone, username
-from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, Normalise
+from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, Normalize
 
 __all__ = [
     "KINDS",
     "Identifier",
     "InvalidIdentifier",
     "candidates",
-    "counting_key",
-    "key_of",
-    "of_kind",
+    "normalized_key",
+    "parse_identifier",
+    "rate_limit_key",
 ]
 
-KINDS: dict[str, Normalise] = {
-    "email": email.normalise,
-    "username": username.normalise,
-    "phone": phone.normalise,
+KINDS: dict[str, Normalize] = {
+    "email": email.normalize,
+    "username": username.normalize,
+    "phone": phone.normalize,
 }
 
 
-def of_kind(kind: str, text: str, region: str | None = None) -> Identifier:
-    """``text`` as an identifier of that kind. ``region``: ISO 3166 code for national phone numbers.
+def parse_identifier(kind: str, text: str, region: str | None = None) -> Identifier:
+    """``text`` as an identifier of ``kind``. ``region``: ISO 3166 code for national phone numbers.
 
     Raises ``InvalidIdentifier``, and ``KeyError`` for a kind that is not in ``KINDS``.
     """
     return KINDS[kind](text, region)
 
 
-def key_of(kind: str, text: str, region: str | None = None) -> str:
-    """The key of ``text``, or the empty text (nobody's key) for what is no such identifier."""
+def normalized_key(kind: str, text: str, region: str | None = None) -> str:
+    """The key of ``text``; the empty text, which is no user's key, if ``text`` is invalid."""
     try:
-        return of_kind(kind, text, region).key
+        return parse_identifier(kind, text, region).key
     except InvalidIdentifier:
         return ""
 
 
 def candidates(text: str, kinds: Sequence[str], region: str | None = None) -> list[Identifier]:
-    """What ``text``, typed as a login name, can be among ``kinds``: at most one, or nothing."""
+    """The identifiers of ``kinds`` that ``text`` is valid as: at most one."""
     found = []
     for kind in kinds:
         try:
-            found.append(of_kind(kind, text, region))
+            found.append(parse_identifier(kind, text, region))
         except InvalidIdentifier:
             continue
     return found
 
 
-def counting_key(text: str, kinds: Sequence[str], region: str | None = None) -> str:
-    """What attempts on ``text`` are counted under: the key it is looked up by, however it is
-    written; for a text that can be nobody's name, the text itself.
+def rate_limit_key(text: str, kinds: Sequence[str], region: str | None = None) -> str:
+    """The key that login attempts with ``text`` are counted under.
+
+    It is the key of the look-up, so that other spellings share the count; for a text that is not a
+    valid login name, it is the text itself in lower case.
     """
     names = candidates(text, kinds, region)
     return names[0].key if names else f"?{unicodedata.normalize('NFKC', text).strip().casefold()}"

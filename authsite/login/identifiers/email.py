@@ -1,29 +1,35 @@
-"""E-mail addresses: one spelling, one key, and never a look-alike of somebody else's."""
+"""E-mail addresses: all spellings have one key, and look-alike characters are invalid."""
 
+import re
 import unicodedata
 
-from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
-from authsite.texts import text as _
+from authsite.i18n import _
+from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, clean_text
 
 MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC errata 1690)
 
 _EXAMPLE = _("Enter one e-mail address, such as name@example.com.")
 
-# Names that work inside a house or on one machine. email-validator knows only worldwide ones.
-_HOUSE_DOMAINS = (".localhost", ".local", ".test")
+# Names of private networks, which email-validator rejects: it accepts global names only.
+_PRIVATE_DOMAINS = (".localhost", ".local", ".test")
 
 
-def normalise(text: str, _region: str | None = None) -> Identifier:
-    """The address in ``text``: its domain lower-cased and in ASCII, its local part as typed.
+# Local parts that a relay may interpret: an encoded word (RFC 2047), which some decode before they
+# split the address, and the old routing forms user%host and host!user.
+_REINTERPRETED = re.compile(r"=\?|[%!]")
 
-    The key is all lower-case: no mail provider gives Anna@ and anna@ to two people. The local part
-    must be ASCII before anything is normalised, for NFC turns the Kelvin sign into a K, and the
-    mail for one address would go to the owner of another (CVE-2019-19844). Raises
-    ``InvalidIdentifier``.
+
+def normalize(text: str, _region: str | None = None) -> Identifier:
+    """The address in ``text``: the domain in lower case and ASCII, the local part as typed.
+
+    The key is in lower case: no mail provider gives Anna@ and anna@ to two people. The local part
+    must be ASCII before normalization: NFC turns the Kelvin sign into a K, and a mail would go to
+    the owner of another address (CVE-2019-19844). For the same reason a relay must not read it as
+    another address. Raises `InvalidIdentifier`.
     """
-    text = trimmed(text, MAX_LENGTH, _("Enter an e-mail address."))
+    text = clean_text(text, MAX_LENGTH, _("Enter an e-mail address."))
     local, at, domain = text.rpartition("@")
-    if not at or not local.isascii():
+    if not at or not local.isascii() or _REINTERPRETED.search(local):
         raise InvalidIdentifier(_EXAMPLE)
     domain = _ascii_domain(local, unicodedata.normalize("NFC", domain))
     display = f"{local}@{domain}"
@@ -31,20 +37,20 @@ def normalise(text: str, _region: str | None = None) -> Identifier:
 
 
 def _ascii_domain(local: str, domain: str) -> str:
-    """The domain as it goes over the wire, after the whole address was found to be valid."""
-    # Loading it takes 20 ms, which a process that only guards never needs.
+    """The domain as SMTP transmits it. Raises `InvalidIdentifier` for an invalid address."""
+    # The import takes 20 ms, and a process that only guards routes never needs it.
     from email_validator import EmailNotValidError, validate_email
 
-    # Behind a worldwide suffix a house's own name is judged like any other.
+    # With a global suffix, email-validator checks a private name like any other.
     lowered = domain.lower()
-    house = lowered == "localhost" or lowered.endswith(_HOUSE_DOMAINS)
-    suffix = ".com" if house else ""
+    private = lowered == "localhost" or lowered.endswith(_PRIVATE_DOMAINS)
+    suffix = ".com" if private else ""
     try:
         valid = validate_email(
             f"{local}@{domain}{suffix}",
             check_deliverability=False,
             strict=True,
-            # In so many words: the defaults are globals that an application around us may change.
+            # Stated, since the defaults are globals that a host application may change.
             allow_quoted_local=False,
             allow_display_name=False,
             allow_domain_literal=False,

@@ -1,11 +1,11 @@
-"""The value that all kinds of login identifier share, and what refuses a bad one."""
+"""The value, the error and the first checks that all kinds of login name share."""
 
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from authsite.texts import text as _
+from authsite.i18n import _, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +21,25 @@ class InvalidIdentifier(ValueError):
     """The text is no identifier of that kind. ``code``: a validation code of the API."""
 
     def __init__(self, message: str, code: str = "invalid") -> None:
-        super().__init__(message)
+        super().__init__(translate(message))
         self.message = message
         self.code = code
 
 
-Normalise: TypeAlias = Callable[[str, str | None], Identifier]
+Normalize: TypeAlias = Callable[[str, str | None], Identifier]
 
 
-def trimmed(text: str, longest: int, missing: str) -> str:
-    """``text`` without blanks around it, short and free of control characters.
+def clean_text(text: str, longest: int, missing: str) -> str:
+    """``text`` without surrounding blanks, if it is short and contains no control characters.
 
-    Raises ``InvalidIdentifier``, with ``missing`` for its words if nothing is left. The length
-    comes first: what follows may take more than linear time, and control characters before the
-    blanks: a line break is never trimmed into a header.
+    Raises `InvalidIdentifier`, with the message ``missing`` if nothing is left. The length is
+    checked first, since later steps may take more than linear time; control characters before the
+    blanks are removed, so that a line break is an error at the end of the text too.
     """
     if len(text) > longest:
-        raise InvalidIdentifier(_("Use at most %(count)s characters.", count=longest), "too_long")
+        raise InvalidIdentifier(
+            _("Use at most ${count} characters.", {"count": longest}), "too_long"
+        )
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
         raise InvalidIdentifier(_("Leave out line breaks, tabs and other control characters."))
     text = text.strip()

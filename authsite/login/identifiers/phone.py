@@ -1,52 +1,56 @@
-"""Phone numbers: every spelling of a number is one E.164 key (ITU-T E.164)."""
+"""Phone numbers: all spellings of a number have one key (ITU-T E.164)."""
 
 import unicodedata
 
-from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
-from authsite.texts import text as _
+from authsite.i18n import _
+from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, clean_text
 
 MAX_TYPED = 320
 _EXAMPLE = _("Enter the phone number with its country code, such as +49 30 901820.")
 
-# What people put between digits: blanks, dashes, and the invisible marks of direction that address
-# books put around a number.
-_BETWEEN = "()./\N{MIDDLE DOT}"
-_BETWEEN_CATEGORIES = ("Zs", "Pd", "Cf")
+# Separators between digits: blanks, dashes, and the invisible direction marks that address books
+# put around a number.
+_SEPARATORS = "()./\N{MIDDLE DOT}"
+_SEPARATOR_CATEGORIES = ("Zs", "Pd", "Cf")
 
 
-def normalise(text: str, region: str | None = None) -> Identifier:
-    """The number in ``text`` as E.164. Without a ``region`` the country code must be there.
+def normalize(text: str, region: str | None = None) -> Identifier:
+    """The number in ``text`` as E.164. Without a ``region`` it needs a country code.
 
-    Digits of every script count, a leading ``00`` is ``+``. A number of possible length is taken:
-    which ranges are in use changes faster than any list. Letters are refused, for "0800FLOWERS" may
-    be somebody's username. Raises ``InvalidIdentifier``.
+    Digits of every script are valid; a leading ``00`` means ``+``. Any number of possible length
+    is valid, since lists of the ranges in use are never up to date. Letters are invalid, since
+    "0800FLOWERS" may be the username of another user. Raises `InvalidIdentifier`.
     """
-    dialled = _dialled(trimmed(text, MAX_TYPED, _("Enter a phone number.")))
-    # Loading its tables takes 16 ms and memory, which sites without phone numbers never need.
+    dialled = _dialled(clean_text(text, MAX_TYPED, _("Enter a phone number.")))
+    # Its tables take 16 ms and memory, and sites without phone numbers never need them.
     import phonenumbers
 
     try:
         number = phonenumbers.parse(dialled, region)
     except phonenumbers.NumberParseException as error:
         raise InvalidIdentifier(_EXAMPLE) from error
-    # Not is_possible_number(): it also takes numbers that are only dialled inside one town.
-    verdict = phonenumbers.is_possible_number_with_reason(number)
-    if verdict != phonenumbers.ValidationResult.IS_POSSIBLE:
+    # is_possible_number() would also accept numbers without an area code.
+    result = phonenumbers.is_possible_number_with_reason(number)
+    if result != phonenumbers.ValidationResult.IS_POSSIBLE:
         raise InvalidIdentifier(_EXAMPLE)
     key = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     return Identifier("phone", key, key)
 
 
 def _dialled(text: str) -> str:
-    """ASCII digits, with ``+`` before them when the country code follows."""
-    kept = []
+    """The digits in ASCII, after ``+`` if they begin with the country code."""
+    characters = []
     for character in text:
         digit = unicodedata.decimal(character, None)
         if digit is not None:
-            kept.append(str(digit))
-        elif character in "+\N{FULLWIDTH PLUS SIGN}" and not kept:
-            kept.append("+")
-        elif not (character in _BETWEEN or unicodedata.category(character) in _BETWEEN_CATEGORIES):
+            characters.append(str(digit))
+        elif character in "+\N{FULLWIDTH PLUS SIGN}" and not characters:
+            characters.append("+")
+        elif not _is_separator(character):
             raise InvalidIdentifier(_EXAMPLE)
-    dialled = "".join(kept)
+    dialled = "".join(characters)
     return f"+{dialled[2:]}" if dialled.startswith("00") else dialled
+
+
+def _is_separator(character: str) -> bool:
+    return character in _SEPARATORS or unicodedata.category(character) in _SEPARATOR_CATEGORIES

@@ -1,4 +1,4 @@
-"""Usernames that would let their owner speak for the site (RFC 2142 and common sense)."""
+"""Usernames that would let a user pose as the site (RFC 2142, and names of common roles)."""
 
 # Without punctuation: "mail-er.daemon" is compared as "mailerdaemon".
 _LISTED = """

@@ -1,16 +1,17 @@
-"""Usernames: PRECIS UsernameCaseMapped (RFC 8265, section 3.3), and no mixing of alphabets."""
+"""Usernames: PRECIS UsernameCaseMapped (RFC 8265, section 3.3) in one writing system."""
 
 import unicodedata
 
-from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, trimmed
+from authsite.i18n import _
+from authsite.ids import looks_like_id
+from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, clean_text
 from authsite.login.identifiers.reserved import RESERVED
-from authsite.texts import text as _
 
 MAX_TYPED = 320
 MIN_LENGTH, MAX_LENGTH = 3, 64  # code points
 
-# Writing systems that are used together in one word; all other mixtures are a way to write a
-# Cyrillic "admin" (the idea of UTS #39, section 5.2, "Highly Restrictive").
+# Writing systems that one word may combine. Any other combination is an error, such as "admin" with
+# a Cyrillic letter (UTS #39, section 5.2, "Highly Restrictive").
 _HAN = {"LATIN", "CJK", "IDEOGRAPHIC"}
 _TOGETHER = (
     _HAN | {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"},
@@ -20,29 +21,31 @@ _TOGETHER = (
 _PUNCTUATION = "._-"
 
 
-def normalise(text: str, _region: str | None = None) -> Identifier:
-    """The username in ``text``, case-mapped; shown as it is looked up.
+def normalize(text: str, _region: str | None = None) -> Identifier:
+    """The username in ``text``, case-mapped; ``key`` and ``display`` are equal.
 
-    It needs a letter, so that it is no phone number, and of the ASCII signs only ``._-`` are
-    allowed, so that it is no e-mail address. Raises ``InvalidIdentifier``, with the code
-    ``not_allowed`` for a reserved name.
+    It needs a letter, so that it is no phone number. Of the ASCII signs only ``._-`` are valid, so
+    that it is no e-mail address. Raises `InvalidIdentifier`, with the code ``not_allowed`` for a
+    reserved name and for one that looks like a UUID.
     """
-    name = _enforced(trimmed(text, MAX_TYPED, _("Enter a username.")))
+    name = _enforced(clean_text(text, MAX_TYPED, _("Enter a username.")))
     if not MIN_LENGTH <= len(name) <= MAX_LENGTH:
         raise InvalidIdentifier(
-            _("Use %(least)s to %(most)s characters.", least=MIN_LENGTH, most=MAX_LENGTH)
+            _("Use ${least} to ${most} characters.", {"least": MIN_LENGTH, "most": MAX_LENGTH})
         )
     if any(c.isascii() and not c.isalnum() and c not in _PUNCTUATION for c in name):
         raise InvalidIdentifier(_("Use letters, digits, and of other signs only . _ and -"))
-    letters = [c for c in name if unicodedata.category(c).startswith("L")]
-    if not letters:
+    alphabetic = [c for c in name if unicodedata.category(c).startswith("L")]
+    if not alphabetic:
         raise InvalidIdentifier(_("Use at least one letter."))
-    if not _one_writing_system(letters):
+    if not _one_writing_system(alphabetic):
         raise InvalidIdentifier(_("Use the letters of one alphabet only."))
     if "".join(c for c in name if c not in _PUNCTUATION) in RESERVED:
         raise InvalidIdentifier(
             _("This name is kept for the site itself. Take another."), "not_allowed"
         )
+    if looks_like_id(name):
+        raise InvalidIdentifier(_("Use a name that does not look like an id."), "not_allowed")
     return Identifier("username", name, name)
 
 
@@ -55,7 +58,7 @@ def _enforced(text: str) -> str:
         raise InvalidIdentifier(_("Use letters and digits, without blanks in between.")) from error
 
 
-def _one_writing_system(letters: list[str]) -> bool:
-    # The first word of a letter's Unicode name is its writing system: CYRILLIC SMALL LETTER A.
-    used = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
+def _one_writing_system(alphabetic: list[str]) -> bool:
+    # The Unicode name of a letter begins with its writing system: CYRILLIC SMALL LETTER A.
+    used = {unicodedata.name(character, "").partition(" ")[0] for character in alphabetic}
     return len(used) == 1 or any(used <= system for system in _TOGETHER)

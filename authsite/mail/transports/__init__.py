@@ -1,10 +1,17 @@
-"""The ways a mail can leave. A new one is a module here and a line in `_open`."""
+"""The transports. A new one is a module here and a case in `open_transport`."""
 
 from authsite.settings import Settings
 
-from .transport import LeaseLost, NotNow, Refused, Transport, Unreachable
+from .transport import LeaseLost, PermanentFailure, TemporaryFailure, Transport, Unreachable
 
-__all__ = ["LeaseLost", "NotNow", "Refused", "Transport", "Unreachable", "open_transport"]
+__all__ = [
+    "LeaseLost",
+    "PermanentFailure",
+    "TemporaryFailure",
+    "Transport",
+    "Unreachable",
+    "open_transport",
+]
 
 
 def open_transport(cfg: Settings) -> Transport:

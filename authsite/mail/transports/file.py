@@ -1,4 +1,4 @@
-"""The driver ``file``: one .eml for each mail in ``mail-folder``, for its owner's eyes only."""
+"""The driver ``file``: one .eml file for each mail in ``mail-folder``, readable by its owner."""
 
 import os
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 from authsite.mail.message import Mail
 from authsite.settings import Settings
 
-from .transport import LastWord, Transport, Unreachable
+from .transport import BeforeSend, Transport, Unreachable
 
 
 def transport(cfg: Settings) -> Transport:
-    """Writes into ``mail-folder``, which is made when it is not there."""
+    """Writes into ``mail-folder``, which is created if it does not exist."""
     folder = Path(cfg.mail_folder)
 
-    def write(mail: Mail, last_word: LastWord) -> None:
-        last_word()
+    def write(mail: Mail, before_send: BeforeSend) -> None:
+        before_send()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write_whole(folder / _name(mail), mail.message.as_bytes())
@@ -25,12 +25,12 @@ def transport(cfg: Settings) -> Transport:
 
 
 def _name(mail: Mail) -> str:
-    # The time first: a sorted listing is in order. The id: a second attempt replaces the first.
-    return f"{mail.created_at:%Y%m%dT%H%M%S.%fZ}-{mail.letter}-{mail.id}.eml"
+    # The time first, so that names sort by it. The id, so that a second attempt replaces the first.
+    return f"{mail.created_at:%Y%m%dT%H%M%S.%fZ}-{mail.kind}-{mail.id}.eml"
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """A reader of the folder sees the whole file or none."""
+    """Write the file so that readers of the folder see all of it or none."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -1,7 +1,7 @@
-"""The driver ``log``: the mail goes to the log instead of to its reader, for trying out.
+"""The driver ``log``: writes mails to the log instead of sending them, for development.
 
-Mails hold links that open accounts, so they have a logger of their own, ``authsite.mail``, which
-writes plain lines to the console and hands nothing on to the ordinary log (M04).
+Mails contain links that give access to accounts, so they have a separate logger, ``authsite.mail``,
+which writes plain lines to the console and does not propagate to the application's log (M04).
 """
 
 import logging
@@ -9,16 +9,16 @@ import logging
 from authsite.mail.message import Mail
 from authsite.settings import Settings
 
-from .transport import LastWord, Transport
+from .transport import BeforeSend, Transport
 
 _log = logging.getLogger("authsite.mail")
-_SHOWN = ("Date", "From", "To", "Message-ID", "Auto-Submitted")
+_SHOWN = ("Date", "From", "To", "Message-ID", "Auto-Submitted", "Subject")
 _TOP = "---- mail: shown here and not sent, since mail-driver is log ".ljust(78, "-")
 _BOTTOM = "---- end of mail ".ljust(78, "-")
 
 
 def transport(_cfg: Settings) -> Transport:
-    """Writes to the logger ``authsite.mail``; one that has handlers already keeps them."""
+    """Writes to the logger ``authsite.mail``, whose existing handlers are kept."""
     if not _log.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(message)s"))
@@ -26,17 +26,18 @@ def transport(_cfg: Settings) -> Transport:
         _log.setLevel(logging.INFO)
         _log.propagate = False
 
-    def show(mail: Mail, last_word: LastWord) -> None:
-        last_word()
-        # One record: the lines of two mails at once do not mix.
+    def show(mail: Mail, before_send: BeforeSend) -> None:
+        before_send()
+        # One record, so that the lines of concurrent mails do not mix.
         _log.info("%s", as_text(mail))
 
     return show
 
 
 def as_text(mail: Mail) -> str:
-    """The mail as a person reads it: no line is wrapped, so that a link can be copied."""
+    """The mail as readable text. Lines are not wrapped, so that a link can be copied."""
     headers = [f"{name}: {mail.message[name]}" for name in _SHOWN]
+    body = mail.message.get_body(("plain",))
+    text = body.get_content().rstrip() if body else ""
     html = "(The same as HTML was left out here.)"
-    parts = ["", _TOP, *headers, f"Subject: {mail.subject}", "", mail.text.rstrip(), "", html]
-    return "\n".join([*parts, _BOTTOM])
+    return "\n".join(["", _TOP, *headers, "", text, "", html, _BOTTOM])

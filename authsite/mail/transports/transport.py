@@ -1,30 +1,30 @@
-"""What a transport is, and the ways in which one can fail."""
+"""The type of a transport, and its errors."""
 
 from collections.abc import Callable
 from datetime import timedelta
 
 from authsite.mail.message import Mail
 
-# What is left of the lease, at least, after the last word: from there on a transport must be
-# done, one way or the other, before another sender may take the mail.
-LAST_WORD_LEASE = timedelta(seconds=55)
+# The least time left on the lease when a transport begins to send the message. It must finish
+# within this time, before another sender can claim the mail.
+MIN_LEASE_AT_SEND = timedelta(seconds=55)
 
-# Called at the last moment before a mail can no longer be called back; raises `LeaseLost`.
-LastWord = Callable[[], None]
-Transport = Callable[[Mail, LastWord], None]
-
-
-class Refused(Exception):
-    """This mail will never be taken: no such mailbox, or refused for what is in it."""
+# A transport calls it right before it sends the message; raises `LeaseLost`.
+BeforeSend = Callable[[], None]
+Transport = Callable[[Mail, BeforeSend], None]
 
 
-class NotNow(Exception):
-    """This mail was not taken now; another one may be."""
+class PermanentFailure(Exception):
+    """The server rejects this mail for good: no such mailbox, or because of its content."""
+
+
+class TemporaryFailure(Exception):
+    """The server defers this mail; it may accept another one."""
 
 
 class Unreachable(Exception):
-    """No mail can leave: the server is away, hangs, refuses us, or is not who it should be."""
+    """No mail can be sent: the server is down, hangs, rejects us, or fails verification."""
 
 
 class LeaseLost(Exception):
-    """It took so long to get here that another sender has the mail by now."""
+    """The lease ended before the mail was sent, and another sender has claimed it."""

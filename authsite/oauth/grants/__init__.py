@@ -1,37 +1,45 @@
 """The grants. One file is one grant; a new one is a file and a line in the table."""
 
 from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import cast
+from typing import NamedTuple
 
-from ..clients import KnownClient
-from ..desk import Desk, TokenRequest
+from authsite.context import Context
+
+from ..client_auth import AuthenticatedClient
 from ..errors import UnauthorizedClient, UnsupportedGrantType
-from ..families import TokenPair
+from ..token_request import TokenRequest
+from ..tokens import TokenPair
 from . import client_credentials, password, refresh_token
 
-Grant = Callable[[Desk, KnownClient, TokenRequest], TokenPair]
 
-GRANTS: Mapping[str, ModuleType] = {
-    "password": password,
-    "client_credentials": client_credentials,
-    "refresh_token": refresh_token,
+class Grant(NamedTuple):
+    """A grant: the types of client that may use it, and the function that issues the tokens."""
+
+    client_types: tuple[str, ...]
+    issue: Callable[[Context, AuthenticatedClient, TokenRequest], TokenPair]
+
+
+GRANTS: Mapping[str, Grant] = {
+    "password": Grant(password.CLIENT_TYPES, password.grant),
+    "client_credentials": Grant(client_credentials.CLIENT_TYPES, client_credentials.grant),
+    "refresh_token": Grant(refresh_token.CLIENT_TYPES, refresh_token.grant),
 }
 
 
-def grant_named(grant_type: str) -> str:
-    """``grant_type`` if there is such a grant; raises `UnsupportedGrantType`."""
+def find(grant_type: str) -> Grant:
+    """The grant of this type; raises `UnsupportedGrantType`."""
     if grant_type not in GRANTS:
         raise UnsupportedGrantType
-    return grant_type
+    return GRANTS[grant_type]
 
 
-def run(grant_type: str, desk: Desk, client: KnownClient, asked: TokenRequest) -> TokenPair:
-    """The token pair that ``client`` gets by ``grant_type``.
+def execute(
+    ctx: Context, grant: Grant, client: AuthenticatedClient, request: TokenRequest
+) -> TokenPair:
+    """The token pair that ``client`` gets by ``grant``.
 
-    Raises `UnsupportedGrantType`, `UnauthorizedClient`, and what the grant raises.
+    Raises `UnauthorizedClient`, and what the grant raises.
     """
-    grant = GRANTS[grant_named(grant_type)]
-    if client.type not in grant.CLIENT_TYPES:
+    if client.type not in grant.client_types:
         raise UnauthorizedClient
-    return cast(Grant, grant.grant)(desk, client, asked)
+    return grant.issue(ctx, client, request)

@@ -1,18 +1,20 @@
-"""The client credentials grant: a machine acts for itself (RFC 6749, section 4.4).
+"""The client credentials grant: a client acts for itself (RFC 6749, section 4.4).
 
-A refresh token comes with it, as the specification of this service wants.
+A refresh token comes with it, as the specification of this service demands.
 """
 
-from .. import families, scopes
-from ..clients import KnownClient
-from ..desk import Desk, TokenRequest
-from ..families import Owner, TokenPair
+from authsite.context import Context
+
+from .. import scopes
+from ..client_auth import AuthenticatedClient
+from ..issue import Owner, issue
+from ..token_request import TokenRequest
+from ..tokens import TokenPair
 
 CLIENT_TYPES = ("personal",)
 
 
-def grant(desk: Desk, client: KnownClient, asked: TokenRequest) -> TokenPair:
+def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> TokenPair:
     """Tokens that act for the client and for no user. Raises `InvalidScope`."""
-    scope = scopes.granted(asked.scope, client.scope, client.default_scope)
-    owner = Owner(client.id, client.epoch)
-    return families.issue(desk, owner, scope)
+    scope = scopes.choose(request.scope, client.scope, client.default_scope)
+    return issue(ctx, Owner(client.id, client.epoch), scope)

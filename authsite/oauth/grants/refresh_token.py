@@ -1,20 +1,163 @@
-"""The refresh token grant, with rotation (RFC 6749, section 6; RFC 9700, section 4.14)."""
+"""The refresh token grant, with rotation and reuse detection.
 
-from .. import families
-from ..clients import KnownClient
-from ..desk import Desk, TokenRequest
-from ..errors import InvalidGrant, MissingParameter
-from ..families import TokenPair
-from ..tokens import REFRESH
+RFC 6749, section 6; RFC 9700, section 4.14.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, update
+
+from authsite import clock
+from authsite.audit.service import About, record, record_apart
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.db.prepared import columns_of
+from authsite.login.check import pass_steps
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+
+from .. import families, scopes
+from ..active import ACTIVE_FAMILY, within_grace
+from ..client_auth import AuthenticatedClient
+from ..errors import InvalidGrant, MissingParameter, TokenReused
+from ..models import Family
+from ..token_request import TokenRequest
+from ..tokens import REFRESH, Generation, Token, TokenPair, decode, encode_pair, expiry
 
 CLIENT_TYPES = ("password", "personal")
 
 
-def grant(desk: Desk, client: KnownClient, asked: TokenRequest) -> TokenPair:
-    """The successor pair. Raises `InvalidGrant`, `InvalidScope`, and what a login step raises."""
-    if not asked.refresh_token:
+class RefreshableFamily(NamedTuple):
+    """An active family; ``account`` is None where it acts for no user."""
+
+    id: UUID
+    client_id: UUID
+    generation: int
+    rotated_at: datetime
+    rescoped: bool
+    scope: str
+    granted_scope: str
+    refresh_expires_at: datetime
+    account: Account | None
+
+
+REFRESHABLE_FAMILY = PreparedQuery(
+    ACTIVE_FAMILY.with_only_columns(*columns_of(Family, RefreshableFamily), *ACCOUNT_COLUMNS),
+    RefreshableFamily,
+)
+
+
+class RotatedFamily(NamedTuple):
+    """A family that this request has rotated."""
+
+    generation: int
+
+
+def _rotate_query() -> PreparedQuery[RotatedFamily]:
+    """UPDATE of the row at the generation that was read: of concurrent requests, one succeeds."""
+    changing = ("generation", "rotated_at", "refresh_expires_at", "scope", "rescoped")
+    columns = Family.__table__.c
+    statement = (
+        update(Family)
+        .where(
+            Family.id == bindparam("family_id", type_=columns.id.type),
+            Family.generation == bindparam("generation", type_=columns.generation.type),
+            Family.revoked_at.is_(None),
+        )
+        .values({name: bindparam(f"new_{name}", type_=columns[name].type) for name in changing})
+        .returning(Family.generation)
+    )
+    return PreparedQuery(statement, RotatedFamily)
+
+
+ROTATE = _rotate_query()
+
+
+def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> TokenPair:
+    """The next pair of the family.
+
+    The previous generation's token gets the present pair again within the grace. An older one
+    revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
+    inactive, of another client, or behind its token; `MissingParameter`, `InvalidScope`, and what
+    a login step raises. These write nothing.
+    """
+    if not request.refresh_token:
         raise MissingParameter("refresh_token")
-    token = desk.codec.decode(REFRESH, asked.refresh_token, desk.now)
+    token = decode(ctx.services.keys, REFRESH, request.refresh_token, clock.now())
     if token is None:
         raise InvalidGrant
-    return families.rotate(desk, token, client.id, asked.scope)
+    family = _find_refreshable(ctx, token, client.id)
+    if token.generation == family.generation:
+        pair = _rotate(ctx, family, request.scope)
+        if pair:
+            return pair
+        # A concurrent request has rotated or revoked the family: read it again.
+        family = _find_refreshable(ctx, token, client.id)
+    if token.generation > family.generation:
+        raise InvalidGrant  # the database was restored from a backup older than the token
+    now = clock.now()
+    if token.generation == family.generation - 1 and within_grace(
+        now, family.rotated_at, ctx.settings.refresh_grace
+    ):
+        _record_replay(ctx, family)
+        present = Generation(
+            family.id, family.generation, family.rotated_at, family.refresh_expires_at, family.scope
+        )
+        return encode_pair(ctx, present, now)
+    _revoke_reused(ctx, family)
+    raise TokenReused
+
+
+def _find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily:
+    family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
+    if family is None or family.client_id != client_id:
+        raise InvalidGrant  # a request of another client changes nothing
+    if family.account:
+        pass_steps(ctx, family.account)
+    return family
+
+
+def _rotate(
+    ctx: Context, family: RefreshableFamily, requested_scope: str | None
+) -> TokenPair | None:
+    """The next pair; None if a concurrent request was faster."""
+    now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
+    refresh_expires_at = expiry(now, ctx.settings.refresh_expires_in)
+    rotated = ROTATE.one(
+        ctx.database,
+        family_id=family.id,
+        generation=family.generation,
+        new_generation=family.generation + 1,
+        new_rotated_at=now,
+        new_refresh_expires_at=refresh_expires_at,
+        new_scope=scope,
+        new_rescoped=set(scope.split()) != set(family.scope.split()),
+    )
+    if rotated is None:
+        return None
+    successor = Generation(family.id, rotated.generation, now, refresh_expires_at, scope)
+    return encode_pair(ctx, successor, now)
+
+
+def _record_replay(ctx: Context, family: RefreshableFamily) -> None:
+    """Record, once an hour, that the previous generation's token came again within the grace.
+
+    Usually an application has sent its request twice, but a thief's first use looks the same.
+    """
+    if ctx.limits.first("token.replayed", str(family.id)):
+        record_apart(ctx, "token.replayed", **_about(family))
+
+
+def _revoke_reused(ctx: Context, family: RefreshableFamily) -> None:
+    """Revoke a family whose used refresh token came again; of concurrent calls one is recorded."""
+    if families.revoke(ctx, family.id, "reuse"):
+        record(ctx, "token.reused", **_about(family))
+
+
+def _about(family: RefreshableFamily) -> About:
+    return {
+        "user_id": family.account.id if family.account else None,
+        "client_id": family.client_id,
+        "details": {"family": str(family.id)},
+    }

@@ -43,6 +43,7 @@ async function comeBack() {
 
 async function showUser() {
   const answer = await auth.fetch(`${base}/v1/user`);
+  if (!auth.signedIn) return; // the session ended meanwhile, which the page says already
   if (!answer.ok) throw await AuthsiteError.from(answer);
   const user = await answer.json();
   const since = new Date(user.created_at).toLocaleDateString(document.documentElement.lang);

@@ -30,7 +30,7 @@ const NOBODY = { token: null, expires: 0, early: 0 };
 /**
  * @param {string} api the address of `/v1`
  * @param {string} proxy the address of the first-party client below it
- * @param {RequestCredentials} credentials for the proxy: nothing else needs the cookie
+ * @param {RequestCredentials} credentials for what sets or clears the cookie: the proxy and logout
  */
 export function createSession(api, proxy, credentials) {
   /** @type {State} */
@@ -139,7 +139,9 @@ export function createSession(api, proxy, credentials) {
       if (state.signedIn !== false && !alive) await rotate(); // to say which session should end
       for (let tries = 1; state.signedIn; tries += 1) {
         try {
-          await call("DELETE", `${api}/logout`, { token: state.token, keepalive: true });
+          // With the cookie, so that the answer can clear it on another origin too.
+          const options = { token: state.token, credentials, keepalive: true };
+          await call("DELETE", `${api}/logout`, options);
           change(null, "logout");
         } catch (error) {
           if (!(error instanceof AuthsiteError) || error.status !== 401 || tries > 1) throw error;

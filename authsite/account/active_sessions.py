@@ -1,0 +1,108 @@
+"""The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import case
+
+from authsite import clock
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.oauth import families
+from authsite.oauth.active import ACTIVE_FAMILIES
+from authsite.oauth.models import Client, Family
+from authsite.sessions import service as sessions
+from authsite.users import pending
+
+MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSession:
+    """One active session; ``kind`` is ``browser`` or ``app``."""
+
+    id: UUID
+    kind: str
+    client: str | None
+    address: str | None
+    agent: str | None
+    created: datetime
+    last_used: datetime
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSessions:
+    """At most `MAX_LISTED` sessions; ``more`` says whether there are others."""
+
+    sessions: list[ActiveSession]
+    more: bool
+
+
+def list_active(ctx: Context, user_id: UUID, current: UUID | None) -> ActiveSessions:
+    """The active sessions of a user: ``current`` first, then by last use."""
+    found = [
+        *_list_families(ctx, user_id, current),
+        *(
+            ActiveSession(
+                id=row.id,
+                kind="browser",
+                client=None,
+                address=row.address,
+                agent=row.agent,
+                created=row.created_at,
+                last_used=row.used_at,
+                current=row.id == current,
+            )
+            for row in sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
+        ),
+    ]
+    found.sort(key=lambda item: (not item.current, -item.last_used.timestamp()))
+    return ActiveSessions(found[:MAX_LISTED], more=len(found) > MAX_LISTED)
+
+
+def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> bool:
+    """End one session of this user; whether there was one (IDOR: another user's is not found).
+
+    Ending another session than ``current`` also ends a pending change of address: an intruder in
+    that session may have requested it.
+    """
+    ended = sessions.end(ctx, user_id, session_id) or _end_family(ctx, user_id, session_id)
+    if ended and session_id != current:
+        pending.end(ctx.db, user_id)
+    return ended
+
+
+def _list_families(ctx: Context, user_id: UUID, current: UUID | None) -> list[ActiveSession]:
+    last_used = case((Family.used_at > Family.rotated_at, Family.used_at), else_=Family.rotated_at)
+    rows = ctx.db.execute(
+        ACTIVE_FAMILIES.with_only_columns(Family, Client.name, last_used)
+        .where(Family.user_id == user_id, Family.refresh_expires_at > clock.now())
+        .order_by(Family.id != current, last_used.desc())
+        .limit(MAX_LISTED + 1)
+    )
+    return [
+        ActiveSession(
+            id=family.id,
+            kind="app",
+            client=client_name,
+            address=family.address,
+            agent=family.agent,
+            created=family.created_at,
+            last_used=used,
+            current=family.id == current,
+        )
+        for family, client_name, used in rows
+    ]
+
+
+def _end_family(ctx: Context, user_id: UUID, family_id: UUID) -> bool:
+    family = ctx.db.get(Family, family_id)
+    if family is None or family.user_id != user_id or family.revoked_at is not None:
+        return False
+    if not families.revoke(ctx, family_id, "signed out"):
+        return False  # another request was faster
+    details = {"family": str(family_id), "why": "signed out"}
+    record(ctx, "token.revoked", user_id=user_id, client_id=family.client_id, details=details)
+    return True

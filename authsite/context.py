@@ -1,0 +1,176 @@
+"""`Services`, one for each application, and `Context`, one for each request or command.
+
+A use case takes a `Context` as its first argument. It does not see a request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from authsite.crypto.keys import Keys
+from authsite.db import Database, open_database, request_session
+from authsite.db.last_used import LastUsedTracker
+from authsite.db.privileges import warn_of_superuser
+from authsite.http.request_info import RequestInfo
+from authsite.passwords import HashPool, Passwords
+from authsite.request_state import Request, RequestState, new_request_state
+from authsite.settings import Settings, load_at_start
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+    from authsite.login.check import LoginStep
+    from authsite.mail.builder import MailBuilder
+    from authsite.rate_limit.caller_limits import CallerLimits
+    from authsite.rate_limit.limiter import RateLimiter
+
+
+class Job(NamedTuple):
+    """A background task of this process, not yet on its thread."""
+
+    run: Callable[[], None]
+    stop: Callable[[], None]
+    """Make ``run`` return soon; called when the process ends."""
+    stop_timeout: float
+    """Seconds that the process then waits for ``run``."""
+
+
+@dataclass(slots=True)
+class BackgroundTask:
+    """What ``config.add_background_task`` registers; see there."""
+
+    name: str
+    make_job: "Callable[[Services], Job] | str"
+    enabled: bool | None
+    job: Job | None = None
+    """Made when the application is created, if the task is enabled."""
+    process: int | None = None
+    """The id of the process that runs the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """What packages register during configuration, each with a directive."""
+
+    login_steps: "list[LoginStep]" = field(default_factory=list)
+    mail_builders: "dict[str, MailBuilder]" = field(default_factory=dict)
+    at_logout: list[Callable[[Request], None]] = field(default_factory=list)
+    background_tasks: list[BackgroundTask] = field(default_factory=list)
+    request_state: type[RequestState] = field(default_factory=new_request_state)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Objects of the application's lifetime. ``rate_limits`` is None with ``limits = off``."""
+
+    settings: Settings
+    database: Database
+    keys: Keys
+    passwords: Passwords
+    rate_limits: "RateLimiter | None"
+    last_used: LastUsedTracker
+    extensions: Extensions = field(default_factory=Extensions)
+
+
+def make_services(settings: Settings, *, limits: bool = True) -> Services:
+    """Create the services; this opens no connection.
+
+    Commands need no rate limits: without ``limits`` the library for them is not imported.
+    """
+    database, keys = open_database(settings.database_url), Keys(settings.secret)
+    rate_limits = None
+    if limits and settings.limits:
+        from authsite.rate_limit.factory import make_limiter
+
+        rate_limits = make_limiter(settings, database, keys)
+    return Services(
+        settings=settings,
+        database=database,
+        keys=keys,
+        passwords=Passwords(
+            settings.bcrypt_cost, settings.password_pepper, HashPool(settings.hash_threads)
+        ),
+        rate_limits=rate_limits,
+        last_used=LastUsedTracker(database),
+    )
+
+
+class Context:
+    """The environment of a use case in one request or command.
+
+    The first use of `db` and `limits` calls ``open_session`` and ``open_limits``.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        request_info: RequestInfo,
+        open_session: Callable[[], Session],
+        open_limits: "Callable[[], CallerLimits] | None" = None,
+    ) -> None:
+        self.services = services
+        self.request_info = request_info
+        self._open_session = open_session
+        self._open_limits = open_limits
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the application."""
+        return self.services.settings
+
+    @property
+    def database(self) -> Database:
+        """The database, for prepared queries, which are outside the transaction."""
+        return self.services.database
+
+    @property
+    def passwords(self) -> Passwords:
+        """Hashes and checks passwords."""
+        return self.services.passwords
+
+    @cached_property
+    def db(self) -> Session:
+        """The session in the request's transaction; in AUTOCOMMIT if the request only reads.
+
+        Raises `RuntimeError` if a request that may write has no transaction.
+        """
+        return self._open_session()
+
+    @cached_property
+    def limits(self) -> "CallerLimits":
+        """The rate limits of the caller; a command has none."""
+        if self._open_limits is None:
+            from authsite.rate_limit.caller_limits import CallerLimits
+
+            return CallerLimits(None, self.services.keys, "-")
+        return self._open_limits()
+
+
+def context_of(request: Request) -> Context:
+    """``request.authsite.ctx``."""
+    from authsite.rate_limit.caller_limits import limits_of
+
+    # Weak, as in `RequestState`: in a cycle only the garbage collector frees the request.
+    weak: Callable[[], Any] = request.authsite.request
+    return Context(
+        request.authsite.services,
+        request.authsite.request_info,
+        lambda: request_session(weak()),
+        lambda: limits_of(weak()),
+    )
+
+
+def includeme(config: "Configurator") -> None:
+    """Set ``registry["authsite"]`` and the request attributes that come from it."""
+    services = make_services(load_at_start(config.registry.settings))
+    warn_of_superuser(services.database.transactional)
+    config.registry["authsite"] = services
+    config.include("authsite.request_state")
+    state: Any = services.extensions.request_state
+    state.services = services
+    state.settings = services.settings
+    state.database = services.database
+    config.add_request_attribute("ctx", context_of)

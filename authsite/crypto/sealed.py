@@ -1,0 +1,66 @@
+"""Sealed values: the one format of tokens, reset links and device cookies.
+
+A sealed value is its prefix and the base64url of::
+
+    fields | expiry, Unix seconds (8) | key fingerprint (6) | MAC (32)
+
+The MAC is HMAC-SHA-256, with the key of the value's purpose, over everything before it and over
+``bound``: data to which the value is bound and which it does not contain. Zero bytes in front make
+the length a multiple of three, so that base64url has neither padding nor unused bits and each value
+has exactly one encoding.
+"""
+
+import binascii
+import struct
+from base64 import urlsafe_b64encode
+from datetime import datetime
+from typing import Any
+
+from .keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing
+
+
+class SealedFormat:
+    """The format of one kind of sealed value. ``fields``: a format of `struct`, without byte order.
+
+    Use a key ring of its own purpose for each kind.
+    """
+
+    def __init__(self, fields: str = "", prefix: str = "") -> None:
+        signed = f"{fields}Q{FINGERPRINT_SIZE}s"
+        fill = -(struct.calcsize(f">{signed}") + MAC_SIZE) % 3
+        self._signed = struct.Struct(f">{fill}x{signed}")
+        self._length = len(prefix) + (self._signed.size + MAC_SIZE) // 3 * 4
+        self._prefix = prefix
+
+    def seal(self, ring: KeyRing, *fields: object, expires: int, bound: bytes = b"") -> str:
+        """``fields`` as text, valid until ``expires`` (Unix seconds)."""
+        key = ring.signing
+        signed = self._signed.pack(*fields, expires, key.fingerprint)
+        return self._prefix + urlsafe_b64encode(signed + key.mac(signed + bound)).decode()
+
+    def unseal(
+        self, ring: KeyRing, text: str, now: datetime, bound: bytes = b""
+    ) -> tuple[Any, ...] | None:
+        """The fields and the expiry of ``text``; None if the MAC is wrong or the value has expired.
+
+        A value has expired at the second of its expiry.
+        """
+        if len(text) != self._length or not text.startswith(self._prefix):
+            return None
+        try:
+            raw = binascii.a2b_base64(_standard(text[len(self._prefix) :]), strict_mode=True)
+        except ValueError:
+            return None
+        signed = raw[: self._signed.size]
+        *_, expires, fingerprint = values = self._signed.unpack(signed)
+        if not ring.verify(fingerprint, signed + bound, raw[self._signed.size :]):
+            return None
+        return values[:-1] if expires > now.timestamp() else None
+
+
+def _standard(text: str) -> str:
+    """URL-safe base64 in the standard alphabet; ``+`` and ``/`` become invalid.
+
+    Four replacements take a tenth of the time of ``str.translate``.
+    """
+    return text.replace("+", " ").replace("/", " ").replace("-", "+").replace("_", "/")

@@ -1,0 +1,61 @@
+"""The interface of connections for prepared queries, and its implementation for SQLite."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+Converter = Callable[[Any], Any]
+Rows = list[tuple[Any, ...]]
+
+
+class CompiledQuery(NamedTuple):
+    """A statement in the SQL of one dialect, with the converters of its values.
+
+    ``binds``: name and converter of each parameter. ``results``: position and converter of each
+    column that needs one.
+    """
+
+    name: bytes
+    sql: str
+    binds: tuple[tuple[str, Converter | None], ...]
+    results: tuple[tuple[int, Converter], ...]
+
+
+BoundQuery = tuple[CompiledQuery, Sequence[object]]  # a query and its parameters
+
+
+class PreparedConnection(Protocol):
+    """A connection that executes prepared queries. One thread at a time uses it."""
+
+    @property
+    def driver_connection(self) -> Any:
+        """The connection of the driver."""
+
+    def is_open(self) -> bool:
+        """Whether the connection is open as far as is known without asking the server."""
+
+    def execute(self, queries: Sequence[BoundQuery]) -> list[Rows]:
+        """Run ``queries`` in one transaction. Returns the rows of each; raises driver errors."""
+
+
+class SQLiteConnection:
+    """A connection to SQLite with one cursor: creating a cursor costs as much as a small query."""
+
+    def __init__(self, driver_connection: sqlite3.Connection) -> None:
+        self.driver_connection = driver_connection
+        self._cursor = driver_connection.cursor()
+
+    def is_open(self) -> bool:
+        return True
+
+    def execute(self, queries: Sequence[BoundQuery]) -> list[Rows]:
+        if len(queries) == 1:
+            return [self._rows(*queries[0])]
+        with self.driver_connection:  # commits, or rolls back
+            self._cursor.execute("BEGIN IMMEDIATE")
+            return [self._rows(*query) for query in queries]
+
+    def _rows(self, compiled: CompiledQuery, parameters: Sequence[object]) -> Rows:
+        # All rows: SQLite holds the locks of a statement until its last row is read.
+        rows: Rows = self._cursor.execute(compiled.sql, parameters).fetchall()
+        return rows

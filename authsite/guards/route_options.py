@@ -1,0 +1,164 @@
+"""The options of a guarded route, and the checks of their values at start-up.
+
+A wrong option must not open a route. So each value is checked when the route is added, and the
+combination of all options when the application starts.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyramid.config import Configurator, not_
+from pyramid.events import ApplicationCreated
+from pyramid.exceptions import ConfigurationError
+from pyramid.interfaces import IRoute, IRoutesMapper
+from pyramid.registry import Registry, predvalseq
+
+from authsite.request_state import Request
+
+from .caller import Caller
+
+_SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The options of one route."""
+
+    guard: str | None = None
+    """Which credential the route requires: ``"api"`` or ``"web"``."""
+    scope: str = ""
+    """The scopes that a token must have, separated by blanks."""
+    verified: bool = False
+    """Only users with a verified e-mail address may call."""
+    unconfirmed: bool = False
+    """Unconfirmed users may call even if Variant B denies them other routes."""
+    anonymous: bool = False
+    """A request without an Authorization header has no caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """``registry["authsite.guards"]``: the guards by name, and a cache of the rules of routes."""
+
+    by_name: Mapping[str, Callable[[Request], Caller]]
+    rules: dict[IRoute, Rules] = field(default_factory=dict)
+
+
+class Option(NamedTuple):
+    """How values of a route option are checked."""
+
+    accepts: Callable[[object, Registry], bool]
+    advice: str
+
+
+def _is_guard(value: object, registry: Registry) -> bool:
+    return isinstance(value, str) and value in registry["authsite.guards"].by_name
+
+
+def _is_scope(value: object, _registry: Registry) -> bool:
+    return isinstance(value, str) and _SCOPE.fullmatch(value) is not None
+
+
+def _is_flag(value: object, _registry: Registry) -> bool:
+    return isinstance(value, bool)
+
+
+_FLAG = Option(_is_flag, "give True or False")
+ROUTE_OPTIONS = {
+    "guard": Option(
+        _is_guard, "a route names exactly one guard, 'api' or 'web'; without a guard, leave it out"
+    ),
+    "scope": Option(
+        _is_scope,
+        "give scopes as one text, separated by blanks, such as 'reports:read reports:write'",
+    ),
+    "verified": _FLAG,
+    "unconfirmed": _FLAG,
+    "anonymous": _FLAG,
+}
+
+
+class RouteOption:
+    """A route predicate that matches every request; `rules_of` reads its value."""
+
+    def __init__(self, name: str, value: object) -> None:
+        self.name, self.value = name, value
+
+    def text(self) -> str:
+        return f"{self.name} = {self.value!r}"
+
+    phash = text
+
+    def __call__(self, context: object, request: Request) -> bool:
+        return True
+
+
+def rules_of(route: IRoute) -> Rules:
+    """The rules of a route."""
+    options: dict[str, Any] = {
+        predicate.name: predicate.value
+        for predicate in route.predicates
+        if isinstance(predicate, RouteOption)
+    }
+    return Rules(**options)
+
+
+def add_route_options(config: Configurator) -> None:
+    """Add the options to ``config.add_route``, and check every value that a route gives.
+
+    Pyramid drops a route predicate whose value is None, and `not_` inverts one: ``guard=None``
+    and ``scope=None`` would open the route. So the values are checked before Pyramid creates
+    predicates from them.
+    """
+    for name in ROUTE_OPTIONS:
+        config.add_route_predicate(name, _predicate_factory(name))
+    predicates = config.get_predlist("route")
+    make_predicates = predicates.make
+
+    def make(config: Configurator, **values: object) -> object:
+        for name in ROUTE_OPTIONS.keys() & values.keys():
+            _check_value(name, values[name], config.registry)
+        return make_predicates(config, **values)
+
+    predicates.make = make
+
+
+def _predicate_factory(name: str) -> Callable[[object, object], RouteOption]:
+    return lambda value, info: RouteOption(name, value)
+
+
+def _check_value(name: str, value: object, registry: Registry) -> None:
+    option = ROUTE_OPTIONS[name]
+    wrapped = isinstance(value, not_ | predvalseq)
+    if wrapped or not option.accepts(value, registry):
+        shown = f"not_({value.value!r})" if isinstance(value, not_) else repr(value)
+        raise ConfigurationError(f"{name}={shown} on a route: {option.advice}")
+
+
+def check_routes(event: ApplicationCreated) -> None:
+    """At start-up: reject options without a guard to enforce them, and contradictory ones."""
+    registry = event.app.registry
+    scopes = registry["authsite"].settings.scopes
+    for route in registry.getUtility(IRoutesMapper).get_routes(include_static=True):
+        if error := _contradiction(rules_of(route), scopes):
+            raise ConfigurationError(f"route {route.name!r}: {error}")
+
+
+def _contradiction(rules: Rules, scopes: Sequence[str]) -> str | None:
+    if rules.guard is None and rules != Rules():
+        return "it has options but no guard to enforce them; add guard='api' or guard='web'"
+    if rules.guard == "web" and (rules.scope or rules.anonymous):
+        return "a browser session has no scope and is never anonymous; use guard='api' for these"
+    if rules.anonymous and (rules.scope or rules.verified):
+        return "anonymous=True would let in callers that scope or verified refuses; remove one"
+    if rules.verified and rules.unconfirmed:
+        return "verified=True and unconfirmed=True contradict each other; remove one"
+    unknown = [scope for scope in rules.scope.split() if scopes and scope not in scopes]
+    if unknown:
+        return (
+            f"no token can have the scope {', '.join(unknown)}; add it to authsite.scopes,"
+            f" or use one of {', '.join(scopes)}"
+        )
+    return None

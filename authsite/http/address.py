@@ -1,0 +1,161 @@
+"""The application's own address, on which links, redirects and cookies depend.
+
+It comes from setting `base-url`, else from the headers of a trusted proxy, else from the ``Host``
+header. WebOb makes a relative ``Location`` absolute from the WSGI environment, whose scheme is
+``http`` behind a proxy that terminates TLS. So the tween makes it absolute first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
+
+from pyramid.exceptions import URLDecodeError
+from pyramid.interfaces import IRoutesMapper
+
+from authsite.request_state import Request
+
+from .application import HttpApplication
+from .host import is_host
+from .proxies import nearest
+
+_PATH_SAFE = "/~!$&'()*+,;=:@"
+_DEFAULT_PORT = {"http": ":80", "https": ":443"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of the application as its users see it."""
+
+    origin: str
+    """Scheme, host and port as browsers write them (RFC 6454, section 6.2)."""
+    mount: str
+    """The path that the application is mounted at, percent-encoded; "" for none."""
+    prefix: str
+    """The route prefix that authsite is included with; "" for none."""
+
+    @property
+    def application_url(self) -> str:
+        """The URL of the whole application, a host's for example; no slash at the end."""
+        return f"{self.origin}{self.mount}"
+
+    @property
+    def base_url(self) -> str:
+        """The URL that all of authsite's own URLs begin with; no slash at the end."""
+        return f"{self.application_url}{self.prefix}"
+
+    @property
+    def https(self) -> bool:
+        """Whether users connect with TLS."""
+        return self.origin.startswith("https:")
+
+
+def configured(base_urls: Sequence[str], prefix: str) -> tuple[Address, ...]:
+    """The addresses in setting `base-url`, where each URL may end with the route prefix."""
+    found = []
+    for url in base_urls:
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        found.append(Address(origin, parts.path.removesuffix(prefix), prefix))
+    return tuple(found)
+
+
+def address(request: Request) -> Address:
+    """``request.authsite.address``: the configured address of this request, else the request's own.
+
+    The mount path of the server (``SCRIPT_NAME``) counts unless `base-url` has a path.
+    """
+    http: HttpApplication = request.registry["authsite.http"]
+    mount = quote(request.script_name, safe=_PATH_SAFE) if request.script_name else ""
+    if http.addresses:
+        own = _best_match(request, http.addresses)
+        return replace(own, mount=mount) if mount and not own.mount else own
+    scheme, host = _scheme_and_host(request)
+    origin = f"{scheme}://{host.removesuffix(_DEFAULT_PORT[scheme])}"
+    return Address(origin, mount, http.prefix)
+
+
+def base_urls(request: Request) -> tuple[str, ...]:
+    """The base URLs of all configured addresses; that of this request comes first."""
+    others = (each.base_url for each in request.registry["authsite.http"].addresses)
+    return tuple(dict.fromkeys((request.authsite.base_url, *others)))
+
+
+def _best_match(request: Request, addresses: Sequence[Address]) -> Address:
+    """The address of the request: by host, then by scheme, then by mount path; else the first."""
+    if len(addresses) == 1:
+        return addresses[0]
+    scheme, host = _scheme_and_host(request)
+    path = request.environ.get("SCRIPT_NAME", "") + request.environ["PATH_INFO"]
+
+    def has_host(each: Address) -> bool:
+        own_scheme, _, own_host = each.origin.partition("://")
+        return host.lower().removesuffix(_DEFAULT_PORT[own_scheme]) == own_host
+
+    def similarity(each: Address) -> tuple[bool, int]:
+        below = _is_below(path, _decoded(each.mount))
+        return each.origin.startswith(f"{scheme}:"), len(each.mount) if below else -1
+
+    return max(filter(has_host, addresses), key=similarity, default=addresses[0])
+
+
+def _scheme_and_host(request: Request) -> tuple[str, str]:
+    """The scheme and host that a trusted proxy has forwarded, else those of the request."""
+    scheme, host = request.scheme, request.authsite.host
+    if request.authsite.through_trusted_proxy:
+        is_scheme = _DEFAULT_PORT.__contains__
+        scheme = nearest(request, "X-Forwarded-Proto", "proto", is_scheme) or scheme
+        host = nearest(request, "X-Forwarded-Host", "host", is_host) or host
+    return scheme, host
+
+
+def take_mount(request: Request) -> None:
+    """Move the path of `base-url` from ``PATH_INFO`` to ``SCRIPT_NAME``, before routing.
+
+    A proxy may have removed it already. If the whole path is a route, it has: with the mount path
+    ``/authsite``, ``/authsite/static/…`` is the route of a static file.
+    """
+    mount, environ = _decoded(request.authsite.address.mount), request.environ
+    if environ.get("SCRIPT_NAME", "") == mount:
+        return
+    if _is_below(environ["PATH_INFO"], mount) and not _is_route(request):
+        environ["PATH_INFO"] = environ["PATH_INFO"][len(mount) :]
+    environ["SCRIPT_NAME"] = mount
+
+
+def _is_route(request: Request) -> bool:
+    mapper = request.registry.getUtility(IRoutesMapper)
+    try:
+        return mapper(request)["route"] is not None
+    except URLDecodeError:
+        return False
+
+
+def _decoded(mount: str) -> str:
+    """A path as in the WSGI environment: decoded, with one character for each byte (PEP 3333)."""
+    return unquote_to_bytes(mount).decode("latin-1")
+
+
+def _is_below(path: str, mount: str) -> bool:
+    return path == mount or path.startswith(f"{mount}/")
+
+
+def route_path(request: Request, name: str, /, **parts: object) -> str:
+    """The URL path of a route, with the mount path."""
+    path: str = request.route_url(name, _app_url=request.authsite.address.mount, **parts)
+    return path
+
+
+def path_qs(request: Request) -> str:
+    """The path and query of this request, percent-encoded, with the mount path."""
+    mounted = quote(request.script_name, safe=_PATH_SAFE)
+    return f"{request.authsite.address.mount}{request.path_qs.removeprefix(mounted)}"
+
+
+def inner_path(request: Request, path: str) -> str:
+    """``path`` as routes match it: decoded, without the mount path."""
+    return unquote(path).removeprefix(unquote(request.authsite.address.mount))
+
+
+def absolute(request: Request, location: str) -> str:
+    """``location`` for a ``Location`` header: a path becomes a URL of our own origin."""
+    return f"{request.authsite.address.origin}{location}" if location[:1] == "/" else location

@@ -1,0 +1,31 @@
+"""The state of one application that this package needs: ``registry["authsite.http"]``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from .address import Address
+    from .assets import Assets
+
+
+@dataclass(slots=True)
+class HttpApplication:
+    """Set during configuration; ``methods`` and ``read_with_get`` at start-up."""
+
+    standalone: bool = False
+    """True for authsite's own application, False in a host application."""
+    prefix: str = ""
+    """The host's route prefix for authsite, with a slash in front; "" for none."""
+    addresses: "tuple[Address, ...]" = ()
+    """The addresses in setting `base-url`; the first is the default."""
+    hsts: str | None = None
+    """The value of the header Strict-Transport-Security; None to omit it."""
+    templates: "Environment | None" = None
+    assets: "Assets | None" = None
+    methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Route name -> its methods, for authsite's own routes."""
+    read_with_get: Mapping[str, bool] = field(default_factory=dict)
+    """Route name -> whether it has GET, for all routes of the application."""

@@ -1,0 +1,79 @@
+"""Responses with a constant body: compressed once, with validators for client caches."""
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyramid.response import Response
+
+from authsite.request_state import Request
+
+_COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
+
+_MAX_HEADER = 1000  # characters; browsers send about 50
+
+
+@dataclass(frozen=True)
+class CachedResponse:
+    """A constant body, with what is computed from it when it is first needed."""
+
+    body: bytes
+    content_type: str
+
+    @cached_property
+    def gzipped(self) -> bytes | None:
+        """The compressed body; None if compression does not make it shorter."""
+        if not self.content_type.startswith(_COMPRESSIBLE):
+            return None
+        packed = gzip.compress(self.body, mtime=0)
+        return packed if len(packed) < len(self.body) else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The `fingerprint` of the body."""
+        return fingerprint(self.body)
+
+
+def fingerprint(*parts: bytes) -> str:
+    """The first 20 hexadecimal digits of a SHA-256 over ``parts``."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.hexdigest()[:20]
+
+
+def respond_from_cache(request: Request, cached: CachedResponse, cache_control: str) -> Response:
+    """Respond with ``cached``, compressed if the client accepts gzip.
+
+    The status is 304 if the client already has the body. The plain and the compressed body have
+    different strong validators (RFC 9110, section 8.8.1).
+    """
+    compress = cached.gzipped is not None and _accepts_gzip(request)
+    response = Response(
+        body=cached.gzipped if compress else cached.body,
+        content_type=cached.content_type,
+        charset="utf-8" if cached.content_type.startswith("text/") else None,
+        # For a Range header WebOb would send parts, or raise an error for some malformed values.
+        conditional_response=_is_short(request, "If-None-Match") and "Range" not in request.headers,
+    )
+    response.etag = f"{cached.fingerprint}-gzip" if compress else cached.fingerprint
+    response.headers["Cache-Control"] = cache_control
+    if compress:
+        response.content_encoding = "gzip"
+    if cached.gzipped is not None:
+        response.vary = ["Accept-Encoding"]
+    return response
+
+
+def _accepts_gzip(request: Request) -> bool:
+    # RFC 9110 allows gzip without Accept-Encoding, but a client without it may not support gzip.
+    return _is_short(request, "Accept-Encoding") and bool(
+        request.accept_encoding and request.accept_encoding.acceptable_offers(["gzip"])
+    )
+
+
+def _is_short(request: Request, header: str) -> bool:
+    """Whether ``header`` is short enough to parse; WebOb takes milliseconds for a long one."""
+    return len(request.headers.get(header, "")) <= _MAX_HEADER

@@ -1,0 +1,65 @@
+"""Where a request comes from, as plain values: peer address, user agent and request id."""
+
+import re
+import secrets
+from contextvars import ContextVar
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from authsite.i18n import negotiate
+from authsite.request_state import Request
+
+# The id of the request that this thread works on, for log lines.
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+MAX_AGENT = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInfo:
+    """What use cases and audit events need to know of a request.
+
+    ``base_urls`` are the base URLs of the application; links in mails begin with the first one,
+    which is that of the request. ``language`` is the language of these mails.
+    """
+
+    address: str | None = None
+    agent: str | None = None
+    request_id: str | None = None
+    base_urls: tuple[str, ...] = ("",)
+    language: str = "en"
+
+    @property
+    def base_url(self) -> str:
+        """The base URL that the request was sent to."""
+        return self.base_urls[0]
+
+
+def request_id(request: Request) -> str:
+    """The id of this request: a trusted proxy's ``X-Request-Id``, or a new one."""
+    if request.authsite.through_trusted_proxy:
+        received: str = request.headers.get("X-Request-Id", "")
+        if _VALID_REQUEST_ID.fullmatch(received):
+            return received
+    return secrets.token_hex(12)
+
+
+def request_info(request: Request) -> RequestInfo:
+    """The `RequestInfo` of ``request``."""
+    agent = request.headers.get("User-Agent", "")
+    printable = "".join(char for char in agent[:MAX_AGENT] if char.isprintable())
+    return RequestInfo(
+        request.authsite.client_address,
+        printable or None,
+        request.authsite.request_id,
+        request.authsite.base_urls,
+        negotiate(request.headers.get("Accept-Language")),
+    )
+
+
+def peer(request: Request) -> str | None:
+    """The IP address of the connection's peer; None for a Unix socket."""
+    try:
+        return str(ip_address(request.environ.get("REMOTE_ADDR", "")))
+    except ValueError:
+        return None

@@ -1,0 +1,52 @@
+"""Check the current password before a sensitive change (OWASP ASVS 7.5.1)."""
+
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, select
+
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.users.account import Account, SignedInUser
+from authsite.users.models import User
+
+from .errors import WrongCurrentPassword
+from .service import limit_subject
+
+
+class StoredHash(NamedTuple):
+    """The hash of a user's password, if the user has one."""
+
+    password_hash: str | None
+
+
+STORED_HASH = PreparedQuery(
+    select(User.password_hash).where(
+        User.id == bindparam("user_id"), User.epoch == bindparam("epoch")
+    ),
+    StoredHash,
+)
+
+
+def reauthenticate(ctx: Context, user: SignedInUser, password: str) -> None:
+    """Check the current password of a signed-in user, limited and recorded.
+
+    Call it before the request has written anything. Raises
+    `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept,
+    `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
+    """
+    with ctx.limits.reauthentication(limit_subject(user.account.id), str(user.sign_in)) as attempt:
+        attempt.succeeded = _is_current(ctx, user.account, password)
+    if attempt.succeeded:
+        return
+    details = {"sign_in": str(user.sign_in)}
+    record(ctx, "reauthentication.failed", user_id=user.account.id, details=details)
+    if attempt.locked:
+        record(ctx, "reauthentication.locked", user_id=user.account.id, details=details)
+    raise WrongCurrentPassword
+
+
+def _is_current(ctx: Context, account: Account, password: str) -> bool:
+    """Whether ``password`` is the user's, and the epoch in ``account`` is still the user's."""
+    stored = STORED_HASH.one(ctx.database, user_id=account.id, epoch=account.epoch)
+    return ctx.passwords.check(password, stored.password_hash if stored else None)

@@ -1,0 +1,101 @@
+"""The query of every use of a token: an active family, with its user and client.
+
+A family is active while it is not revoked, its user and client are enabled, and their epochs are
+those that were copied into it when the credential was checked. For an inactive family the query
+returns no row.
+"""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import and_, bindparam, literal_column, or_, select
+
+from authsite.db import Database, PreparedQuery
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import User
+
+from .models import Client, Family
+from .tokens import Token
+
+_FAMILY_USER_CLIENT = (
+    Family.__table__.outerjoin(
+        User.__table__,
+        and_(
+            User.id == Family.user_id,
+            User.epoch == Family.user_epoch,
+            User.disabled_at.is_(None),
+        ),
+    )
+).outerjoin(
+    Client.__table__,
+    and_(
+        Client.id == Family.client_id,
+        Client.epoch == Family.client_epoch,
+        Client.disabled_at.is_(None),
+    ),
+)
+
+ACTIVE_FAMILIES = (
+    select(Family.id)
+    .select_from(_FAMILY_USER_CLIENT)
+    .where(
+        Family.revoked_at.is_(None),
+        or_(Family.owner_kind == literal_column("'client'"), User.id.is_not(None)),
+        or_(Family.client_id.is_(None), Client.id.is_not(None)),
+    )
+)
+ACTIVE_FAMILY = ACTIVE_FAMILIES.where(Family.id == bindparam("family_id"))
+
+
+class ActiveToken(NamedTuple):
+    """The family of an active token; ``account`` is None where the token acts for no user.
+
+    It has no id: the token itself has it, and converting the column costs time.
+    """
+
+    client_id: UUID | None
+    generation: int
+    rotated_at: datetime
+    rescoped: bool
+    scope: str
+    client_name: str | None
+    account: Account | None
+
+
+ACTIVE_TOKEN = PreparedQuery(
+    ACTIVE_FAMILY.with_only_columns(
+        Family.client_id,
+        Family.generation,
+        Family.rotated_at,
+        Family.rescoped,
+        Family.scope,
+        Client.name.label("client_name"),
+        *ACCOUNT_COLUMNS,
+    ),
+    ActiveToken,
+)
+
+
+def find_active(
+    database: Database, token: Token, now: datetime, grace: timedelta
+) -> ActiveToken | None:
+    """The family of an access token, or None if the token is inactive.
+
+    Active are the tokens of the family's present generation, and those of the previous one while
+    less than ``grace`` has passed since the refresh, unless that refresh changed the scope.
+    """
+    active = ACTIVE_TOKEN.one(database, family_id=token.family_id)
+    if active is None or token.generation == active.generation:
+        return active
+    previous = token.generation == active.generation - 1 and not active.rescoped
+    return active if previous and within_grace(now, active.rotated_at, grace) else None
+
+
+def within_grace(now: datetime, rotated_at: datetime, grace: timedelta) -> bool:
+    """Whether a refresh at ``rotated_at`` is less than ``grace`` ago; False without a grace.
+
+    ``rotated_at`` may be later than ``now``, if another machine's clock is ahead or the refresh
+    came after this request read its clock. Then no time has passed yet.
+    """
+    return max(timedelta(), now - rotated_at) < grace

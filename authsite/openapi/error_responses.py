@@ -1,0 +1,80 @@
+"""The errors that an endpoint may respond with.
+
+They follow from its guard, body and rate limit; its `Operation` declares the others.
+"""
+
+from collections.abc import Iterator
+
+from authsite.guards.errors import (
+    EmailNotConfirmed,
+    EmailNotVerified,
+    InsufficientScope,
+    NotAuthenticated,
+    UserRequired,
+)
+from authsite.http.bodies import FORM, JSON, WORDS, as_invalid_request
+from authsite.http.errors import (
+    ApiError,
+    FieldError,
+    MalformedRequest,
+    PayloadTooLarge,
+    RequestTimedOut,
+    TemporarilyUnavailable,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
+from authsite.rate_limit.errors import TooManyAttempts
+from authsite.settings import Settings
+
+from .endpoints import Endpoint
+
+
+def errors_of(endpoint: Endpoint, cfg: Settings) -> list[ApiError]:
+    """All errors of ``endpoint``, except 405 and 500, which every endpoint has."""
+    return [
+        *_by_guard(endpoint, cfg),
+        *_by_body(endpoint),
+        *(error() if isinstance(error, type) else error for error in endpoint.operation.errors),
+        *_by_load(endpoint),
+    ]
+
+
+def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
+    rules = endpoint.rules
+    if rules.guard is None:
+        return
+    yield NotAuthenticated(token_sent=True)
+    if rules.scope:
+        yield InsufficientScope(rules.scope)
+    if cfg.variant == "B":
+        if cfg.require_email_confirmation and not rules.unconfirmed:
+            yield EmailNotConfirmed()
+    elif rules.verified and cfg.require_email_verification:
+        yield UserRequired()
+        yield EmailNotVerified()
+
+
+def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
+    model = endpoint.body
+    if model is None:
+        return
+    yield MalformedRequest()
+    yield PayloadTooLarge()
+    yield RequestTimedOut()
+    accepted = FORM if model.form_only else f"{FORM} or {JSON}"
+    yield UnsupportedMediaType(f"Send the body as {accepted}.")
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    field = [*required, *model.model_fields][0]
+    errors = [FieldError(code, field, words) for code, words in WORDS.items()]
+    if endpoint.error_format == "oauth":
+        yield as_invalid_request(ValidationFailed(details=errors[:1]))
+    else:
+        yield from (ValidationFailed(details=[error]) for error in errors)
+
+
+def _by_load(endpoint: Endpoint) -> Iterator[ApiError]:
+    if endpoint.options.get("rate_limit"):
+        yield TooManyAttempts(60)
+    # These endpoints use the database.
+    if endpoint.rules.guard or endpoint.body or endpoint.operation.errors:
+        yield TemporarilyUnavailable()

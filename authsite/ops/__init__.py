@@ -1,1 +1,0 @@
-"""Running the service: logging, and later health and metrics."""

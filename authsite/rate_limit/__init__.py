@@ -1,0 +1,13 @@
+"""Rate limits, counted over all processes.
+
+The table of all limits is in ``authsite/settings/rate_limits.py``.
+"""
+
+from typing import Any
+
+
+def includeme(config: Any) -> None:
+    """The view option ``rate_limit="register-address"``."""
+    from .view_option import rate_limit_deriver
+
+    config.add_view_deriver(rate_limit_deriver, "rate_limit", under="body", over="rendered_view")

@@ -1,0 +1,205 @@
+"""The rate limits of one caller, ``request.authsite.ctx.limits``, for views and services.
+
+Each count is committed separately, so a later error does not undo it. Call these methods only while
+the request's transaction has written nothing (on SQLite it would wait for itself), or after it has
+ended (`db.after_commit`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from authsite import clock
+from authsite.crypto.keys import Keys
+from authsite.http.errors import ApiError
+from authsite.request_state import Request
+from authsite.settings.rate_limits import RATE_LIMITS
+
+from . import delays, device_cookie
+from .limiter import RateLimiter
+from .recognized import is_recognized, network_of, remember
+
+COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
+
+
+@dataclass(slots=True)
+class PasswordAttempt:
+    """One password check that is within the limit.
+
+    ``locked``: this attempt used up the limit and locked the account; success unlocks it.
+    ``succeeded``: the result of the check; None if the password was not checked.
+    """
+
+    locked: bool = False
+    succeeded: bool | None = None
+
+
+@dataclass(slots=True)
+class Counted:
+    """What a request has counted already, also in a run that pyramid_retry repeats.
+
+    ``windows``: the result of `CallerLimits._acquire` for each limit and subject.
+    """
+
+    windows: dict[tuple[str, ...], str | None] = field(default_factory=dict)
+    attempts: dict[tuple[str, ...], delays.Acquired] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CallerLimits:
+    """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
+
+    ``address``: the key under which the caller's address is counted; ``cookie``: the device cookie
+    as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded, else None.
+    """
+
+    limiter: RateLimiter | None
+    keys: Keys
+    address: str
+    cookie: str | None = None
+    counted: Counted = field(default_factory=Counted)
+    owner: str | None = None
+
+    def count(self, name: str, *subject: str) -> None:
+        """Count one. Raises `TooManyAttempts` over the limit."""
+        full = self._acquire(name, *subject)
+        if self.limiter and full:
+            raise self.limiter.error(name, full)
+
+    def allows(self, name: str, *subject: str) -> bool:
+        """Count one; whether it is within the limit, where the response must not reveal it."""
+        return self._acquire(name, *subject) is None
+
+    def refund(self, name: str, *subject: str) -> None:
+        """Undo one `count`."""
+        if self.limiter and (name, *subject) in self.counted.windows:
+            del self.counted.windows[(name, *subject)]
+            self.limiter.refund(name, *subject)
+
+    @contextmanager
+    def failures(self, name: str, *subject: str) -> Iterator[None]:
+        """Count the block if it fails with one of the limit's errors.
+
+        For checks that are cheap and cannot be guessed: a success writes nothing. Concurrent
+        failures over the limit raise `TooManyAttempts` instead of their own error.
+        """
+        if self.limiter and (full := self.limiter.full(name, *subject)):
+            raise self.limiter.error(name, full)
+        try:
+            yield
+        except ApiError as error:
+            if counts_as_failure(name, error):
+                self.count(name, *subject)
+            raise
+
+    @contextmanager
+    def login(self, account: str, owner: str) -> Iterator[PasswordAttempt]:
+        """Count one login. Raises `TooManyAttempts` before any hash.
+
+        ``account``: the key under which failures are counted, the user or the login name.
+        ``owner``: the user (or the unknown login name), who has a separate limit in a recognized
+        browser and at a recognized address. The block checks the password and sets ``succeeded``;
+        unless the check fails, the attempt is refunded to the account. The count of the client
+        address stays (L08).
+        """
+        if self.limiter is None:
+            yield PasswordAttempt()
+            return
+        self.count("login-address", self.address)
+        subject = (account, *self.recognized(owner))
+        with self._password(self.limiter, delays.LOGIN, *subject) as attempt:
+            yield attempt
+        if attempt.succeeded:
+            remember(self.limiter, owner, self.address)
+            self.owner = owner
+
+    @contextmanager
+    def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
+        """Count one check of the current password of a signed-in user; see `login`.
+
+        The limit is per user and sign-in, and separate from logins, so that neither unauthenticated
+        callers nor the holder of a stolen token can use up the owner's attempts.
+        """
+        if self.limiter is None:
+            yield PasswordAttempt()
+            return
+        with self._password(self.limiter, "reauthentication", user, sign_in) as attempt:
+            yield attempt
+
+    def first(self, *subject: str) -> bool:
+        """Whether this is the first call in this hour; with limits off always False."""
+        return self.limiter is not None and self.limiter.first(*subject)
+
+    def recognized(self, owner: str) -> tuple[str, ...]:
+        """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
+        if self.limiter is None:
+            return ()
+        browser = device_cookie.decode(self.keys["device"], owner, self.cookie, clock.now())
+        if browser:
+            return ("device", browser)
+        if is_recognized(self.limiter, owner, self.address):
+            return ("address", self.address)
+        return ()
+
+    def end_lockout(self, accounts: list[str], owner: str) -> None:
+        """End the lockout of ``owner``, who has just reset the password.
+
+        ``accounts`` as in `login`. The client address counts as recognized from now on, so others
+        cannot lock the account for it again.
+        """
+        if self.limiter is None:
+            return
+        for account in accounts:
+            delays.reset(self.limiter, account)
+            delays.reset(self.limiter, account, "address", self.address)
+        remember(self.limiter, owner, self.address)
+
+    def new_device_cookie(self) -> str | None:
+        """The device cookie for the login of this request; None without one."""
+        if self.limiter is None or self.owner is None:
+            return None
+        now = clock.now()
+        old = device_cookie.decode(self.keys["device"], self.owner, self.cookie, now)
+        return device_cookie.encode(self.keys["device"], self.owner, old, now)
+
+    @contextmanager
+    def _password(
+        self, limiter: RateLimiter, name: str, *subject: str
+    ) -> Iterator[PasswordAttempt]:
+        key = (name, *subject)
+        acquired = self.counted.attempts.get(key) or delays.acquire(limiter, *subject, name=name)
+        self.counted.attempts[key] = acquired
+        attempt = PasswordAttempt(acquired.locked)
+        try:
+            yield attempt
+        finally:
+            if attempt.succeeded is not False:
+                del self.counted.attempts[key]
+                delays.refund(limiter, acquired)
+
+    def _acquire(self, name: str, *subject: str) -> str | None:
+        """Count one, at most once in a request; the key of the full window, or None."""
+        if self.limiter is None:
+            return None
+        key = (name, *subject)
+        if key not in self.counted.windows:
+            self.counted.windows[key] = self.limiter.acquire(name, *subject)
+        return self.counted.windows[key]
+
+
+def limits_of(request: Request) -> CallerLimits:
+    """``request.authsite.ctx.limits``."""
+    services = request.authsite.services
+    return CallerLimits(
+        services.rate_limits,
+        services.keys,
+        network_of(request.authsite.client_address),
+        device_cookie.sent_cookie(request),
+        request.environ.setdefault(COUNTED, Counted()),
+    )
+
+
+def counts_as_failure(name: str, error: ApiError) -> bool:
+    """Whether the limit ``name`` counts ``error`` as a failure."""
+    codes = {error.code, *(item.code for item in error.details)}
+    return not codes.isdisjoint(RATE_LIMITS[name].failures)

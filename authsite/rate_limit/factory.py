@@ -1,0 +1,68 @@
+"""Make the `RateLimiter` and the storage that the settings describe; nothing connects yet."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
+from limits.errors import ConfigurationError
+from limits.storage import Storage, storage_from_string
+
+from authsite.crypto.keys import Keys
+from authsite.db import Database
+from authsite.settings import InvalidSetting, Settings, SettingsError
+
+from .fallback import FallbackStorage, LocalStorage
+from .limiter import RateLimiter
+from .storage import DatabaseStorage
+
+# Seconds. A storage on the network normally answers in one or two milliseconds. Requests must not
+# be delayed by a storage that fails.
+TIMEOUT = 0.08
+
+
+def make_limiter(settings: Settings, database: Database, keys: Keys) -> RateLimiter:
+    """The limiter that ``settings`` describe. Raises `SettingsError`."""
+    windows = {
+        name: sorted(parse_many(value), key=RateLimitItem.get_expiry)
+        for name, value in settings.limit_values.items()
+    }
+    # While the limit suppresses mails, the link of an earlier mail must still work.
+    windows["forgot-email"] = [
+        _at_most(item, settings.reset_expires_in) for item in windows["forgot-email"]
+    ]
+    return RateLimiter(make_storage(settings, database), windows, keys["limits"])
+
+
+def make_storage(settings: Settings, database: Database) -> Storage:
+    """The storage that all limits are counted in.
+
+    Raises `SettingsError` when the library that the storage needs is not installed.
+    """
+    if settings.limits_storage == "memory":
+        return LocalStorage()
+    if settings.limits_storage == "database":
+        return FallbackStorage(DatabaseStorage(database))
+    return FallbackStorage(_make_redis(str(settings.limits_storage)))
+
+
+def _make_redis(url: str) -> Storage:
+    scheme = url.partition(":")[0]
+    package = "valkey" if scheme.startswith("valkey") else "redis"
+    options: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
+    try:
+        if package == "redis":
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
+
+            # The default is three retries with pauses of seconds.
+            options["retry"] = Retry(NoBackoff(), 0)
+        return cast(Storage, storage_from_string(url, wrap_exceptions=True, **options))
+    except (ImportError, ConfigurationError):
+        advice = f"this storage needs a package: pip install {package}, or take `database`"
+        raise SettingsError([InvalidSetting("authsite.limits-storage", advice)]) from None
+
+
+def _at_most(item: RateLimitItem, longest: timedelta) -> RateLimitItem:
+    if item.get_expiry() <= longest.total_seconds():
+        return item
+    return RateLimitItemPerSecond(item.amount, max(1, int(longest.total_seconds())))

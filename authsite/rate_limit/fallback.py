@@ -1,0 +1,132 @@
+"""Count in the memory of this process while the storage of the limits fails.
+
+The limits then hold for each process: the effective limit is at most the configured one times the
+number of processes (ASVS 16.5.3).
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from limits.errors import StorageError
+from limits.storage import MemoryStorage, Storage
+
+log = structlog.get_logger("authsite.rate_limit")
+
+T = TypeVar("T")
+PROBE_SECONDS = 2.0
+_FAILURES = (StorageError, OSError)
+
+
+class LocalStorage(MemoryStorage):
+    """The library's counters in memory, with a lock.
+
+    Without the lock, a read that finds no window may delete one that starts concurrently.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+
+    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        """As the library's."""
+        with self._lock:
+            return super().incr(key, expiry, amount)
+
+    def get(self, key: str) -> int:
+        """As the library's."""
+        with self._lock:
+            return super().get(key)
+
+    def clear(self, key: str) -> None:
+        """As the library's."""
+        with self._lock:
+            super().clear(key)
+
+
+class FallbackStorage(Storage):
+    """``storage``, and counters in the memory of this process while it fails.
+
+    Only the requests that detect the failure wait for the timeout: after that a separate thread
+    checks every ``probe_seconds`` whether the storage works again.
+    """
+
+    STORAGE_SCHEME = None
+
+    def __init__(self, storage: Storage, probe_seconds: float = PROBE_SECONDS) -> None:
+        super().__init__()
+        self._storage = storage
+        self._probe_seconds = probe_seconds
+        self._switching = threading.Lock()
+        self._failed = False
+        self._local: Storage | None = None
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether this process counts in its own memory because the storage fails."""
+        return self._failed
+
+    @property
+    def base_exceptions(self) -> tuple[type[Exception], ...]:
+        """Empty: every error of the storage is handled here."""
+        return ()
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Add to a count and return it."""
+        return self._call(lambda storage: storage.incr(key, expiry, amount))
+
+    def get(self, key: str) -> int:
+        """The count."""
+        return self._call(lambda storage: storage.get(key))
+
+    def get_expiry(self, key: str) -> float:
+        """The end of its window, in seconds since 1970."""
+        return self._call(lambda storage: storage.get_expiry(key))
+
+    def clear(self, key: str) -> None:
+        """Delete the count."""
+        self._call(lambda storage: storage.clear(key))
+
+    def reset(self) -> int | None:
+        """Delete all counts."""
+        return self._call(lambda storage: storage.reset())
+
+    def check(self) -> bool:
+        """Whether the storage itself works."""
+        return not self._failed
+
+    def _call(self, operation: Callable[[Storage], T]) -> T:
+        if not self._failed:
+            try:
+                return operation(self._storage)
+            except _FAILURES as error:
+                self._switch_to_local(error)
+        return operation(self._local or self._storage)
+
+    def _switch_to_local(self, error: Exception) -> None:
+        with self._switching:
+            if self._failed:
+                return
+            self._local = self._local or LocalStorage()
+            self._failed = True
+        # The type only: the message may contain the URL, and the URL a password.
+        cause = type(error.__cause__ or error).__name__
+        log.error("limits_storage_failed", cause=cause, fallback="memory of each process")
+        threading.Thread(target=self._probe, name="limits-probe", daemon=True).start()
+
+    def _probe(self) -> None:
+        pause = threading.Event()
+        pause.wait(self._probe_seconds)  # also after a single failure
+        while not self._is_working():
+            pause.wait(self._probe_seconds)
+        with self._switching:
+            self._failed = False
+        log.info("limits_storage_recovered")
+
+    def _is_working(self) -> bool:
+        try:
+            self._storage.incr("probe", 1)  # writes must work, not only reads
+        except Exception:  # the probe thread must survive any error
+            return False
+        return True

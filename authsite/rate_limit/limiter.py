@@ -1,0 +1,76 @@
+"""Fixed windows of the limits library, counted in the configured storage."""
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+from limits import RateLimitItem, RateLimitItemPerHour
+from limits.storage import Storage
+from limits.strategies import FixedWindowRateLimiter
+
+from authsite import clock
+from authsite.crypto.keys import KeyRing
+
+from .errors import TooManyAttempts
+
+log = structlog.get_logger("authsite.rate_limit")
+
+_ONCE = RateLimitItemPerHour(1)
+_SUBJECT_HEX = 40  # 160 bits: collisions are negligible
+
+
+class RateLimiter:
+    """The limits of an application. ``windows``: those of each limit, the shortest first.
+
+    A subject is what a count belongs to, such as a client id and an address.
+    """
+
+    def __init__(
+        self, storage: Storage, windows: Mapping[str, Sequence[RateLimitItem]], keys: KeyRing
+    ) -> None:
+        self.storage = storage
+        self.windows = windows
+        self._fixed = FixedWindowRateLimiter(storage)
+        self._keys = keys
+
+    def hashed(self, *subject: str) -> str:
+        """``subject`` as it is stored: a keyed hash, so that a dump reveals no address.
+
+        The key derives from the oldest secret, so that a new secret does not reset the counts.
+        """
+        message = "\0".join(subject).encode(errors="replace")
+        return self._keys.oldest.mac(message).hex()[:_SUBJECT_HEX]
+
+    def acquire(self, name: str, *subject: str) -> str | None:
+        """Count one. None within the limit, else the key of the window that is full.
+
+        Atomic over all processes. A count that a full window rejects is not added to longer ones.
+        """
+        hashed = self.hashed(*subject)
+        for item in self.windows[name]:
+            if not self._fixed.hit(item, name, hashed):
+                return item.key_for(name, hashed)
+        return None
+
+    def full(self, name: str, *subject: str) -> str | None:
+        """The key of a full window, or None if there is none; counts nothing."""
+        hashed = self.hashed(*subject)
+        for item in self.windows[name]:
+            if not self._fixed.test(item, name, hashed):
+                return item.key_for(name, hashed)
+        return None
+
+    def refund(self, name: str, *subject: str) -> None:
+        """Undo one `acquire`."""
+        hashed = self.hashed(*subject)
+        for item in self.windows[name]:
+            self.storage.incr(item.key_for(name, hashed), item.get_expiry(), -1)
+
+    def first(self, *subject: str) -> bool:
+        """Whether this is the first call in this hour; True for one of concurrent calls."""
+        hashed = self.hashed(*subject)
+        return self._fixed.test(_ONCE, "first", hashed) and self._fixed.hit(_ONCE, "first", hashed)
+
+    def error(self, name: str, key: str) -> TooManyAttempts:
+        """The error that says when the window of ``key`` ends."""
+        log.info("too_many_attempts", limit=name)
+        return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp())

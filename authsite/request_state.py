@@ -1,0 +1,171 @@
+"""``request.authsite``: the one attribute that authsite puts on a request.
+
+A host application may use any other name, such as ``request.db``, for its own purposes.
+"""
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from pyramid import request as pyramid_request
+from pyramid.events import ApplicationCreated
+from pyramid.exceptions import ConfigurationError
+from pyramid.interfaces import IRoute
+from pyramid.registry import Registry
+from pyramid.response import Response
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+    from authsite.context import Context, Services
+    from authsite.db import Database
+    from authsite.guards.caller import Caller
+    from authsite.http.address import Address
+    from authsite.http.error_bodies import ErrorFormat
+    from authsite.http.errors import ApiError, FieldError
+    from authsite.http.request_info import RequestInfo
+    from authsite.settings import Settings
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class RequestState:
+    """The attributes of ``request.authsite``.
+
+    Each package adds attributes with ``config.add_request_attribute``; each is computed once,
+    when it is first read. Each application has a subclass of its own.
+    """
+
+    services: "Services"
+    settings: "Settings"
+    database: "Database"
+    ctx: "Context"
+    request_id: str
+    request_info: "RequestInfo"
+    client_address: str | None
+    through_trusted_proxy: bool
+    host: str
+    cookies: dict[str, tuple[str, ...]]
+    address: "Address"
+    base_url: str
+    base_urls: tuple[str, ...]
+    error_format: "ErrorFormat"
+    record_denial: "Callable[[ApiError], None]"
+    csrf_seed: str
+    csrf_token: str
+    signed_in: "Caller | None"
+    next: str | None
+
+    caller: "Caller | None" = None
+    """Who sends the request; set by the guard that accepted it."""
+    guarding = False
+    """True while a guard authenticates the caller."""
+    validated: Any = None
+    """The validated body or form: an instance of the model that the view names."""
+    raw_form: Mapping[str, Any] = _EMPTY
+    """The fields of a form, before validation."""
+    form_data: Mapping[str, Any] = _EMPTY
+    """The fields of a form without passwords and tokens: they may be shown again."""
+    form_errors: "Sequence[FieldError]" = ()
+    """The errors of a form that is shown again."""
+
+    def __init__(self, request: "Request") -> None:
+        # Weak: in a cycle only the garbage collector frees the request, which costs a guarded
+        # request a fifth of its time.
+        self.request = weakref.ref(request)
+
+
+def new_request_state() -> type[RequestState]:
+    """A class for one application, to which its packages add attributes."""
+    return type("ApplicationRequestState", (RequestState,), {})
+
+
+class Request(Protocol):
+    """The attributes of a request that authsite uses. The class is Pyramid's, or the host's."""
+
+    authsite: RequestState
+    registry: Registry
+    response: Response
+    tm: Any
+    environ: dict[str, Any]
+    headers: Mapping[str, str]
+    method: str
+    scheme: str
+    script_name: str
+    path_info: str
+    path_qs: str
+    query_string: str
+    GET: Mapping[str, str]
+    matchdict: Mapping[str, str]
+    matched_route: IRoute
+    content_type: str
+    content_length: int | None
+    charset: str | None
+    is_body_readable: bool
+    body_file: IO[bytes]
+    accept_encoding: Any
+    make_body_seekable: Callable[[], None]
+    add_response_callback: Callable[[Callable[["Request", Any], None]], None]
+    add_finished_callback: Callable[[Callable[["Request"], None]], None]
+    route_url: Callable[..., str]
+
+
+View = Callable[[object, Request], Response]
+"""A view as Pyramid calls it, with the context of traversal."""
+
+
+def view_options(*names: str) -> Callable[[Any], Any]:
+    """Decorator of a view deriver that states which view options it reads, as Pyramid requires."""
+
+    def decorate(deriver: Any) -> Any:
+        deriver.options = names
+        return deriver
+
+    return decorate
+
+
+class LazyAttribute:
+    """An attribute of a `RequestState`, computed from the request when it is first read."""
+
+    def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
+        self._name, self._function = name, function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, state: Any, _owner: type) -> Any:
+        if state is None:
+            return self
+        # From now on Python finds the attribute of the instance first (Descriptor HowTo Guide).
+        value = state.__dict__[self._name] = self._function(state.request())
+        return value
+
+
+def add_request_attribute(
+    config: "Configurator", name: str, function: Callable[[Any], Any]
+) -> None:
+    """Directive: ``request.authsite.<name>`` is ``function(request)``."""
+    state = config.registry["authsite"].extensions.request_state
+    setattr(state, name, LazyAttribute(name, function))
+
+
+def check_name(event: ApplicationCreated) -> None:
+    """At start-up: reject a host's own ``request.authsite``, which would replace ours."""
+    registry = event.app.registry
+    if registry["authsite.http"].standalone:
+        return
+    request = pyramid_request.Request.blank("/")
+    request.registry = registry
+    pyramid_request.apply_request_extensions(request)
+    if not isinstance(request.authsite, registry["authsite"].extensions.request_state):
+        raise ConfigurationError(
+            "the application adds its own request.authsite, which is the one name that authsite"
+            " needs on a request; give it another name"
+        )
+
+
+def includeme(config: "Configurator") -> None:
+    """Add ``request.authsite`` and ``config.add_request_attribute``."""
+    state = config.registry["authsite"].extensions.request_state
+    config.add_directive("add_request_attribute", add_request_attribute, action_wrap=False)
+    config.add_request_method(state, "authsite", reify=True)
+    config.add_subscriber(check_name, ApplicationCreated)

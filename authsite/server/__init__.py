@@ -1,0 +1,1 @@
+"""``authsite serve``: how the service runs on Granian."""

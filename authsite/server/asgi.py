@@ -1,0 +1,182 @@
+"""The WSGI application as an ASGI application, for servers with an event loop.
+
+A WSGI server gives a request its thread at once, and the thread waits for the body: as many slow
+clients as there are threads stop the service (OWASP API4:2023). Here the event loop reads the body
+for at most `BODY_SECONDS` seconds and 64 KiB, and only then a worker thread runs the application.
+
+Requests with a body have worker threads of their own, so logins that wait for a password hash
+never delay guarded requests. The application writes every response, also to a body that is too
+long, too late or incomplete.
+"""
+
+import asyncio
+import io
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+from authsite.http.bodies import MAX_BODY
+from authsite.slots import Slots
+
+from .environ import environ_of
+
+BODY_SECONDS = 10.0  # for a whole body; then 408 (RFC 9110, section 15.5.9)
+
+WsgiApplication = Callable[..., Iterable[bytes]]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The whole response of the application."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes
+
+
+class WorkerThreads:
+    """``count`` threads that run the application, each one request at a time.
+
+    ``active``: how many of them do so at the same time; the others wait, such as for a hash.
+    """
+
+    def __init__(self, application: WsgiApplication, count: int, active: int, name: str) -> None:
+        self._run: Callable[[dict[str, Any]], Response] = partial(call, application)
+        if active < count:
+            self._run = Slots(active).limit(self._run)
+        self._queue: SimpleQueue[tuple[dict[str, Any], asyncio.Future[Response]]] = SimpleQueue()
+        for number in range(count):
+            threading.Thread(
+                target=self._work, name=f"authsite-{name}-{number}", daemon=True
+            ).start()
+
+    async def run(self, environ: dict[str, Any]) -> Response:
+        """The application's response. Raises what the application raises."""
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._queue.put((environ, future))
+        return await future
+
+    def _work(self) -> None:
+        while True:
+            self._handle(*self._queue.get())
+
+    def _handle(self, environ: dict[str, Any], future: asyncio.Future[Response]) -> None:
+        """One request. Its values are local to this call, so the thread keeps none of them."""
+        set_outcome: Callable[[Any], None] = future.set_result
+        outcome: Any
+        try:
+            outcome = self._run(environ)
+        except BaseException as error:
+            set_outcome, outcome = future.set_exception, error
+        future.get_loop().call_soon_threadsafe(_unless_cancelled, future, set_outcome, outcome)
+
+
+def _unless_cancelled(
+    future: asyncio.Future[Response], set_outcome: Callable[[Any], None], outcome: Any
+) -> None:
+    """Give ``future`` its outcome, unless the client has disconnected meanwhile."""
+    if not future.done():
+        set_outcome(outcome)
+
+
+class AsgiBridge:
+    """The ASGI application (HTTP only, no lifespan) around the WSGI application.
+
+    ``threads`` work on requests with a body. ``active``: how many requests of each kind, with a
+    body and without, are worked on at the same time.
+    """
+
+    def __init__(self, application: WsgiApplication, threads: int, active: int) -> None:
+        self._bodiless = WorkerThreads(application, active, active, "request")
+        self._with_body = WorkerThreads(application, threads, active, "body")
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Respond to one request (ASGI 3.0, HTTP specification 2.x)."""
+        if scope["type"] != "http":
+            raise ValueError(f"authsite serves HTTP requests only, not {scope['type']}")
+        environ = environ_of(scope)
+        length = _body_length(environ)
+        if length is not None and (length == 0 or length > MAX_BODY):
+            # The application rejects a body that is too long by its length, unread.
+            environ["wsgi.input"], close = io.BytesIO(), length > 0
+            response = await self._bodiless.run(environ)
+        else:
+            environ["wsgi.input"], close = await read_body(receive)
+            response = await self._with_body.run(environ)
+        headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in response.headers
+        ]
+        if close:  # the rest of the body is not wanted (RFC 9112, section 9.6)
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": response.content})
+
+
+class UnreadBody:
+    """The ``wsgi.input`` of an incomplete body."""
+
+    def __init__(self, error: OSError) -> None:
+        self._error = error
+
+    def read(self, _size: int = -1) -> bytes:
+        """Raise the reason."""
+        raise self._error
+
+
+async def read_body(receive: Receive) -> tuple[Any, bool]:
+    """The body as a ``wsgi.input``, and whether the connection must be closed after the response.
+
+    Reading stops after 64 KiB. The input of a body that is late or broken off raises
+    `TimeoutError` or `OSError` when the application reads it: half a form must never be taken for
+    a whole one.
+    """
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return UnreadBody(OSError("The body broke off.")), True
+                part = message.get("body", b"")
+                parts.append(part)
+                size += len(part)
+                if size > MAX_BODY:
+                    return io.BytesIO(b"".join(parts)), True
+                if not message.get("more_body"):
+                    return io.BytesIO(b"".join(parts)), False
+    except TimeoutError:
+        return UnreadBody(TimeoutError()), True
+
+
+def _body_length(environ: dict[str, Any]) -> int | None:
+    """The length of the body in bytes: 0 for none, None if it is not stated in advance."""
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        return None
+    try:
+        return int(environ.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return None
+
+
+def call(application: WsgiApplication, environ: dict[str, Any]) -> Response:
+    """The whole response of a WSGI application (PEP 3333)."""
+    started: list[Any] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> None:
+        started[:] = int(status[:3]), headers
+
+    result = application(environ, start_response)
+    try:
+        content = b"".join(result)
+    finally:
+        close = getattr(result, "close", None)
+        if close is not None:
+            close()
+    return Response(started[0], started[1], content)

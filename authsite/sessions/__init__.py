@@ -1,0 +1,15 @@
+"""Browser sessions: the row, the cookie, and the background task that writes the last uses."""
+
+from typing import TYPE_CHECKING
+
+from .last_used_task import make_job
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+
+def includeme(config: "Configurator") -> None:
+    """The background task that writes when sessions and tokens were last used."""
+    # A host that sends mail on a thread has room for this one.
+    enabled = config.registry["authsite"].settings.mail_sender == "thread" or None
+    config.add_background_task("last-used", make_job, enabled=enabled)

@@ -1,0 +1,69 @@
+"""The query of the web guard: an active browser session and its user.
+
+A session is active while it is neither idle nor old for too long, its user is enabled, and the
+epoch that was copied into it is the user's: raising the epoch ends all sessions of the user.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import NamedTuple, cast
+
+from sqlalchemy import Table, and_, bindparam, select
+
+from authsite.db import Database, PreparedQuery
+from authsite.db.last_used import LastUsedTracker
+from authsite.db.prepared import columns_of
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import User
+
+from .models import IDLE_TIMEOUT, BrowserSession
+
+WRITE_DELAY = timedelta(minutes=3)  # a noted use is written within this time
+
+SESSIONS = cast(Table, BrowserSession.__table__)
+
+
+class ActiveBrowserSession(NamedTuple):
+    """A browser session and its user."""
+
+    id: uuid.UUID
+    used_at: datetime
+    remember: bool
+    expires_at: datetime
+    account: Account
+
+
+# The user of a session that no raised epoch has ended.
+ACTIVE_USER = and_(
+    User.id == BrowserSession.user_id,
+    User.epoch == BrowserSession.user_epoch,
+    User.disabled_at.is_(None),
+)
+ACTIVE_SESSION = PreparedQuery(
+    select(*columns_of(BrowserSession, ActiveBrowserSession), *ACCOUNT_COLUMNS)
+    .join(User, ACTIVE_USER)
+    .where(BrowserSession.key_hash == bindparam("key_hash")),
+    ActiveBrowserSession,
+)
+
+
+def key_hash(key: str) -> str:
+    """The stored form of a session key: SHA-256 in hex, which is enough for 256 random bits."""
+    return sha256(key.encode(errors="replace")).hexdigest()
+
+
+def find_active(
+    database: Database, last_used: LastUsedTracker, key: str, now: datetime
+) -> ActiveBrowserSession | None:
+    """The active session that has this key, or None; notes in ``last_used`` that it is used."""
+    session = ACTIVE_SESSION.one(database, key_hash=key_hash(key))
+    if session is None:
+        return None
+    idle_at = session.expires_at if session.remember else session.used_at + IDLE_TIMEOUT
+    if session.expires_at <= now or idle_at <= now:
+        return None
+    # Other processes read the last use from the row: just before the timeout it is written at once.
+    urgent = idle_at <= now + WRITE_DELAY
+    last_used.note(SESSIONS, session.id, session.used_at, now, urgent=urgent)
+    return session

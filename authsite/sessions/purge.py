@@ -1,0 +1,18 @@
+"""Delete browser sessions that have ended."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from sqlalchemy import Connection, or_
+
+from authsite.db.batches import Batch
+from authsite.db.table_scan import sweep_table
+from authsite.settings import Settings
+
+from .models import IDLE_TIMEOUT, BrowserSession
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete sessions that were idle or old for too long."""
+    idle = BrowserSession.remember.is_(False) & (BrowserSession.used_at <= now - IDLE_TIMEOUT)
+    return sweep_table(connection, BrowserSession, or_(BrowserSession.expires_at <= now, idle))

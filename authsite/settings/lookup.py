@@ -1,0 +1,94 @@
+"""Finds the definition of a key in any spelling, and suggests keys for an unknown one."""
+
+import re
+from collections.abc import Mapping, MutableMapping
+
+from .definitions import DEFINITIONS, PREFIX, Definition
+from .errors import InvalidSetting, display_value
+from .rate_limits import RATE_LIMITS, RateLimit, rate, single_rate
+from .secret import Secret, client_secret
+from .values import client_id
+
+CLIENT_NAME = re.compile(r"clients_([a-z0-9](?:[a-z0-9_]*[a-z0-9])?)_(id|secret)")
+# A misspelled key with one of these words may have a secret as its value.
+_SENSITIVE = re.compile(r"secret|pepper|pass|token|key|url|storage|client")
+
+
+def normalize(key: str) -> str:
+    """The one name, ``base_url``, of the keys ``Base-URL``, ``base_url`` and ``base.url``."""
+    return re.sub(r"[-.]", "_", key.lower())
+
+
+def limit_name(limit: str) -> str:
+    """The normalized name of a rate limit's setting."""
+    return f"limits_{normalize(limit)}"
+
+
+def documented_key(name: str) -> str:
+    """The key for an attribute of `Settings`, as the documentation writes it, with prefix."""
+    return DEFINITIONS[name].key
+
+
+def find_definition(name: str) -> Definition | None:
+    """The definition of a normalized name; None if there is no such setting."""
+    if definition := DEFINITIONS.get(name) or _LIMITS.get(name):
+        return definition
+    client = CLIENT_NAME.fullmatch(name)
+    return _client_definition(client[1], client[2]) if client else None
+
+
+def definition_of_key(key: str) -> Definition | None:
+    """The definition of a key of the ini; None for a key without our prefix or an unknown one."""
+    if not key.lower().startswith(PREFIX):
+        return None
+    return find_definition(normalize(key[len(PREFIX) :]))
+
+
+def hide_secrets(ini: MutableMapping[str, object]) -> None:
+    """Replace the secrets in ``ini`` by equal strings whose ``repr`` is hidden."""
+    for key, value in ini.items():
+        definition = definition_of_key(key)
+        if definition and definition.secret and isinstance(value, str):
+            ini[key] = Secret(value)
+
+
+def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
+    """The error for a key that does not exist; it suggests the most similar existing key.
+
+    The value is hidden if it may be a secret.
+    """
+    from difflib import get_close_matches  # only for a misspelled key
+
+    if name.startswith("clients_"):
+        message = "write authsite.clients.<name>.id and authsite.clients.<name>.secret"
+        return InvalidSetting(key, message, value="(hidden)")
+    if name.startswith("limits_"):
+        candidates = {**_LIMITS, "limits_storage": DEFINITIONS["limits_storage"]}
+        message = f"there is no such limit; there are {', '.join(RATE_LIMITS)}"
+    else:
+        candidates = dict(DEFINITIONS)
+        message = "there is no such key; docs/settings.md lists all of them"
+    similar = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    if not similar:
+        return InvalidSetting(key, message, value="(hidden)")
+    suggested = candidates[similar[0]]
+    message = f"there is no such key; did you mean {suggested.key}?"
+    hidden = suggested.secret or _SENSITIVE.search(name) is not None
+    return InvalidSetting(key, message, value=display_value(text, hidden=hidden))
+
+
+def _limit_definition(name: str, limit: RateLimit) -> Definition:
+    parse = single_rate if limit.growing_delay else rate
+    return Definition(parse, limit.default, key=f"authsite.limits.{name}")
+
+
+def _client_definition(client: str, field: str) -> Definition:
+    key = f"authsite.clients.{client}.{field}"
+    if field == "secret":
+        return Definition(client_secret, key=key, secret=True)
+    return Definition(client_id, key=key)
+
+
+_LIMITS: Mapping[str, Definition] = {
+    limit_name(name): _limit_definition(name, limit) for name, limit in RATE_LIMITS.items()
+}

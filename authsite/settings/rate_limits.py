@@ -1,0 +1,85 @@
+"""The rate limits, one line each. Values have the notation of the limits library.
+
+The library is imported only to parse a value that is not the default: importing it is slow.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class RateLimit(NamedTuple):
+    """One rate limit; ``default`` is its value unless a setting changes it.
+
+    ``key``: what is counted separately. ``failures``: the error codes that count; if it is empty,
+    every request counts. ``by_view``: a view may name the limit (``rate_limit="register-address"``)
+    and its key is the client address. ``growing_delay``: it counts wrong passwords, and after its
+    one window the delay grows (rate_limit/delays.py).
+    """
+
+    default: str
+    key: str
+    failures: frozenset[str] = frozenset()
+    by_view: bool = False
+    growing_delay: bool = False
+
+
+_ADDRESS, _RECIPIENT = "client address", "recipient's address"
+RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
+    {
+        "login-account": RateLimit("5/5 minutes", "user or login name", growing_delay=True),
+        "reauthentication": RateLimit("5/5 minutes", "user and sign-in", growing_delay=True),
+        "login-address": RateLimit("30/minute", _ADDRESS),
+        "client-auth": RateLimit("20/minute", "client and address", frozenset({"invalid_client"})),
+        "register-address": RateLimit("20/hour", _ADDRESS, by_view=True),
+        "forgot-email": RateLimit("5/hour", "stored e-mail address, and recognized address"),
+        "forgot-address": RateLimit("20/hour", _ADDRESS, by_view=True),
+        "verification": RateLimit("6/minute, 8/hour", "user"),
+        "verification-email": RateLimit("5/hour", "stored e-mail address"),
+        "verification-address": RateLimit("20/hour", _ADDRESS, by_view=True),
+        "mail-recipient": RateLimit("5/hour", _RECIPIENT),
+        "unconfirmed-recipient": RateLimit("10/hour", _RECIPIENT),
+        "login-names": RateLimit("10/hour", "user"),
+        "profile": RateLimit("60/hour", "user"),
+        "reset-token": RateLimit(
+            "10/15 minutes", _ADDRESS, frozenset({"invalid_token"}), by_view=True
+        ),
+    }
+)
+_MAX_WINDOW = 366 * 86400  # seconds
+_MAX_AMOUNT = 1_000_000
+
+
+def rate(text: str) -> str:
+    """One limit, or several that apply together (``6/minute, 8/hour``).
+
+    Each allows at least 1, in at most a year. Raises `ValueError`.
+    """
+    from limits import parse_many
+
+    try:
+        # The library reads `5/0 minutes` as `5/minute`, which is not what was meant.
+        valid = not re.search(r"(/|per)\s*0", text) and all(
+            1 <= item.amount <= _MAX_AMOUNT and item.get_expiry() <= _MAX_WINDOW
+            for item in parse_many(text)
+        )
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError("give a limit such as 5/5 minutes, or several: 6/minute, 8/hour")
+    return text
+
+
+def single_rate(text: str) -> str:
+    """One limit, for a growing delay, which has only one window. Raises `ValueError`."""
+    if re.search(r"[;,|]", text):
+        raise ValueError("give one limit such as 5/5 minutes: a growing delay follows it")
+    return rate(text)
+
+
+def per_second(text: str) -> float:
+    """How many requests per second a limit allows on average; of several limits, the lowest."""
+    from limits import parse_many
+
+    return min(limit.amount / limit.get_expiry() for limit in parse_many(text))

@@ -1,0 +1,109 @@
+"""Parsers of the URLs of other services: database, mail server, storage of the rate limits."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from .secret import Secret
+from .urls import host_name
+
+_DATABASE = re.compile(r"(sqlite(\+pysqlite)?:///?|postgres(ql)?(\+psycopg)?://).*")
+_RELATIVE_FILE = re.compile(r"(sqlite(?:\+pysqlite)?:///)(?!/|:memory:|file:)(.+)")
+_FILE = re.compile(r"sqlite(?:\+pysqlite)?:///(?!:memory:|file:)([^?]+)(?:\?.*)?")
+# Only one @, which ends user and password. A second one comes from a password that is not
+# percent-encoded: its end would be read as the host, which errors show.
+_AUTHORITY = re.compile(
+    r"[a-z+]+://([^@/?#\s%]|%[0-9A-Fa-f]{2})*@[^@/?#\s]*(/[^@?#\s]*)?(\?[^#\s]*)?"
+    r"|[a-z+]+://[^@#\s]*"
+)
+_LIMITS = re.compile(r"(redis|rediss|valkey|valkeys)(\+(unix|sentinel|cluster))?://\S+")
+_SMTP_ADVICE = (
+    "give smtp://host:25, smtp://user:password@host:587?starttls=1 or"
+    " smtps://user:password@host:465, with @ : / ? # % in user and password percent-encoded"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """A mail server. Unless ``tls`` is ``none``, TLS is required and the certificate verified."""
+
+    host: str
+    port: int
+    username: str | None
+    password: Secret | None
+    tls: Literal["none", "starttls", "implicit"]
+
+
+def database_url(text: str) -> Secret:
+    """A SQLAlchemy URL for SQLite or PostgreSQL; ``postgres://`` becomes ``postgresql://``."""
+    if not _DATABASE.fullmatch(text):
+        raise ValueError(
+            "give sqlite:///path/to/file.sqlite or postgresql://user:password@host/database"
+        )
+    if not text.startswith("sqlite") and not _AUTHORITY.fullmatch(text):
+        raise ValueError(
+            "give postgresql://user:password@host/database with @ : / ? # % in user and password"
+            " percent-encoded: %40 for @, %2F for /, %25 for %"
+        )
+    return Secret(re.sub(r"^postgres(?=[+:])", "postgresql", text))
+
+
+def relative_to(url: str, folder: Path) -> Secret:
+    """``url``, with a relative path of a SQLite file made relative to ``folder``."""
+    relative = _RELATIVE_FILE.fullmatch(url)
+    return Secret(f"{relative[1]}{folder / relative[2]}" if relative else url)
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite database; None for a database in memory or on PostgreSQL."""
+    found = _FILE.fullmatch(url)
+    return Path(found[1]) if found else None
+
+
+def limits_storage(text: str) -> str:
+    """Where limits are counted: ``database``, ``memory``, or a URL of the limits library."""
+    if text.lower() in ("database", "memory"):
+        return text.lower()
+    if text.lower() == "memory://":
+        return "memory"
+    if not _LIMITS.fullmatch(text):
+        raise ValueError("give database, memory or redis://host:6379/0")
+    return Secret(text)
+
+
+def smtp_url(text: str) -> Secret:
+    """The URL of a mail server, checked; `smtp_server` returns its parts."""
+    smtp_server(text)
+    return Secret(text)
+
+
+def smtp_server(url: str) -> SmtpServer:
+    """The parts of an ``smtp-url``, with user and password decoded. Raises `ValueError`."""
+    try:
+        return _smtp_server(url)
+    except ValueError:
+        raise ValueError(_SMTP_ADVICE) from None
+
+
+def _smtp_server(url: str) -> SmtpServer:
+    if not re.fullmatch(r"[!-~]{1,2048}", url):
+        raise ValueError("not of visible ASCII")
+    parts = urlsplit(url)
+    query = parse_qs(parts.query, strict_parsing=True, keep_blank_values=True) if "?" in url else {}
+    starttls = query.pop("starttls", ["0"])
+    if parts.scheme not in ("smtp", "smtps") or query or starttls not in (["0"], ["1"]):
+        raise ValueError("another scheme or option")
+    if parts.path not in ("", "/") or "#" in url or parts.port == 0:
+        raise ValueError("a path, fragment or port 0")
+    implicit = parts.scheme == "smtps"
+    if (implicit and starttls == ["1"]) or bool(parts.username) != bool(parts.password):
+        raise ValueError("two kinds of TLS, or half of user and password")
+    return SmtpServer(
+        host=host_name(parts.hostname or "").strip("[]"),
+        port=parts.port or (465 if implicit else 25),
+        username=unquote(parts.username, errors="strict") if parts.username else None,
+        password=Secret(unquote(parts.password, errors="strict")) if parts.password else None,
+        tls="implicit" if implicit else "starttls" if starttls == ["1"] else "none",
+    )

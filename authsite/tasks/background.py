@@ -1,0 +1,46 @@
+"""Run background tasks on threads, which end with their process."""
+
+import os
+import threading
+from multiprocessing.util import Finalize
+
+from pyramid.path import DottedNameResolver
+
+from authsite.context import Job, Services
+
+_starting = threading.Lock()
+
+
+def make_jobs(services: Services, *, serve: bool) -> None:
+    """Make the jobs of the enabled tasks; ``serve``: in a worker of ``authsite serve``.
+
+    It may be called again, since a host may build its WSGI application more than once.
+    """
+    resolver = DottedNameResolver()
+    for task in services.extensions.background_tasks:
+        enabled = serve if task.enabled is None else task.enabled
+        if enabled and task.job is None:
+            task.job = resolver.maybe_resolve(task.make_job)(services)
+
+
+def start_jobs(services: Services) -> None:
+    """Start the jobs that were made and do not run in this process."""
+    process = os.getpid()
+    for task in services.extensions.background_tasks:
+        if task.job and task.process != process:
+            with _starting:
+                runs, task.process = task.process == process, process
+            if not runs:
+                _start_thread(task.name, task.job)
+
+
+def _start_thread(name: str, job: Job) -> None:
+    thread = threading.Thread(target=job.run, name=f"authsite-{name}", daemon=True)
+    thread.start()
+    # Not atexit: a worker that its server has forked ends without it.
+    Finalize(None, _stop, args=(job, thread), exitpriority=1)
+
+
+def _stop(job: Job, thread: threading.Thread) -> None:
+    job.stop()
+    thread.join(job.stop_timeout)

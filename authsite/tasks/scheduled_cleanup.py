@@ -1,0 +1,121 @@
+"""The background task that deletes expired rows every hour.
+
+Every process has one. The first process to acquire the leader lock keeps it until it ends; the
+others try again every hour.
+"""
+
+import threading
+from contextlib import ExitStack
+from functools import partial
+from secrets import randbelow
+from time import perf_counter
+from typing import NamedTuple
+
+import structlog
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite.context import Job, Services
+from authsite.db import Database
+from authsite.settings import Settings
+
+from .cleanup import PARTS, steps
+from .leader import Lock, held, own_connection
+
+log = structlog.get_logger("authsite.cleanup")
+
+STOP_TIMEOUT = 2.0  # seconds; a batch that is cut off is rolled back, and repeated an hour later
+
+
+class Waits(NamedTuple):
+    """Ranges of seconds, so that processes that start together do not act at the same time."""
+
+    first: tuple[int, int] = (120, 300)  # not during the start of the service
+    regular: tuple[int, int] = (3300, 3900)
+    after_error: tuple[int, int] = (60, 120)
+
+
+DEFAULT_WAITS = Waits()
+
+
+def make_job(services: Services, waits: Waits = DEFAULT_WAITS) -> Job:
+    """The background task that cleans up the application's database."""
+    stop = threading.Event()
+    task = partial(run, services.database, services.settings, stop, waits)
+    return Job(task, stop.set, STOP_TIMEOUT)
+
+
+def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
+    """Clean up every hour until ``stop`` is set. Survives every error, and logs each kind once."""
+    last_error, wait = "", waits.first
+    connection: Connection | None = None
+    with ExitStack() as leadership:
+        while not stop.wait(_random_between(wait)):
+            try:
+                connection = _lead(database, connection, leadership)
+                if connection is not None:
+                    _clean_up_alone(connection, cfg, stop)
+            except Exception as error:  # also a bug: the thread must not end with it
+                leadership.close()
+                connection = None
+                last_error, wait = _logged(error, last_error), waits.after_error
+            else:
+                if last_error:
+                    log.info("cleanup_recovered")
+                last_error, wait = "", waits.regular
+
+
+def _lead(
+    database: Database, connection: Connection | None, leadership: ExitStack
+) -> Connection | None:
+    """The connection that holds the leader lock, or None while another process holds it.
+
+    The connection stays open between cleanups; if it was lost, it is replaced without a log line.
+    """
+    if connection is not None:
+        try:
+            connection.execute(select(1))
+            return connection
+        except SQLAlchemyError:
+            leadership.close()
+    connection = leadership.enter_context(own_connection(database))
+    if leadership.enter_context(held(connection, Lock.LEADER)):
+        return connection
+    leadership.close()
+    return None
+
+
+def _clean_up_alone(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
+    with held(connection, Lock.CLEANUP) as acquired:
+        if acquired:
+            clean_up(connection, cfg, stop)
+        else:
+            log.info("purge_skipped")  # `authsite purge` is running
+
+
+def clean_up(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
+    """Purge all parts, or until ``stop`` is set; writes one log line."""
+    began, slowest = perf_counter(), 0.0
+    deleted = {part.name: 0 for part in PARTS}
+    for step in steps(connection, cfg):
+        deleted[step.part.name] += step.deleted
+        slowest = max(slowest, step.seconds)
+        if stop.wait(step.rest):
+            break
+    seconds = round(perf_counter() - began, 1)
+    slowest_ms, whole = round(slowest * 1000), not stop.is_set()
+    log.info("purged", **deleted, seconds=seconds, slowest_batch_ms=slowest_ms, whole=whole)
+
+
+def _random_between(limits: tuple[int, int]) -> float:
+    least, most = limits
+    return least + randbelow(1 + (most - least) * 1000) / 1000
+
+
+def _logged(error: Exception, last_error: str) -> str:
+    """The type name of ``error``, which is logged if it differs from ``last_error``."""
+    kind = type(error).__name__
+    if kind != last_error:
+        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
+        log.warning("cleanup_failed", reason=kind, **cause)
+    return kind

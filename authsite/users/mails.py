@@ -1,0 +1,78 @@
+"""Notices to users by mail, and what the builders of every mail to a user share."""
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.mail import outbox
+from authsite.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.mail.outbox import Recipient
+
+from . import pending
+from .models import User
+
+
+class MailUser(NamedTuple):
+    """An enabled user, as a builder needs it."""
+
+    id: UUID
+    email: str
+    pending_email: str | None
+    email_verified_at: datetime | None
+    recovery_version: int
+    name: str | None
+
+
+MAIL_USER = PreparedQuery(
+    select(
+        User.id,
+        User.email,
+        pending.EMAIL,
+        User.email_verified_at,
+        User.recovery_version,
+        User.name,
+    ).where(User.id == bindparam("user_id"), User.disabled_at.is_(None)),
+    MailUser,
+)
+
+
+def send_password_changed(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that the password was changed or reset."""
+    outbox.put(ctx, "password_changed", recipient)
+
+
+def build_notice(job: MailJob) -> MailContent | None:
+    """A notice that leads to the home page; None if the user was deleted or disabled."""
+    return _build(job, job.mail.base_url)
+
+
+def build_security_notice(job: MailJob) -> MailContent | None:
+    """A notice that leads to the page where a new password is requested; None as above."""
+    base_url = job.mail.base_url
+    return _build(job, f"{base_url}/password/forgot" if base_url else None)
+
+
+def name_for_greeting(user: MailUser, address: str) -> str | None:
+    """The name of ``user`` for the greeting in a mail to ``address``.
+
+    None unless the user has confirmed the address: a registration with another person's address, or
+    a change to it, must not send a text of the caller's choice to that person.
+    """
+    confirmed = user.email_verified_at is not None and user.email == address
+    return user.name if confirmed else None
+
+
+def _build(job: MailJob, link: str | None) -> MailContent | None:
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    return (
+        MailContent(job.mail.kind, link, name_for_greeting(user, job.mail.address))
+        if user
+        else None
+    )
+
+
+BUILDERS: dict[str, MailBuilder] = {"password_changed": build_security_notice}

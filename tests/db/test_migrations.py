@@ -1,0 +1,212 @@
+"""The migrations: up, down and up again, and never another schema than the models say."""
+
+import re
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from authsite.db import migrate, open_database
+from authsite.db.base import Base
+from tests.support.servers import authsite, write_ini
+from tests.support.together import together
+
+NAMES = {
+    "primary": re.compile(r"pk_{table}"),
+    "index": re.compile(r"ix_{table}_\w+"),
+    "unique": re.compile(r"uq_{table}_\w+"),
+    "check": re.compile(r"ck_{table}_\w+"),
+    "foreign": re.compile(r"fk_{table}_\w+"),
+}
+
+
+@pytest.fixture
+def database(fresh_url):
+    """A database without a schema."""
+    made = open_database(fresh_url)
+    yield made
+    made.dispose()
+
+
+def tables(database):
+    return set(inspect(database.autocommit).get_table_names()) - {migrate.VERSION_TABLE}
+
+
+def differences(database):
+    """What Alembic would have to do to make the schema that of the models."""
+    with database.autocommit.connect() as connection:
+        options = {"compare_server_default": True, "version_table": migrate.VERSION_TABLE}
+        context = MigrationContext.configure(connection, opts=options)
+        return compare_metadata(context, Base.metadata)
+
+
+def test_an_empty_database_has_no_revision(database):
+    assert migrate.current(database) is None
+
+
+def test_up_gives_the_schema_of_the_models(database):
+    migrate.upgrade(database)
+    assert migrate.current(database) == migrate.head()
+    assert tables(database) == set(Base.metadata.tables)
+    assert differences(database) == []
+
+
+def test_down_takes_everything_away_and_up_brings_it_back(database):
+    migrate.upgrade(database)
+    migrate.downgrade(database, "base")
+    assert tables(database) == set()
+    assert migrate.current(database) is None
+    migrate.upgrade(database)
+    assert tables(database) == set(Base.metadata.tables)
+    assert differences(database) == []
+
+
+def test_each_step_goes_down_and_up_again(database):
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migrate.folder()))
+    newest_first = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
+    assert newest_first[0] == migrate.head()
+    migrate.upgrade(database)
+    for revision, below in zip(newest_first, [*newest_first[1:], "base"], strict=True):
+        migrate.downgrade(database, below)
+        migrate.upgrade(database, revision)
+        assert migrate.current(database) == revision
+        migrate.downgrade(database, below)
+    assert tables(database) == set()
+
+
+def test_up_on_a_current_schema_changes_nothing(database):
+    migrate.upgrade(database)
+    with database.transactional.begin() as connection:
+        connection.execute(text("INSERT INTO audit_events (at, event) VALUES ('2031-01-01', 'x')"))
+    migrate.upgrade(database)
+    with database.autocommit.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM audit_events")) == 1
+
+
+def test_a_migration_keeps_the_rows_of_the_one_before(database):
+    migrate.upgrade(database, "0001")
+    with database.transactional.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO clients (id, name, type, secret_hash, scope, default_scope, epoch,"
+                " created_at, updated_at) VALUES ('6f9619ff8b864d01b42d00cf4fc964ff', 'n',"
+                " 'password', 'h', '', '', 0, '2031-01-01 00:00:00', '2031-01-01 00:00:00')"
+            )
+        )
+    migrate.upgrade(database)
+    with database.autocommit.connect() as connection:
+        assert connection.scalar(text("SELECT name FROM clients")) == "n"
+
+
+def test_every_constraint_and_index_has_a_name_by_the_convention(database):
+    migrate.upgrade(database)
+    found = inspect(database.autocommit)
+    wrong = []
+    for table in tables(database):
+        named = [("primary", found.get_pk_constraint(table)["name"])]
+        named += [("index", item["name"]) for item in found.get_indexes(table)]
+        named += [("unique", item["name"]) for item in found.get_unique_constraints(table)]
+        named += [("check", item["name"]) for item in found.get_check_constraints(table)]
+        named += [("foreign", item["name"]) for item in found.get_foreign_keys(table)]
+        for kind, name in named:
+            pattern = NAMES[kind].pattern.replace("{table}", table)
+            if name is None or not re.fullmatch(f"{pattern}|uq_{table}_.+", name):
+                wrong.append((table, kind, name))
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_migrators_that_come_at_once_wait_for_one_another(database, fresh_url, tmp_path):
+    ini = write_ini(tmp_path, fresh_url)
+    done = together(*[lambda: authsite("db", "upgrade", ini=ini)] * 3)
+    assert [(one.returncode, one.stderr) for one in done] == [(0, "")] * 3
+    assert migrate.current(database) == migrate.head()
+    assert differences(database) == []
+
+
+def test_the_head_read_off_the_files_is_the_one_alembic_knows():
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migrate.folder()))
+    assert ScriptDirectory.from_config(config).get_heads() == [migrate.head()]
+
+
+def test_a_failed_migration_leaves_the_schema_as_it_was(database):
+    with database.transactional.begin() as connection:
+        connection.execute(text("CREATE VIEW users AS SELECT 1 AS id"))
+    with pytest.raises(Exception, match="already"):
+        migrate.upgrade(database)
+    assert tables(database) == set()
+    assert migrate.current(database) is None
+
+
+def test_trial_17_tables_of_others_with_our_names_are_named_before_anything_is_changed(
+    database, fresh_url, tmp_path
+):
+    with database.transactional.begin() as connection:
+        connection.execute(text("CREATE TABLE users (id INTEGER)"))
+    done = authsite("db", "upgrade", ini=write_ini(tmp_path, fresh_url))
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Error: the database has tables named users that authsite did not make")
+    message = "tables named users that authsite did not make"
+    with pytest.raises(migrate.TableNamesTaken, match=message):
+        migrate.upgrade(database)
+    assert tables(database) == {"users"}
+    assert migrate.current(database) is None
+
+
+def test_trial_17_an_installation_of_before_keeps_its_revision_under_the_new_name(database):
+    migrate.upgrade(database, "0003")
+    with database.transactional.begin() as connection:
+        connection.execute(text(f"ALTER TABLE {migrate.VERSION_TABLE} RENAME TO alembic_version"))
+    assert migrate.current(database) == "0003"
+    migrate.upgrade(database)
+    assert migrate.current(database) == migrate.head()
+    assert tables(database) == set(Base.metadata.tables)
+    migrate.upgrade(database)
+    assert differences(database) == []
+
+
+@pytest.mark.parametrize("revision", ["a1b2c3d4e5f6", "0001"])
+def test_trial_17_a_database_that_the_hosts_alembic_manages_keeps_its_version(database, revision):
+    host = "version_num FROM alembic_version"
+    with database.transactional.begin() as connection:
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+        connection.execute(
+            text("INSERT INTO alembic_version VALUES (:version)"), {"version": revision}
+        )
+        connection.execute(text("CREATE TABLE orders (id INTEGER)"))
+    assert migrate.current(database) is None
+    migrate.upgrade(database)
+    assert migrate.current(database) == migrate.head()
+    assert tables(database) == {*Base.metadata.tables, "alembic_version", "orders"}
+    migrate.downgrade(database, "base")
+    assert tables(database) == {"alembic_version", "orders"}
+    with database.autocommit.connect() as connection:
+        assert connection.scalars(text(f"SELECT {host}")).all() == [revision]
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no schemas
+def test_trial_17_a_schema_of_its_own_beside_the_hosts_tables(database, fresh_url):
+    with database.transactional.begin() as connection:
+        connection.execute(text("CREATE TABLE users (id INTEGER)"))
+        connection.execute(text("CREATE SCHEMA auth"))
+    url = f"{fresh_url}{'&' if '?' in fresh_url else '?'}options=-csearch_path%3Dauth"
+    ours = open_database(url)
+    try:
+        migrate.upgrade(ours)
+        assert migrate.current(ours) == migrate.head()
+        with ours.autocommit.connect() as connection:
+            assert connection.scalar(text("SHOW statement_timeout")) == "3s"
+            assert connection.scalar(text("SELECT current_schema()")) == "auth"
+        assert set(inspect(ours.autocommit).get_table_names("public")) == {"users"}
+    finally:
+        ours.dispose()

@@ -1,0 +1,98 @@
+"""No request reads a table from end to end: each finds its rows by an index, on both databases."""
+
+import pytest
+from sqlalchemy import inspect, text
+
+from authsite.db.base import Base
+from tests.support import databases
+from tests.support.plans import GROWING, fill, recorded, scans
+from tests.support.site import Site
+from tests.support.walk import SETTINGS, views, walk, walked
+
+
+@pytest.fixture
+def site(fresh_url):
+    """A site on a database of its own, which is filled here."""
+    made = Site(databases.migrated(fresh_url), **SETTINGS)
+    yield made
+    made.database.dispose()
+
+
+def test_every_statement_of_every_request_is_answered_by_an_index(site):
+    keys = site.first_party("web")
+    with walked(site) as seen, recorded(site.database) as statements:
+        walk(site, keys)
+    assert views(site) - seen == set()
+    assert len(statements) > 50
+    fill(site.database)
+    found = {sql: scans(site.database, sql, values) for sql, values in statements.items()}
+    assert {sql: tables for sql, tables in found.items() if tables} == {}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM families WHERE scope = 'a'",
+        "SELECT id FROM users ORDER BY id LIMIT 5",
+        "SELECT * FROM families JOIN users ON users.id = families.user_id",
+        "UPDATE web_sessions SET remember = true WHERE address = 'x'",
+        "DELETE FROM outbox WHERE state = 'sent'",
+        "SELECT count(*) FROM audit_events",
+    ],
+)
+def test_a_scan_would_be_seen(site, statement):
+    fill(site.database)
+    assert scans(site.database, statement, ())
+
+
+# As SQLAlchemy writes them, and as prepared queries do.
+WITH_PARAMETERS = {
+    "sqlite": [
+        ("SELECT id FROM families WHERE scope = ?", ["families"]),
+        ("SELECT kind FROM login_names WHERE key = ?", []),
+    ],
+    "postgresql": [
+        ("SELECT id FROM families WHERE scope = %s", ["families"]),
+        ("SELECT id FROM families WHERE scope = $1::VARCHAR", ["families"]),
+        ("SELECT kind FROM login_names WHERE key = $1::VARCHAR", []),
+    ],
+}
+
+
+def test_a_scan_would_be_seen_with_parameters_too(site, backend):
+    fill(site.database)
+    for statement, scanned in WITH_PARAMETERS[backend]:
+        assert scans(site.database, statement, ["a"]) == scanned
+
+
+def test_no_table_is_left_out(site):
+    assert {*Base.metadata.tables} == GROWING | {"clients"}
+
+
+def test_what_goes_with_a_user_is_found_by_an_index(site):
+    """The rows that ON DELETE CASCADE takes along stand in no plan."""
+    found, missing, keys = inspect(site.database.autocommit), [], 0
+    for table in GROWING:
+        firsts = [index["column_names"][0] for index in found.get_indexes(table)]
+        for key in found.get_foreign_keys(table):
+            if key["referred_table"] in GROWING:
+                keys += 1
+                missing += [table] if key["constrained_columns"][0] not in firsts else []
+    assert keys == 3
+    assert missing == []
+
+
+def test_no_index_has_a_column_that_a_refresh_changes(site):
+    changed = {"rotated_at", "used_at", "generation", "refresh_expires_at", "scope", "rescoped"}
+    with site.database.autocommit.connect() as connection:
+        indexes = inspect(connection).get_indexes("families")
+        if connection.dialect.name == "postgresql":  # an index over an expression, too
+            query = "SELECT indexdef FROM pg_indexes WHERE tablename = 'families'"
+        else:
+            query = (
+                "SELECT sql FROM sqlite_master WHERE tbl_name = 'families' AND type = 'index'"
+                " AND sql IS NOT NULL"
+            )
+        words = connection.scalars(text(query)).all()
+    assert indexes
+    assert [word for word in words if any(name in word for name in changed)] == []

@@ -1,0 +1,91 @@
+"""``request.authsite.caller``: documented, JSON-ready attributes (trial 14)."""
+
+import json
+
+import pytest
+from pyramid.httpexceptions import HTTPNoContent
+
+from tests.support.pages import sign_in
+from tests.support.site import bearer
+
+ATTRIBUTES = ("guard", "user", "scope", "client_id", "client_name", "session_id")
+USER = (
+    *("id", "email", "username", "phone", "name"),
+    *("confirmed", "email_verified_at", "created_at", "updated_at"),
+)
+
+
+def values(request):
+    caller = request.authsite.caller
+    shown = {name: getattr(caller, name) for name in ATTRIBUTES if name != "user"}
+    user = caller.user and {name: getattr(caller.user, name) for name in USER}
+    json.dumps([shown, user])  # without Pyramid's adapters, too
+    return {"user": user, **shown}
+
+
+def build(config):
+    for guard in ("api", "web"):
+        for name, view in {
+            "caller": lambda request: request.authsite.caller,
+            "values": values,
+            "nested": lambda request: {"by": [request.authsite.caller.user]},
+            "mine": user_only,
+        }.items():
+            config.add_route(f"{guard}.{name}", f"/{guard}/{name}", guard=guard)
+            config.add_view(view, route_name=f"{guard}.{name}", renderer="json")
+
+
+def user_only(request):
+    request.authsite.caller.require_user()
+    return HTTPNoContent()
+
+
+@pytest.fixture
+def site(host_with):
+    made = host_with(build)
+    made.user(confirmed=True, name="Ann")
+    return made
+
+
+def test_trial_14_the_caller_of_a_token_is_json_ready(site):
+    keys = site.client(scope="a b", default_scope="b a")
+    headers = bearer(site.login(keys)["access_token"])
+    me = site.http.get("/v1/user", headers=headers).json
+    [session] = [
+        item
+        for item in site.http.get("/v1/user/sessions", headers=headers).json["sessions"]
+        if item["current"]
+    ]
+    wanted = {
+        "guard": "api",
+        "user": me,
+        "scope": ["b", "a"],
+        "client_id": keys.client_id,
+        "client_name": "test",
+        "session_id": session["id"],
+    }
+    assert site.http.get("/api/caller", headers=headers).json == wanted
+    assert site.http.get("/api/values", headers=headers).json == wanted
+    assert site.http.get("/api/nested", headers=headers).json == {"by": [me]}
+    site.http.get("/api/mine", headers=headers, status=204)
+
+
+def test_trial_14_the_caller_of_a_client_that_acts_for_itself_has_no_user(site):
+    keys = site.client("personal")
+    token = site.token(keys, grant_type="client_credentials").json["access_token"]
+    answer = site.http.get("/api/caller", headers=bearer(token)).json
+    assert (answer["user"], answer["client_id"]) == (None, keys.client_id)
+    assert site.http.get("/api/values", headers=bearer(token)).json == answer
+    refused = site.http.get("/api/mine", headers=bearer(token), status=403)
+    assert [item["code"] for item in refused.json["errors"]] == ["user_required"]
+
+
+def test_trial_14_the_caller_of_a_browser_session_is_json_ready(site):
+    sign_in(site)
+    answer = site.http.get("/web/caller").json
+    assert site.http.get("/web/values").json == answer
+    assert sorted(answer) == sorted(ATTRIBUTES)
+    assert (answer["guard"], answer["scope"], answer["client_id"]) == ("web", [], None)
+    assert answer["user"]["email"] == "ann@example.com"
+    assert len(answer["session_id"]) == 36
+    site.http.get("/web/mine", status=204)

@@ -1,0 +1,124 @@
+"""Cookies of others in the Cookie header: they neither replace ours nor hide them (C2, M1)."""
+
+import pytest
+
+from tests.support.pages import csrf_of, sign_in
+from tests.support.site import PASSWORD, WEB
+from tests.support.timing import processor_seconds
+
+HTTPS = {"base_url": "https://login.example.org"}
+KB = 1024
+SHAPES = {
+    "letters": "a" * 16 * KB,
+    "open quote": 'a="' + "b" * 16 * KB,
+    "semicolons": ";" * 16 * KB,
+    "blanks": " " * 16 * KB,
+    "pairs": "a=;" * 5 * KB,
+    "our name": "device=;" * 2 * KB,
+    "our name, different values": ";".join(f"authsite={number}" for number in range(1000)),
+    "backslashes": 'a="' + "\\" * 16 * KB,
+    "bytes": "\xff" * 16 * KB,
+}
+
+
+def key_of_ann(site):
+    """The session cookie of Ann, who signs in."""
+    site.user()
+    sign_in(site)
+    name = "__Host-authsite" if site.cfg.base_url else "authsite"
+    value = site.http.cookies[name]
+    site.http.reset()
+    return name, value
+
+
+def account(site, cookie, status):
+    """The account page of whoever shows ``cookie``."""
+    own = next(iter(site.cfg.base_url), "")
+    return site.http.get(f"{own}/account", headers={"Cookie": cookie}, status=status)
+
+
+def expired(answer):
+    """The cookies that ``answer`` deletes: name, domain (None: host-only) and path."""
+    found = set()
+    for line in answer.headers.getall("Set-Cookie"):
+        pair, *attributes = line.split("; ")
+        known = dict(item.partition("=")[::2] for item in attributes)
+        if known.get("Max-Age") == "0":
+            found.add((pair.partition("=")[0], known.get("Domain"), known["Path"]))
+    return found
+
+
+@pytest.mark.parametrize("before", [",", "[", "]", '"', "\\", " ", "x", "x,"])
+def test_m1_a_cookie_whose_name_contains_ours_signs_nobody_in(site_with, before):
+    """M1: a sibling subdomain may set ``x,__Host-authsite``, and WebOb takes it for ours."""
+    site = site_with(**HTTPS)
+    name, key = key_of_ann(site)
+    account(site, f"x{before}{name}={key}", 302)
+    account(site, f"{name}={key}; x{before}{name}=of-somebody-else", 200)
+    account(site, f"x{before}{name}=of-somebody-else; {name}={key}", 200)
+
+
+@pytest.mark.parametrize(
+    "foreign", ["x=\xe9", "\xff\xfe", "=", "a b=c d", 'q="', "__Host-Authsite=m"]
+)
+def test_a_foreign_cookie_signs_nobody_out(site_with, foreign):
+    site = site_with(**HTTPS)
+    name, key = key_of_ann(site)
+    answer = account(site, f"{foreign}; {name}={key}; {foreign}", 200)
+    assert expired(answer) == set()
+
+
+def test_of_a_name_given_twice_neither_counts_and_both_are_deleted(site_with):
+    site = site_with(**HTTPS, session_cookie_domain="example.org")
+    site.user()
+    sign_in(site)
+    name, key = "__Secure-authsite", site.http.cookies["__Secure-authsite"]
+    site.http.reset()
+    account(site, f"{name}={key}; {name}={key}", 200)
+    answer = account(site, f"{name}=of-somebody-else; {name}={key}", 302)
+    domains = (None, "login.example.org", "example.org")
+    assert expired(answer) == {(name, domain, "/") for domain in domains}
+    assert all("; Secure" in line for line in answer.headers.getall("Set-Cookie"))
+
+
+def test_a_login_with_a_name_given_twice_leaves_the_browser_signed_in(site_with):
+    """The deletion comes before the new cookie; browsers take them in this order."""
+    site = site_with(**HTTPS)
+    site.user()
+    login = "https://login.example.org/login"
+    seed = site.http.get(login).headers["Set-Cookie"].partition(";")[0]
+    site.http.reset()
+    twice = f"{seed}; __Host-authsite=one; __Host-authsite=two"
+    token = csrf_of(site.http.get(login, headers={"Cookie": twice}))
+    form = {"username": "ann@example.com", "password": PASSWORD, "csrf_token": token}
+    answer = site.http.post(login, form, headers={"Cookie": twice}, status=303)
+    lines = [line for line in answer.headers.getall("Set-Cookie") if "__Host-authsite=" in line]
+    assert "Max-Age=0" in lines[0]
+    assert "Max-Age=0" not in lines[-1]
+    account(site, lines[-1].partition(";")[0], 200)
+
+
+def test_two_refresh_cookies_rotate_nothing_and_are_deleted_at_the_path_of_the_client(site_with):
+    site = site_with(**WEB)
+    site.first_party("web")
+    site.user()
+    token = site.http.post(
+        "/v1/clients/web/login", {"username": "ann@example.com", "password": PASSWORD}
+    ).json["refresh_token"]
+    site.http.reset()
+    headers = {"Cookie": f"refreshToken=x; refreshToken={token}", "Origin": "http://localhost"}
+    answer = site.http.post("/v1/clients/web/refresh", headers=headers, status=400)
+    assert answer.json["error"] == "invalid_request"
+    assert expired(answer) == {("refreshToken", None, "/v1/clients/web")}
+    assert site.families()[0].generation == 0
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("path", ["/login", "/account", "/app", "/v1/user", "/nowhere", "/docs"])
+def test_c2_sixteen_kilobytes_of_cookies_cost_hardly_any_time(site, path, shape):
+    """C2: 16 KB of Cookie header kept a worker busy for 6 seconds."""
+    plain = processor_seconds(lambda: site.http.get(path, status="*"))
+    site.http.reset()
+    headers = {"Cookie": shape}
+    long = processor_seconds(lambda: site.http.get(path, headers=headers, status="*"), 9)
+    assert long - plain < 0.005

@@ -1,0 +1,244 @@
+"""The outcomes of a mail: sent, retried, dropped or dead, independent of other mails."""
+
+from collections import Counter
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite import clock
+from authsite.mail import leases
+from authsite.mail.builder import MailContent
+from authsite.mail.sender import open_sender, send_batch
+from authsite.mail.transports import Unreachable
+from tests.support.mails import put, row, send_all
+from tests.support.smtp import mail_server
+
+
+@pytest.fixture(scope="module")
+def smtp():
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def site(site_with, smtp):
+    """A site that sends to `smtp`, with a mail that needs no user."""
+    smtp.mode = "ok"
+    smtp.per_address.clear()
+    smtp.taken.clear()
+    smtp.dropped.clear()
+    site = site_with(
+        mail_driver="smtp",
+        smtp_url=f"smtp://127.0.0.1:{smtp.port}",
+        base_url="http://localhost",
+    )
+    builders = site.app.registry["authsite"].extensions.mail_builders
+    builders["note"] = lambda job: MailContent("welcome", "https://example.com/page")
+    builders["needless"] = lambda job: None
+    builders["broken"] = lambda job: 1 / 0
+    return site
+
+
+def send(site):
+    """Send one batch; the error of the server if there is one."""
+    try:
+        send_batch(open_sender(site.app.registry["authsite"]), Event(), Counter())
+    except Unreachable as error:
+        return str(error)
+    return None
+
+
+def test_a_mail_is_sent_once_and_marked_as_sent(site, smtp):
+    id_ = put(site, "note")
+    assert send_all(site.app.registry) == {"sent": 1}
+    assert send_all(site.app.registry) == {}
+    assert [address for address, _ in smtp.taken] == ["ann@example.com"]
+    sent = row(site, id_)
+    assert (sent.state, sent.delivery_attempts, sent.lease_owner) == ("sent", 1, None)
+    assert sent.ended_at is not None
+
+
+@pytest.mark.control("M05")
+def test_a_mail_whose_link_has_expired_is_dropped_not_sent_late(site, smtp, frozen):
+    late = put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
+    frozen.advance(3600)
+    assert send_all(site.app.registry) == {"expired": 1}
+    assert smtp.taken == []
+    assert row(site, late).last_error == "its link would not work any more"
+
+
+def test_a_mail_with_a_second_left_is_sent(site, smtp, frozen):
+    put(site, "note", expires_at=clock.now() + timedelta(minutes=60))
+    frozen.advance(3599)
+    assert send_all(site.app.registry) == {"sent": 1}
+
+
+def test_a_mail_that_is_not_needed_any_more_is_dropped(site, smtp):
+    id_ = put(site, "needless")
+    assert send_all(site.app.registry) == {"expired": 1}
+    assert smtp.taken == []
+    assert row(site, id_).last_error == "not needed any more"
+
+
+@pytest.mark.control("M05")
+def test_a_refused_recipient_is_dead_at_once_with_the_reason(site, smtp):
+    smtp.mode = "refuse"
+    id_ = put(site, "note")
+    assert send_all(site.app.registry) == {"dead": 1}
+    dead = row(site, id_)
+    assert (dead.state, dead.delivery_attempts) == ("dead", 1)
+    assert dead.last_error == "refused: 550 5.1.1 No such mailbox"
+
+
+@pytest.mark.control("M05")
+def test_a_recipient_that_is_put_off_is_tried_ever_more_rarely_and_dead_after_a_day(
+    site, smtp, frozen
+):
+    smtp.mode = "4xx"
+    id_, start = put(site, "note"), clock.now()
+    waits, ages = [], []
+    while (now := row(site, id_)).state == "waiting":
+        frozen.at = max(frozen.at, now.next_attempt_at)
+        before = clock.now()
+        assert send(site) is None
+        assert len(waits) < 150
+        waits.append(row(site, id_).next_attempt_at - before)
+        ages.append(before - start)
+    assert now.last_error == "given up after 24 hours: not now: 451 4.3.0 Try again later"
+    assert timedelta(hours=24) <= ages[-1] <= timedelta(hours=25.2)
+    assert timedelta(seconds=8) <= waits[0] <= timedelta(seconds=12)
+    assert timedelta(minutes=48) <= waits[-2] <= timedelta(minutes=72)
+    early = [wait for age, wait in zip(ages, waits, strict=True) if age < timedelta(minutes=10)]
+    assert max(early) <= timedelta(seconds=48)  # delivered within a minute of a change of mind
+    assert len(set(waits)) > len(waits) * 0.9  # jitter
+
+
+def test_one_deferred_recipient_delays_no_other(site, smtp):
+    smtp.per_address["slow@example.com"] = "4xx"
+    for address in ("slow@example.com", "ann@example.com", "bo@example.com"):
+        put(site, "note", address)
+    assert send_all(site.app.registry) == {"sent": 2, "waiting": 1}
+
+
+def test_a_mail_that_cannot_be_made_delays_no_other_and_is_retried(site, smtp):
+    broken, unknown, _fine = (
+        put(site, "broken"),
+        put(site, "from a newer version"),
+        put(site, "note"),
+    )
+    assert send_all(site.app.registry) == {"sent": 1, "waiting": 2}
+    assert row(site, broken).last_error == "ZeroDivisionError, see the log"
+    assert "has no mail 'from a newer version'" in row(site, unknown).last_error
+
+
+def test_when_the_server_is_away_one_mail_finds_out_and_the_rest_stay_untouched(site, smtp, frozen):
+    smtp.mode = "refuse all"
+    ids = [put(site, "note") for _ in range(3)]
+    assert "530" in send(site)
+    tried = [row(site, id_) for id_ in ids if row(site, id_).delivery_attempts]
+    assert len(tried) == 1
+    assert all(row(site, id_).lease_owner is None for id_ in ids)
+    smtp.mode = "ok"
+    frozen.advance(5)
+    assert send_all(site.app.registry) == {"sent": 3}
+
+
+def test_after_an_hour_without_a_server_a_mail_leaves_within_a_minute_of_its_return(
+    site, smtp, frozen
+):
+    smtp.mode = "refuse all"
+    id_, start = put(site, "note"), clock.now()
+    while clock.now() - start < timedelta(hours=1):
+        frozen.at = row(site, id_).next_attempt_at
+        assert send(site) is not None
+    assert row(site, id_).next_attempt_at - clock.now() <= timedelta(seconds=36)
+    assert row(site, id_).state == "waiting"
+
+
+def test_without_a_server_for_a_day_a_mail_is_dead_and_stays_listed(site, smtp, frozen):
+    smtp.mode = "refuse all"
+    id_ = put(site, "note")
+    frozen.advance(24 * 3600)
+    send(site)
+    assert row(site, id_).state == "dead"
+
+
+@pytest.mark.control("M01")
+def test_a_server_that_hung_up_after_the_mail_gets_it_again_under_the_same_message_id(
+    site, smtp, frozen
+):
+    smtp.mode = "drop"
+    put(site, "note")
+    assert send(site) is not None
+    smtp.mode = "ok"
+    frozen.advance(5)
+    assert send_all(site.app.registry) == {"sent": 1}
+    [(_, first)], [(_, second)] = smtp.dropped, smtp.taken
+
+    def message_id(raw):
+        [line] = [line for line in raw.splitlines() if line.startswith(b"Message-ID:")]
+        return line
+
+    assert message_id(first) == message_id(second)
+
+
+def test_a_server_that_hangs_up_after_its_yes_has_the_mail_and_gets_no_second(site, smtp, frozen):
+    smtp.mode = "drop after ok"
+    put(site, "note")
+    assert send_all(site.app.registry) == {"sent": 1}
+    frozen.advance(600)
+    assert send_all(site.app.registry) == {}
+    assert len(smtp.taken) == 1
+
+
+def test_a_sender_that_stops_releases_the_mails_that_it_has_not_begun(site, smtp):
+    id_ = put(site, "note")
+    stop = Event()
+    stop.set()
+    send_batch(open_sender(site.app.registry["authsite"]), stop, Counter())
+    assert smtp.taken == []
+    assert row(site, id_).lease_owner is None
+
+
+def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, frozen):
+    """The clock jumps while the mail is made: another sender claims it."""
+    id_ = put(site, "note")
+
+    def slow(job):
+        frozen.advance(61)
+        assert [each.id for each in other_claim(site)] == [id_]
+        return MailContent("welcome")
+
+    site.app.registry["authsite"].extensions.mail_builders["note"] = slow
+    assert send(site) is None
+    assert smtp.taken == []
+    assert row(site, id_).lease_owner == "other"
+
+
+def test_what_was_sent_while_the_database_broke_is_marked_later_and_not_sent_again(site, smtp):
+    id_, sender = put(site, "note"), open_sender(site.app.registry["authsite"])
+
+    def rename(old, new):
+        with site.database.transactional.begin() as connection:
+            connection.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}")
+
+    def break_the_database(_job):
+        rename("outbox", "elsewhere")
+        return MailContent("welcome")
+
+    site.app.registry["authsite"].extensions.mail_builders["note"] = break_the_database
+    with pytest.raises(SQLAlchemyError):
+        send_batch(sender, Event(), Counter())
+    with pytest.raises(SQLAlchemyError):
+        send_batch(sender, Event(), Counter())
+    rename("elsewhere", "outbox")
+    assert row(site, id_).state == "waiting"
+    assert send_batch(sender, Event(), Counter()) == 0
+    assert row(site, id_).state == "sent"
+    assert len(smtp.taken) == 1
+
+
+def other_claim(site):
+    return leases.claim(site.database, clock.now(), "other")

@@ -1,0 +1,187 @@
+"""GET /v1/openapi.json: it says what is there, all of it, and nothing else."""
+
+import re
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from pyramid.interfaces import IRoutesMapper
+
+from tests.support.described import Described
+
+OTHERS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+
+@pytest.fixture
+def described(site):
+    return Described(site)
+
+
+@pytest.fixture(params=["A", "B"])
+def either(request, site_with):
+    """A site of each variant; B with confirmation required."""
+    more = {"variant": "B", "require_email_confirmation": "true"} if request.param == "B" else {}
+    return site_with(**more)
+
+
+def routes_of(site):
+    """``(method, path)`` of everything under /v1, from Pyramid's own tables."""
+    registry = site.app.registry
+    return {
+        (method, re.sub(r":[^/}]+\}", "}", route.pattern))
+        for route in registry.getUtility(IRoutesMapper).get_routes()
+        for method in registry["authsite.http"].methods.get(route.name, ())
+        if route.pattern.startswith("/v1/") and method != "HEAD"
+    }
+
+
+def test_every_endpoint_is_in_the_document_and_nothing_else(either):
+    described = {(method, path) for method, path, _ in Described(either).operations()}
+    routes = routes_of(either)
+    assert len(routes) >= 10
+    assert {each for each in described if each[1].startswith("/v1/")} == routes
+
+
+def test_a_path_answers_exactly_to_the_methods_in_the_document(site, described):
+    for path, item in described.document["paths"].items():
+        listed = {method.upper() for method in item}
+        for method in OTHERS - listed:
+            answer = site.http.request(
+                path.replace("{", "").replace("}", ""), method=method, status=405
+            )
+            assert set(answer.headers["Allow"].split(", ")) - {"HEAD"} == listed, path
+
+
+def test_the_document_is_valid_openapi_3_1(either):
+    document = Described(either).document
+    assert document["openapi"].startswith("3.1.")
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_every_operation_says_what_it_does_takes_and_answers(either):
+    described = Described(either)
+    ids = [operation["operationId"] for _, _, operation in described.operations()]
+    assert len(ids) == len(set(ids))
+    for method, path, operation in described.operations():
+        where = f"{method} {path}"
+        assert operation["summary"], where
+        assert all(item.get("description") for item in operation.get("parameters", ())), where
+        good = {code: it for code, it in operation["responses"].items() if int(code) < 400}
+        assert good, where
+        for code, response in good.items():
+            assert response["description"], where
+            assert code in ("204", "304") or "schema" in response["content"]["application/json"]
+
+
+def test_every_error_says_when_it_occurs(either):
+    for method, path, operation in Described(either).operations():
+        for code, response in operation["responses"].items():
+            for media in response.get("content", {}).values():
+                examples = media.get("examples", {}).items()
+                without = [name for name, example in examples if not example["summary"]]
+                assert without == [], f"{method} {path} {code}"
+
+
+def test_every_field_that_is_read_or_answered_is_explained(either):
+    described = Described(either)
+    for name, schema in described.document["components"]["schemas"].items():
+        assert schema["description"], name
+        if name == "Description":
+            continue
+        for field, part in schema["properties"].items():
+            assert part.get("description"), f"{name}.{field}"
+
+
+def test_every_tag_is_explained(described):
+    tags = {tag["name"]: tag["description"] for tag in described.document["tags"]}
+    assert all(tags.values())
+    assert {tag for _, _, operation in described.operations() for tag in operation["tags"]} == set(
+        tags
+    )
+
+
+def test_every_example_fits_its_schema(either):
+    described = Described(either)
+    checked = 0
+    for method, path, operation in described.operations():
+        bodies = [operation["requestBody"]] if "requestBody" in operation else []
+        for body in [*bodies, *operation["responses"].values()]:
+            for media in body.get("content", {}).values():
+                values = [each["value"] for each in media.get("examples", {}).values()]
+                values += [media["example"]] if "example" in media else []
+                for value in values:
+                    assert described.errors(media["schema"], value) == [], f"{method} {path}"
+                    checked += 1
+    assert checked > 50
+
+
+def test_an_alias_names_the_endpoint_it_is_the_same_as(described):
+    assert described.operation("GET", "/v1/profile")["x-alias-of"] == "get_user"
+    assert described.operation("DELETE", "/v1/logout/")["x-alias-of"] == "delete_logout"
+    assert "x-alias-of" not in described.operation("GET", "/v1/user")
+
+
+def test_the_security_schemes_are_bearer_client_basic_and_the_refresh_cookie(described):
+    schemes = described.document["components"]["securitySchemes"]
+    assert {(it["type"], it.get("scheme"), it.get("name")) for it in schemes.values()} == {
+        ("http", "bearer", None),
+        ("http", "basic", None),
+        ("apiKey", None, "refreshToken"),
+    }
+    assert described.operation("GET", "/v1/user")["security"] == [{"bearer": []}]
+    assert described.operation("POST", "/v1/oauth/token")["security"] == [{"clientBasic": []}, {}]
+    refresh = described.operation("POST", "/v1/clients/{client}/refresh")
+    assert refresh["security"] == [{"refreshCookie": []}, {}]
+    assert described.operation("POST", "/v1/register")["security"] == []
+
+
+def test_a_guarded_endpoint_announces_the_guards_refusal_and_its_challenge(described):
+    for method, path, operation in described.operations():
+        guarded = {"bearer": []} in operation["security"]
+        challenge = operation["responses"].get("401", {}).get("headers", {}).get("WWW-Authenticate")
+        assert guarded == ("Bearer" in str(challenge)), f"{method} {path}"
+
+
+def test_the_token_endpoint_takes_forms_only_and_the_others_json_too(described):
+    def kinds(path):
+        return set(described.operation("POST", path)["requestBody"]["content"])
+
+    form, json = "application/x-www-form-urlencoded", "application/json"
+    assert kinds("/v1/oauth/token") == {form}
+    assert kinds("/v1/register") == {form, json}
+
+
+def test_limits_on_length_are_those_of_the_request_models(described):
+    fields = described.document["components"]["schemas"]["RegisterBody"]["properties"]
+    assert fields["email"]["maxLength"] == 254
+    assert fields["password"]["maxLength"] == 4096
+    assert fields["username"]["type"] == ["string", "null"]
+
+
+def test_errors_are_worded_as_the_path_speaks(described):
+    def error(path, status):
+        response = described.operation("POST", path)["responses"][status]
+        return response["content"]["application/json"]["schema"]["allOf"][0]["$ref"]
+
+    assert error("/v1/oauth/token", "400").endswith("/OAuthErrorBody")
+    assert error("/v1/clients/{client}/login", "400").endswith("/OAuthErrorBody")
+    assert error("/v1/register", "422").endswith("/ErrorBody")
+
+
+def test_the_document_may_be_kept_for_minutes_and_is_not_sent_twice(site):
+    first = site.http.get("/v1/openapi.json")
+    assert first.headers["Cache-Control"] == "public, max-age=300"
+    assert first.content_type == "application/json"
+    again = site.http.get("/v1/openapi.json", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_int, again.body) == (304, b"")
+
+
+def test_the_document_is_the_same_whatever_host_was_asked(site):
+    usual = site.http.get("/v1/openapi.json")
+    strange = site.http.get("/v1/openapi.json", headers={"Host": "evil.example"})
+    assert strange.body == usual.body
+    assert usual.json["servers"] == [{"url": "/"}]
+
+
+def test_the_document_names_the_base_url_that_is_set(site_with):
+    site = site_with(base_url="https://auth.example.org/id")
+    assert Described(site).document["servers"] == [{"url": "https://auth.example.org/id"}]

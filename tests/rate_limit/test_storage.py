@@ -1,0 +1,181 @@
+"""Counting in the database, and in a Redis."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, text
+
+from authsite.rate_limit import storage as storages
+from authsite.rate_limit.factory import make_storage
+from authsite.rate_limit.fallback import LocalStorage
+from authsite.rate_limit.models import LimitCounter
+from authsite.rate_limit.storage import DatabaseStorage
+from authsite.settings import SettingsError
+from tests.support.statements import counted
+from tests.support.together import together
+
+
+@pytest.fixture
+def storage(site, frozen):
+    """The storage in the database, empty."""
+    return DatabaseStorage(site.database)
+
+
+def rows(site):
+    with site.db() as db:
+        return dict(db.execute(select(LimitCounter.key, LimitCounter.count)).all())
+
+
+def test_a_count_rises_until_its_window_ends(storage, frozen):
+    assert [storage.incr("a", 60) for _ in range(3)] == [1, 2, 3]
+    frozen.advance(59.9)
+    assert storage.incr("a", 60) == 4
+    assert storage.get("a") == 4
+    frozen.advance(0.1)
+    assert storage.get("a") == 0
+    assert storage.incr("a", 60) == 1
+
+
+def test_the_window_ends_when_its_first_count_said(storage, frozen):
+    begin = frozen.at
+    storage.incr("a", 60)
+    frozen.advance(30)
+    storage.incr("a", 999)
+    assert storage.get_expiry("a") == (begin + timedelta(seconds=60)).timestamp()
+
+
+def test_a_key_without_a_window_ends_now(storage, frozen):
+    assert storage.get_expiry("nobody") == frozen.at.timestamp()
+    assert storage.get("nobody") == 0
+
+
+def test_a_refund_never_makes_a_count_negative(storage, frozen):
+    assert storage.incr("a", 60, -1) == 0
+    assert storage.incr("a", 60) == 1
+    assert storage.incr("a", 60, -1) == 0
+    frozen.advance(61)
+    assert storage.incr("a", 60, -1) == 0
+    assert storage.incr("a", 60) == 1
+
+
+def test_a_count_that_was_given_back_whole_begins_a_new_window(storage, frozen):
+    storage.incr("a", 60)
+    storage.incr("a", 60, -1)
+    frozen.advance(30)
+    storage.incr("a", 60)
+    assert storage.get_expiry("a") == frozen.at.timestamp() + 60
+
+
+def test_keys_are_forgotten_one_by_one_or_all(storage, site):
+    for key in ("a", "b", "c"):
+        storage.incr(key, 60)
+    storage.clear("b")
+    assert rows(site) == {"a": 1, "c": 1}
+    assert storage.reset() == 2
+    assert rows(site) == {}
+    assert storage.check() is True
+
+
+@pytest.mark.control("L07")
+def test_counts_at_the_same_moment_are_all_different(site):
+    storage = DatabaseStorage(site.database)
+    seen = together(*[lambda: storage.incr("a", 60) for _ in range(16)])
+    assert sorted(seen) == list(range(1, 17))
+
+
+@pytest.mark.control("L07")
+def test_counts_in_memory_at_the_same_moment_are_all_different():
+    storage = LocalStorage()
+    for key in map(str, range(50)):
+        counts = [lambda key=key: (storage.get(key), storage.incr(key, 60)) for _ in range(8)]
+        together(*counts)
+        assert storage.get(key) == 8
+
+
+def test_counting_is_one_statement(storage, site):
+    with counted(site.database) as statements:
+        storage.incr("a", 60)
+        storage.incr("a", 60)
+    assert len(statements) == 2
+
+
+def test_the_database_holds_no_address_of_any_kind(site_with):
+    site = site_with(limits="on")
+    site.user()
+    keys = site.client()
+    site.login(keys)
+    for _ in range(7):
+        site.try_login(keys)
+    with site.db() as db:
+        dump = str(db.execute(text("SELECT * FROM limit_counters")).all())
+    assert len(rows(site)) >= 4
+    assert not [word for word in ("ann", "example", "192.", keys.client_id) if word in dump]
+    assert max(map(len, rows(site))) <= 128
+
+
+def test_on_postgresql_counting_is_not_logged(site):
+    if site.database.autocommit.dialect.name != "postgresql":
+        pytest.skip("a matter of PostgreSQL alone")
+    with site.db() as db:
+        kind = "SELECT relpersistence FROM pg_class WHERE relname = 'limit_counters'"
+        assert db.scalar(text(kind)) == "u"
+
+
+@pytest.mark.control("D06")
+def test_whoever_counts_sweeps_up_now_and_then(site, frozen, monkeypatch):
+    monkeypatch.setattr(storages, "SWEEP_EVERY", 10)
+    storage = DatabaseStorage(site.database)
+    for number in range(9):
+        storage.incr(f"old{number}", 60)
+    frozen.advance(60)
+    storage.incr("young", 60)
+    assert rows(site) == {"young": 1}
+
+
+def test_a_sweep_in_passing_never_deletes_more_than_it_should(site, frozen, monkeypatch):
+    monkeypatch.setattr(storages, "SWEEP_EVERY", 10)
+    monkeypatch.setattr(storages, "SWEEP_AT_MOST", 4)
+    storage = DatabaseStorage(site.database)
+    for number in range(9):
+        storage.incr(f"old{number}", 60)
+    frozen.advance(60)
+    storage.incr("young", 60)
+    assert len(rows(site)) == 9 - 4 + 1
+
+
+def test_a_sweep_does_not_wait_for_a_locked_counter(site, frozen, monkeypatch):
+    if site.database.autocommit.dialect.name != "postgresql":
+        pytest.skip("SQLite has no locks of rows")
+    monkeypatch.setattr(storages, "SWEEP_EVERY", 3)
+    storage = DatabaseStorage(site.database)
+    storage.incr("held", 60)
+    storage.incr("free", 60)
+    frozen.advance(60)
+    with site.db() as db:
+        db.scalar(select(LimitCounter.key).where(LimitCounter.key == "held").with_for_update())
+        storage.incr("young", 60)  # waiting would end in an error, by lock_timeout
+    assert rows(site) == {"held": 1, "young": 1}
+
+
+def test_a_connection_that_died_is_replaced(site):
+    if site.database.autocommit.dialect.name != "postgresql":
+        pytest.skip("SQLite has no connections to lose")
+    storage = DatabaseStorage(site.database)
+    storage.incr("a", 60)
+    with site.db() as db:
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        others = "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        db.execute(text(end + others))
+    assert storage.incr("a", 60) == 2
+
+
+def test_a_storage_whose_package_is_missing_stops_the_start(site_with, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "redis", None)
+    monkeypatch.setitem(sys.modules, "redis.backoff", None)
+    from dataclasses import replace
+
+    cfg = replace(site_with().cfg, limits_storage="redis://127.0.0.1:1/0")
+    with pytest.raises(SettingsError, match=r"limits-storage.*pip install redis"):
+        make_storage(cfg, site_with().database)

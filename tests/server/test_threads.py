@@ -1,0 +1,91 @@
+"""The threads behind the ASGI application: how many work at once, and who waits for whom."""
+
+import asyncio
+import threading
+import time
+import weakref
+
+from authsite.passwords import HashPool
+from authsite.server.asgi import WorkerThreads
+
+SECONDS = 20  # for what takes a moment
+
+
+def run(threads, *paths):
+    """The answers of ``threads`` to requests for ``paths`` at the same time."""
+
+    async def all_at_once():
+        requests = (threads.run({"PATH_INFO": path}) for path in paths)
+        return await asyncio.wait_for(asyncio.gather(*requests), SECONDS)
+
+    return [answer.content for answer in asyncio.run(all_at_once())]
+
+
+def test_no_more_than_the_active_ones_work_at_the_same_time():
+    working, most, lock = 0, 0, threading.Lock()
+
+    def application(environ, start_response):
+        nonlocal working, most
+        with lock:
+            working += 1
+            most = max(most, working)
+        threading.Event().wait(0.01)
+        with lock:
+            working -= 1
+        start_response("200 OK", [])
+        return [b"done"]
+
+    threads = WorkerThreads(application, count=8, active=2, name="test")
+    assert run(threads, *["/"] * 20) == [b"done"] * 20
+    assert most == 2
+
+
+def test_a_request_that_waits_for_a_hash_lets_another_one_work():
+    """Otherwise as many logins as there are slots would hold up every refresh."""
+    pool, second_has_run = HashPool(threads=1), threading.Event()
+
+    def application(environ, start_response):
+        if environ["PATH_INFO"] == "/login":
+            pool.run(lambda: second_has_run.wait(SECONDS))
+        else:
+            second_has_run.set()
+        start_response("200 OK", [])
+        return [environ["PATH_INFO"].encode()]
+
+    threads = WorkerThreads(application, count=2, active=1, name="test")
+    assert run(threads, "/login", "/refresh") == [b"/login", b"/refresh"]
+
+
+def test_a_request_is_answered_after_its_hash_though_every_other_thread_is_idle():
+    """An idle thread holds no slot, which the login needs to go on."""
+    pool = HashPool(threads=1)
+
+    def application(environ, start_response):
+        pool.run(lambda: threading.Event().wait(0.05))
+        start_response("200 OK", [])
+        return [b"in"]
+
+    threads = WorkerThreads(application, count=3, active=1, name="test")
+    assert run(threads, "/") == [b"in"]
+    assert run(threads, "/", "/", "/") == [b"in"] * 3
+
+
+class Headers(list):
+    """Unlike a list, an object that a weak reference can point to."""
+
+
+def test_a_thread_keeps_nothing_of_a_request_that_is_over():
+    seen = []
+
+    def application(environ, start_response):
+        headers = Headers()
+        seen.append(weakref.ref(headers))
+        start_response("200 OK", headers)
+        return [b"done"]
+
+    threads = WorkerThreads(application, count=1, active=1, name="test")
+    assert run(threads, "/") == [b"done"]
+    end = time.monotonic() + SECONDS
+    while seen[0]() is not None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert seen[0]() is None

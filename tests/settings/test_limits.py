@@ -1,0 +1,43 @@
+"""The limits in the settings."""
+
+import pytest
+
+from tests.support.settings import message, settings
+
+
+def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one():
+    cfg = settings({"authsite.limits.login-account": "3 per 2 hours"})
+
+    assert cfg.limit_values == {
+        "login-account": "3 per 2 hours",
+        "reauthentication": "5/5 minutes",
+        "login-address": "30/minute",
+        "client-auth": "20/minute",
+        "register-address": "20/hour",
+        "forgot-email": "5/hour",
+        "forgot-address": "20/hour",
+        "verification": "6/minute, 8/hour",
+        "verification-email": "5/hour",
+        "verification-address": "20/hour",
+        "mail-recipient": "5/hour",
+        "unconfirmed-recipient": "10/hour",
+        "login-names": "10/hour",
+        "profile": "60/hour",
+        "reset-token": "10/15 minutes",
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["5", "5/fortnight", "0/minute", "5/0 minutes", "5/minute;9/", "9/9 years", "-1/day"],
+)
+def test_a_limit_that_the_library_does_not_read_as_meant_is_refused(value):
+    assert "give a limit such as 5/5 minutes" in message(AUTHSITE_LIMITS_RESET_TOKEN=value)
+
+
+def test_a_limit_may_have_several_windows_save_where_a_growing_delay_follows_it():
+    several = "6/minute, 8/hour"
+    assert settings(AUTHSITE_LIMITS_RESET_TOKEN=several).limit_values["reset-token"] == several
+    for name in ("LOGIN_ACCOUNT", "REAUTHENTICATION"):
+        error = message(**{f"AUTHSITE_LIMITS_{name}": several})
+        assert "give one limit such as 5/5 minutes" in error

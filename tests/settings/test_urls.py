@@ -1,0 +1,125 @@
+"""URLs, origins and domains in the settings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from authsite.settings import urls
+from tests.support.settings import accepted, refused, unhurried
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("https://Auth.Example.org/", "https://auth.example.org"),
+        ("HTTPS://auth.example.org:443", "https://auth.example.org"),
+        ("http://localhost:6543", "http://localhost:6543"),
+        ("http://[2001:DB8::1]:80/auth/", "http://[2001:db8::1]/auth"),
+        ("https://a.test/a/b-c_d~%20", "https://a.test/a/b-c_d~%20"),
+    ],
+)
+def test_base_url_is_canonical_and_has_no_slash_at_its_end(text, canonical):
+    assert urls.base_url(text) == canonical
+    assert urls.base_url(canonical) == canonical
+
+
+def test_base_url_may_be_several_in_order_and_once_each():
+    text = "https://a.test https://B.test/x/\nhttps://a.test/"
+    assert urls.base_urls(text) == ("https://a.test", "https://b.test/x")
+    refused(urls.base_urls, "https://a.test,https://b.test/?", "https://a.test b.test")
+
+
+HOSTILE = [
+    "",
+    "auth.example.org",
+    "//auth.example.org",
+    "ftp://auth.example.org",
+    "javascript://auth.example.org/%0aalert(1)",
+    "https://",
+    "https:///path",
+    "https://user@auth.example.org",
+    "https://user:password@auth.example.org",
+    "https://auth.example.org\\@evil.test",
+    "https://auth.example.org#fragment",
+    "https://*.example.org",
+    "https://example.org/*",
+    "https://auth.example.org:0",
+    "https://auth.example.org:",
+    "https://auth.example.org:65536",
+    "https://auth.example.org:٤",
+    "https://-bad.test",
+    "https://bad..test",
+    "https://300.1.1.1",
+    "https://[::1",
+    "https://[fe80::1%eth0]",
+    "https://bücher.example",
+    "https://a.test /x",
+    "https://a.test\t/x",
+    "https://a.test\n",
+    "https://a.test/<script>",
+    "https://a.test/" + "x" * 2050,
+    "null",
+    "*",
+]
+
+
+@pytest.mark.parametrize("parse", [urls.base_url, urls.web_url, urls.origin])
+def test_hostile_urls_are_refused(parse):
+    refused(parse, *HOSTILE)
+
+
+def test_base_url_has_a_plain_path():
+    refused(urls.base_url, "https://a.test/?", "https://a.test/a//b", "https://a.test/a/../b")
+
+
+def test_an_allowed_url_stays_the_same_character_by_character():
+    text = "https://App.test:443/verify/?next=%2F&x="
+
+    assert urls.web_url(text) == text
+
+
+def test_an_origin_is_as_browsers_write_it():
+    assert urls.origins("https://App.test:443/ http://a.test:8080\nhttps://app.test") == (
+        "https://app.test",
+        "http://a.test:8080",
+    )
+    refused(urls.origin, "https://a.test/path", "https://a.test?", "https://a.test/?x=1")
+
+
+def test_a_login_page_is_a_name_or_an_absolute_url():
+    assert urls.login_page("/sign-in/") == "sign-in"
+    assert urls.login_page("auth/login.html") == "auth/login.html"
+    assert urls.login_page("https://a.test/login") == "https://a.test/login"
+    refused(
+        urls.login_page,
+        *("", "/", "//evil.test", "a b", "../x", "a/../b", "javascript:x", "ftp://a.test"),
+    )
+
+
+def test_a_logo_is_a_url_or_a_path_of_ours():
+    assert urls.logo("/static/logo.svg") == "/static/logo.svg"
+    assert urls.logo("https://a.test/logo.svg") == "https://a.test/logo.svg"
+    refused(urls.logo, "//evil.test/x.svg", "logo.svg", "data:image/png;base64,AA")
+
+
+def test_a_cookie_domain_is_a_name_with_a_dot():
+    assert urls.cookie_domain(".Example.org") == "example.org"
+    refused(urls.cookie_domain, "localhost", "10.0.0.1", "a b.test", "https://a.test", ".")
+
+
+@unhurried
+@given(st.text(max_size=40))
+def test_any_text_is_an_origin_that_stays_itself_or_refused(text):
+    if accepted(urls.origin, text):
+        origin = urls.origin(text)
+        assert urls.origin(origin) == origin
+
+
+def test_cors_origins_may_have_the_scheme_of_an_app():
+    given = "https://A.example capacitor://localhost ionic://localhost https://a.example:443"
+    expected = ("https://a.example", "capacitor://localhost", "ionic://localhost")
+    assert urls.cors_origins(given) == expected
+    refused(
+        urls.cors_origins, "capacitor://localhost/x", "file:///", "null", "*", "app://*", "app:"
+    )
+    refused(urls.origins, "capacitor://localhost")

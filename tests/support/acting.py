@@ -1,0 +1,12 @@
+"""The context in which a test calls a use case directly."""
+
+from authsite.context import Context
+from authsite.http.request_info import RequestInfo
+
+
+def acting(db, services=None, **info):
+    """A context whose session is ``db``; ``services`` for use cases that need any.
+
+    ``info``: what the request is like, such as ``language="de"``.
+    """
+    return Context(services, RequestInfo(**info), lambda: db)

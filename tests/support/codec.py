@@ -1,0 +1,17 @@
+"""Tokens made and read with secrets of a test's choice."""
+
+from authsite.crypto.keys import Keys
+from authsite.oauth import tokens
+
+
+class TokenCodec:
+    """The functions of `authsite.oauth.tokens` with the keys of ``secrets``."""
+
+    def __init__(self, secrets):
+        self.keys = Keys(secrets)
+
+    def encode(self, kind, family_id, generation, expires):
+        return tokens.encode(self.keys, kind, tokens.Token(family_id, generation, expires))
+
+    def decode(self, kind, text, now):
+        return tokens.decode(self.keys, kind, text, now)

@@ -1,0 +1,54 @@
+"""The wheel of this checkout in a virtual environment of its own, as an operator installs it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import authsite
+
+CHECKOUT = Path(authsite.__file__).parent.parent
+_LEFT_OUT = shutil.ignore_patterns(".*", "var", "build", "dist", "*.egg-info", "__pycache__")
+_OURS = ("AUTHSITE_", "CLIENT_", "API_", "COVERAGE_", "PYTHON")
+
+
+def clean_environ(**variables):
+    """The environment of this process without anything that concerns authsite or Python."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    return {**inherited, **variables}
+
+
+def build_wheel(folder):
+    """The wheel, built in ``folder`` from a copy of the checkout; its path."""
+    source = shutil.copytree(CHECKOUT, folder / "source", ignore=_LEFT_OUT)
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, source)
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+class Installed:
+    """A virtual environment with the wheel in it; ``bin`` has the commands."""
+
+    def __init__(self, folder, wheel):
+        venv.create(folder, symlinks=True)
+        self.folder = folder
+        self.bin = folder / "bin"
+        [self.packages] = (folder / "lib").glob("python*/site-packages")
+        # The dependencies come from the running interpreter, so that nothing is downloaded. A
+        # .pth file of theirs (such as an editable checkout's) has no effect from here.
+        found = [path for path in sys.path if path.endswith("site-packages")]
+        (self.packages / "dependencies.pth").write_text("\n".join(found))
+        _pip("--python", self.bin / "python", "install", "--no-deps", "--no-index", wheel)
+
+    @property
+    def static(self):
+        """The folder of the package's static files."""
+        return self.packages / "authsite" / "static"
+
+
+def _pip(*arguments):
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
+    done = subprocess.run(command, env=clean_environ(), capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr

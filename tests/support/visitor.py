@@ -1,0 +1,76 @@
+"""Somebody with a browser and a mailbox, at the pages of the service. No words are read."""
+
+import re
+import time
+
+from tests.support.mails import link_in
+from tests.support.world import AUTH
+
+_WITH_LINK = re.compile(r"[?&](token|url)=")
+
+
+class Mailbox:
+    """What a service mailed; every link in it is looked at by ``watch``."""
+
+    def __init__(self, watch, folder, host):
+        self._watch, self._folder, self._host = watch, folder, host
+        self._unread = []
+
+    def link(self, address, part, seconds=60):
+        """The link with ``part`` in it from the next mail to ``address`` that has one."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self._unread += self._watch.mails(self._folder, self._host)
+            for mail in self._unread:
+                if mail["To"] == address and part in (link := link_in(mail)):
+                    self._unread.remove(mail)
+                    return link
+            time.sleep(0.1)
+        raise AssertionError(f"no mail with {part} came to {address}")
+
+
+class Visitor:
+    """A person at ``https://{host}{prefix}``."""
+
+    def __init__(self, context, mailbox, host=AUTH, prefix=""):
+        self.page, self.mailbox = context.new_page(), mailbox
+        self.origin, self.prefix = f"https://{host}", prefix
+
+    def go(self, path):
+        """Open a page of ours."""
+        return self.page.goto(f"{self.origin}{self.prefix}{path}")
+
+    def send(self, path, **fields):
+        """Fill in the form that is sent to ``path``, and press its button; waits for the answer."""
+        action = f"{self.prefix}{path}"
+        form = self.page.locator(f'form[action$="{action}"]').first
+        form.evaluate(
+            "(form) => { const part = form.closest('details'); if (part) part.open = 1; }"
+        )
+        for name, value in fields.items():
+            form.locator(f"[name={name}]").fill(value)
+        button = form.locator("button:not([type=button])").first
+        with self.page.expect_response(
+            lambda answer: answer.request.method == "POST" and answer.url.endswith(action)
+        ) as answered:
+            button.click()
+        return answered.value
+
+    def at(self, path):
+        """Wait until the browser has arrived at ``path`` (a pattern); the address must be ours."""
+        self.page.wait_for_url(
+            re.compile(f"{re.escape(self.origin + self.prefix)}{path}([?#].*)?$")
+        )
+
+    def sees(self, text):
+        """Wait until the page shows ``text``."""
+        self.page.get_by_text(text).locator("visible=true").first.wait_for()
+
+    def sign_in(self, email, password):
+        """By the form of the login page, which is open."""
+        return self.send("/login", username=email, password=password)
+
+    def opens_account(self):
+        """Whether this browser is signed in."""
+        self.go("/account")
+        return self.page.url.startswith(f"{self.origin}{self.prefix}/account")

@@ -1,0 +1,175 @@
+"""The world as it is: nginx with TLS before two machines of an installed wheel on PostgreSQL."""
+
+import itertools
+import shutil
+import ssl
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import httpx
+
+from tests.support import databases, manual, shop
+from tests.support.certificates import Authority
+from tests.support.front import Front
+from tests.support.installed import Installed, build_wheel
+from tests.support.machine import Machine
+from tests.support.servers import free_port
+from tests.support.site import PASSWORD
+from tests.support.watch import Watch
+
+AUTH = "auth.example.test"  # the service
+APP = "app.example.test"  # an application on the same site, in cors-origins
+PARTNER = "app.partner.test"  # an application on another site, in cors-origins and return-origins
+SHOP = "shop.example.test"  # an application that includes authsite
+EVIL = "evil.example.test"  # a sibling of the service, in the hands of an attacker
+ATTACKER = "attacker.test"  # a site of an attacker
+HOSTS = (AUTH, APP, PARTNER, SHOP, EVIL, ATTACKER)
+
+# Mails go to a folder, since the tests have no server for them. The origins are of applications.
+_ENVIRONMENT = f"""\
+AUTHSITE_MAIL_DRIVER=file
+AUTHSITE_MAIL_FOLDER={{mailbox}}
+AUTHSITE_CORS_ORIGINS=https://{APP} https://{PARTNER}
+AUTHSITE_RETURN_ORIGINS=https://{PARTNER}
+"""
+_SHOP_INI = """\
+[app:main]
+use = call:shop:main
+
+[server:main]
+use = egg:waitress#main
+listen = 127.0.0.1:{port}
+"""
+
+
+class World:
+    """All servers, started: ``auth`` are two machines of the service, ``shop`` includes it."""
+
+    def __init__(self, folder, stack):
+        self.folder = folder
+        self.mailbox, self.shop_mailbox = folder / "mail", folder / "shop-mail"
+        self.authority = Authority(folder)
+        self.installed = Installed(folder / "venv", build_wheel(folder))
+        self.front = Front(folder / "nginx", self.authority.sign(*HOSTS), free_port(), free_port())
+        self._addresses = itertools.count(2)
+        urls = _database("auth"), _database("shop")
+        with ThreadPoolExecutor(2) as pool:
+            shop = pool.submit(self._host_application, urls[1])
+            self.auth, self.shop = self._machines(urls[0]), shop.result()
+            self._build_front()
+            pserve = ("python", "-m", "pyramid.scripts.pserve", "shop.ini")
+            servers = [self.shop.running(*pserve), self.front.running()]
+            for machine in self.auth:
+                serve = manual.command("serve", port=machine.port)
+                servers.append(machine.running(*serve, ready="Started worker-"))
+            list(pool.map(stack.enter_context, servers))
+        logs = [machine.log for machine in (*self.auth, self.shop)]
+        self.watch = Watch(HOSTS, self.front.access_log, logs)
+
+    def _build_front(self):
+        self.front.authsite(AUTH, "authsite", [machine.port for machine in self.auth])
+        self.front.authsite(SHOP, "shop", [self.shop.port])
+        scripts = self.installed.static / "client"
+        self.front.site(APP, PARTNER, folder=scripts, calls=f"https://{AUTH} https://{SHOP}")
+        self.front.site(EVIL, ATTACKER)
+
+    def _machines(self, url):
+        """Both as docs/production.md has it; what it cannot know is added at the end."""
+        first, second = (Machine(self.folder / name, self.installed) for name in ("one", "two"))
+        urls = {"base_url": f"https://{AUTH}", "database_url": url}
+        first.run(*manual.command("init", "--production", **urls))
+        with open(first.folder / "authsite.env", "a") as file:
+            file.write(manual.environment_lines() + _ENVIRONMENT.format(mailbox=self.mailbox))
+        for name in ("production.ini", "authsite.env"):
+            shutil.copy(first.folder / name, second.folder)
+        for machine in (first, second):
+            machine.run(*manual.command("doctor"))
+        return first, second
+
+    def _host_application(self, url):
+        machine = Machine(
+            self.folder / "shop",
+            self.installed,
+            AUTHSITE_BASE_URL=f"https://{SHOP}",
+            AUTHSITE_DATABASE_URL=url,
+            AUTHSITE_TRUSTED_PROXIES="127.0.0.1",
+            AUTHSITE_MAIL_DRIVER="file",
+            AUTHSITE_MAIL_FOLDER=str(self.shop_mailbox),
+            AUTHSITE_MAIL_SENDER="thread",
+        )
+        shutil.copy(shop.__file__, machine.folder)
+        (machine.folder / "shop.ini").write_text(_SHOP_INI.format(port=machine.port))
+        machine.run("authsite", "init", "--config", "shop.ini")
+        return machine
+
+    def mailboxes(self):
+        """Folders of mails, and the host that each may link to."""
+        return ((self.mailbox, AUTH), (self.shop_mailbox, SHOP))
+
+    def client(self, host=AUTH, address=None):
+        """Something other than a browser that calls ``host``; from an address of its own."""
+        trust = ssl.create_default_context(cafile=self.authority.path)
+        address = address or f"127.0.0.{next(self._addresses)}"
+        return Caller(self.front, host, trust, address)
+
+    def register(self, email=None, host=AUTH, prefix=""):
+        """A new user with `PASSWORD`; the e-mail address."""
+        email = email or f"user-{uuid4().hex[:12]}@example.com"
+        with self.client(host) as http:
+            body = {"email": email, "password": PASSWORD}
+            answer = http.post(f"{prefix}/v1/register", json=body)
+            assert answer.status_code == 201, answer.text
+        return email
+
+    def chromium_flags(self):
+        """What takes a browser to the servers here, whatever the names say to others."""
+        rules = [
+            f"MAP *:443 127.0.0.1:{self.front.tls}",
+            f"MAP *:80 127.0.0.1:{self.front.plain}",
+        ]
+        return [f"--host-resolver-rules={', '.join(rules)}"]
+
+    def browser_home(self):
+        """A home folder in which Chromium finds our authority among the trusted ones (NSS)."""
+        home = self.folder / "browser"
+        store = home / ".pki" / "nssdb"
+        if not store.exists():
+            store.mkdir(parents=True)
+            certutil = ["certutil", "-d", f"sql:{store}"]
+            subprocess.run([*certutil, "-N", "--empty-password"], check=True)
+            add = ["-A", "-t", "C,,", "-n", "authsite tests", "-i", self.authority.path]
+            subprocess.run([*certutil, *add], check=True)
+        return home
+
+
+class Caller(httpx.Client):
+    """An HTTP client that reaches ``host`` through nginx, and verifies its certificate."""
+
+    def __init__(self, front, host, trust, address):
+        super().__init__(
+            base_url=f"https://{host}",
+            timeout=30,
+            transport=_Through(front, trust, address),
+        )
+
+
+class _Through(httpx.BaseTransport):
+    def __init__(self, front, trust, address):
+        self._ports = {"https": front.tls, "http": front.plain}
+        self._transport = httpx.HTTPTransport(verify=trust, local_address=address)
+
+    def handle_request(self, request):
+        url = request.url
+        request.extensions["sni_hostname"] = url.host
+        request.url = url.copy_with(host="127.0.0.1", port=self._ports[url.scheme])
+        response = self._transport.handle_request(request)
+        request.url = url
+        return response
+
+    def close(self):
+        self._transport.close()
+
+
+def _database(name):
+    return databases.new_url("postgresql", None, name, databases.postgres_server("system"))

@@ -1,0 +1,22 @@
+"""axe-core on a page."""
+
+from axe_core_python.sync_playwright import Axe
+
+# The only rule whose result depends on the color scheme.
+CONTRAST = {"runOnly": ["color-contrast"]}
+
+
+def violations(page, options=None):
+    """The rules that the page violates, each with the first element."""
+    found = Axe().run(page, options=options)["violations"]
+    return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
+
+
+def violations_in_both_schemes(page):
+    """`violations`, and those of the contrast in the dark color scheme."""
+    found = violations(page)
+    # Without motion, no color is examined on its way from one scheme to the other.
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    found += [("dark", *each) for each in violations(page, CONTRAST)]
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    return found

@@ -1,0 +1,163 @@
+"""Every page in every state worth a look: for axe, and for ``make screenshots`` to look at.
+
+``python -m tests.system.browser.gallery`` writes pictures of all of them into var/screenshots.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.system.browser.people import PASSWORD, Person, pages_server
+
+EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
+WIDTHS = (360, 1280)
+ELSEWHERE = "https://app.example.test"
+SETTINGS = {"return_origins": ELSEWHERE}
+
+
+def _login_mistake(ann):
+    ann.sign_in("not the password 1", EMAIL)
+    ann.sees("is not right")
+
+
+def _register_mistakes(ann):
+    ann.go("/register")
+    ann.fill(email="ann at example", name="Ann", password="password")
+    ann.press("Create account")
+    ann.page.locator("[aria-invalid=true]").first.wait_for()
+
+
+def _forgot_sent(ann):
+    ann.go("/password/forgot")
+    ann.fill(email="nobody@example.com")
+    ann.press("Send the link")
+    ann.at("/password/forgot")
+
+
+def _reset(ann):
+    ann.go("/password/forgot")
+    ann.fill(email=EMAIL)
+    ann.press("Send the link")
+    ann.page.goto(ann.link())
+
+
+def _reset_mistakes(ann):
+    ann.fill(password="purple wolf 77 tea", password_confirmation="other wolf 77 tea")
+    ann.press("Change password")
+    ann.page.locator("[aria-invalid=true], .summary").first.wait_for()
+
+
+def _account_mistake(ann):
+    ann.go("/account")
+    ann.open("Change password")
+    form = ann.page.locator("form[action$='/account/password']")
+    form.locator("[name=current_password]").fill("wrong wrong wrong 1")
+    form.locator("[name=password]").fill("password")
+    ann.press("Change password")
+    ann.page.locator("[aria-invalid=true]").first.wait_for()
+
+
+def _leaving(ann):
+    # 204: the browser stays on the page that leads there.
+    ann.page.context.route(f"{ELSEWHERE}/*", lambda route: route.fulfill(status=204))
+    ann.go(f"/login?next={ELSEWHERE}/reports")
+    ann.fill(username=EMAIL, password=PASSWORD)
+    ann.press("Sign in")
+    ann.page.get_by_role("heading", name="You are signed in").wait_for()
+
+
+def _at(path) -> Callable[[Person], None]:
+    return lambda ann: ann.go(path)
+
+
+def _docs(ann):
+    ann.go("/docs")
+    ann.page.locator(".opblock").first.wait_for()
+
+
+STRANGER = {
+    "home": _at("/"),
+    "login": _at("/login"),
+    "login-unsaved": _at("/login?next=/account&unsaved=1"),
+    "login-mistake": _login_mistake,
+    "register": _at("/register"),
+    "register-mistakes": _register_mistakes,
+    "register-done": _at("/register?done=1"),
+    "forgot": _at("/password/forgot"),
+    "forgot-sent": _forgot_sent,
+    "reset-dead": _at(f"/password/reset?email={EMAIL}&token={'x' * 64}"),
+    "reset-done": _at("/password/reset?done=1"),
+    "verify-invalid": _at("/email/verify?url=x"),
+    "not-found": _at("/nowhere"),
+    "home-signed-out": _at("/?done=signed-out"),
+    "logout-signed-out": _at("/logout"),
+    "app": _at("/app"),
+    "docs": _docs,
+}
+CONFIRMED = {
+    "reset": _reset,
+    "reset-mistakes": _reset_mistakes,
+}
+SIGNED_IN = {
+    "home-signed-in": _at("/"),
+    "logout": _at("/logout"),
+    "account": _at("/account"),
+    "account-saved": _at("/account?done=profile"),
+    "account-mistake": _account_mistake,
+}
+
+
+def gallery(ann):
+    """Bring every state onto the person's page; yields its name each time."""
+    for name, visit in STRANGER.items():
+        visit(ann)
+        yield name
+    ann.go("/register")
+    ann.fill(email=EMAIL, name="Maximiliane", password=PASSWORD)
+    ann.press("Create account")
+    ann.at("/register")
+    ann.page.goto(ann.link())
+    yield "verify"
+    ann.press("Confirm address")
+    ann.sees("Your address is confirmed")
+    yield "verify-done"
+    for name, visit in CONFIRMED.items():
+        visit(ann)
+        yield name
+    _leaving(ann)
+    yield "continue"
+    for name, visit in SIGNED_IN.items():
+        visit(ann)
+        yield name
+
+
+def main(folder):
+    """Pictures of everything, light and dark, narrow and wide."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.system.browser.conftest import CHROMIUM
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**CHROMIUM)
+        for scheme in ("light", "dark"):
+            for width in WIDTHS:
+                with (
+                    tempfile.TemporaryDirectory() as place,
+                    pages_server(Path(place), **SETTINGS) as (origin, box),
+                ):
+                    context = browser.new_context(
+                        color_scheme=scheme, viewport={"width": width, "height": 800}
+                    )
+                    ann = Person(context, origin, box, ELSEWHERE)
+                    for name in gallery(ann):
+                        picture = folder / f"{name}-{width}-{scheme}.png"
+                        ann.page.screenshot(path=picture, full_page=True)
+                    context.close()
+        browser.close()
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "var/screenshots"))

@@ -1,0 +1,142 @@
+"""The API documentation as a browser shows it: Swagger UI, signed in through the proxy."""
+
+import pytest
+
+from tests.support.site import PASSWORD
+from tests.system.browser.axe import CONTRAST, violations
+from tests.system.browser.web import USERS, web_server
+
+pytestmark = pytest.mark.slow
+
+WIDTHS = (320, 360, 768, 1280, 1920)
+# Swagger UI gives each table of responses the role `region`, without a name.
+KNOWN = {"landmark-unique"}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory):
+    """A server with the API documentation and the web client."""
+    with web_server(tmp_path_factory.mktemp("docs")) as (origin, _site):
+        yield origin
+
+
+class Docs:
+    """The page in a browser; `complaints` has console errors and violations of the policy."""
+
+    def __init__(self, new_context, origin, **options):
+        self.page = new_context(**options).new_page()
+        self.requests, self.complaints = [], []
+        self.page.on("request", lambda request: self.requests.append(request))
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(f"{origin}/docs")
+        self.page.locator(".opblock").first.wait_for()
+
+    def _console(self, message):
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def sign_in(self, password=PASSWORD):
+        self.page.get_by_label("Identifier").fill(USERS[0])
+        self.page.locator("#sign-in").get_by_label("Password").fill(password)
+        self.page.get_by_role("button", name="Sign in").click()
+
+    def operation(self, operation_id):
+        """The operation, opened."""
+        found = self.page.locator(f".opblock[id$='-{operation_id}']")
+        found.locator(".opblock-summary-control").click()
+        found.locator(".responses-wrapper").wait_for()
+        return found
+
+    def open_some(self):
+        """Operations with and without parameters, a JSON body, a form, and a short response."""
+        for name in ("patch_user", "delete_user_session", "post_oauth_token"):
+            self.operation(name)
+        execute(self.operation("get_user"))
+
+
+def execute(operation):
+    """Send the call; the status and the body of the answer."""
+    # Not by a click: what is still rendered above moves the button between press and release.
+    operation.get_by_role("button", name="Execute").press("Enter")
+    live = operation.locator(".live-responses-table .response")
+    live.wait_for()
+    return live.locator(".response-col_status").inner_text(), live.inner_text()
+
+
+def test_a_reader_signs_in_through_the_proxy_and_calls_a_guarded_endpoint(new_context, origin):
+    docs = Docs(new_context, origin)
+    docs.sign_in()
+    docs.page.get_by_role("button", name="Sign out").wait_for()
+    user = docs.operation("get_user")
+    status, answer = execute(user)
+    assert status.strip() == "200"
+    assert f'"email": "{USERS[0]}"' in answer
+    assert "Bearer <access_token>" in user.locator(".curl-command").inner_text()
+    assert "at_" not in docs.page.content()
+    docs.page.get_by_role("button", name="Sign out").click()
+    docs.page.get_by_role("button", name="Sign in").wait_for()
+    assert docs.complaints == []
+    assert all(request.url.startswith(f"{origin}/") for request in docs.requests)
+    sent = " ".join(f"{each.all_headers()} {each.post_data}" for each in docs.requests)
+    assert "client_secret" not in sent
+    assert "Basic" not in sent
+
+
+def test_a_wrong_password_is_reported_beside_the_form(new_context, origin):
+    docs = Docs(new_context, origin)
+    docs.sign_in("not the password 1")
+    docs.page.get_by_role("alert").filter(has_text="credentials").wait_for()
+    assert docs.page.get_by_role("button", name="Sign in").is_enabled()
+
+
+def test_everything_is_reached_with_the_keyboard(new_context, origin):
+    docs = Docs(new_context, origin)
+    docs.page.get_by_label("Identifier").fill(USERS[0])
+    docs.page.keyboard.press("Tab")
+    docs.page.keyboard.type(PASSWORD)
+    docs.page.keyboard.press("Enter")
+    docs.page.get_by_role("button", name="Sign out").wait_for()
+    summary = docs.page.locator(".opblock[id$='-get_user'] .opblock-summary-control")
+    summary.focus()
+    docs.page.keyboard.press("Enter")
+    operation = docs.page.locator(".opblock[id$='-get_user']")
+    operation.get_by_role("button", name="Execute").focus()
+    docs.page.keyboard.press("Enter")
+    operation.locator(".live-responses-table .response").get_by_text(USERS[0]).wait_for()
+
+
+def test_operations_that_take_a_client_secret_cannot_be_tried_in_the_browser(new_context, origin):
+    docs = Docs(new_context, origin)
+    token = docs.operation("post_oauth_token")
+    assert token.get_by_role("button", name="Execute").count() == 0
+    assert token.locator("input").count() == 0
+    docs.page.locator(".btn.authorize").click()
+    dialog = docs.page.locator(".dialog-ux")
+    assert dialog.get_by_text("bearer").count() > 0
+    assert dialog.locator("input").count() == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_sticks_out_at_the_side(new_context, origin, width):
+    docs = Docs(new_context, origin, viewport={"width": width, "height": 900})
+    docs.open_some()
+    assert docs.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize(("scheme", "options"), [("light", None), ("dark", CONTRAST)])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing(new_context, origin, width, scheme, options):
+    size = {"width": width, "height": 900}
+    docs = Docs(new_context, origin, color_scheme=scheme, viewport=size)
+    docs.open_some()
+    assert [each for each in violations(docs.page, options) if each[0] not in KNOWN] == []
+
+
+def test_dark_is_dark_and_light_is_light(new_context, origin):
+    def ground(scheme):
+        page = Docs(new_context, origin, color_scheme=scheme).page
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert ground("light") == "rgb(255, 255, 255)"
+    assert ground("dark") == "rgb(28, 32, 34)"

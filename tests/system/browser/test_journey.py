@@ -1,0 +1,82 @@
+"""From registering to deleting the account, in Chromium: both variants, with and without script."""
+
+import pytest
+
+from tests.system.browser.people import EMAIL, PASSWORD, SECOND, THIRD, Person, pages_server
+
+VARIANTS = {
+    "A": {},
+    "B": {"variant": "B", "require_email_confirmation": "true"},
+}
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def server(request, tmp_path_factory):
+    with pages_server(tmp_path_factory.mktemp("journey"), **VARIANTS[request.param]) as served:
+        yield request.param, *served
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
+def test_the_whole_journey(server, new_context, javascript):
+    variant, origin, box = server
+    ann = Person(new_context(java_script_enabled=javascript), origin, box)
+    other = Person(new_context(java_script_enabled=javascript), origin, box)
+
+    ann.go("/")
+    ann.go("/register")
+    ann.fill(email=EMAIL, name="Ann", password=PASSWORD)
+    ann.press("Create account")
+    ann.at("/register")
+    if variant == "B":
+        ann.sign_in()
+        ann.sees("Confirm your e-mail address")
+    ann.page.goto(ann.link())
+    if javascript:
+        assert "signature" not in ann.page.url  # it left the address bar at once
+    ann.press("Confirm address")
+    ann.sees("Your address is confirmed")
+
+    ann.sign_in()
+    ann.at("/account")
+    ann.sees(EMAIL)
+    other.sign_in()
+    other.at("/account")
+
+    ann.fill(name="Ann Lee")
+    ann.press("Save")
+    ann.at("/account")
+    ann.open("Change password")
+    form = ann.page.locator("form[action$='/account/password']")
+    form.locator("[name=current_password]").fill(PASSWORD)
+    form.locator("[name=password]").fill(SECOND)
+    ann.press("Change password")
+    ann.at("/account")
+    other.go("/account")
+    other.at("/login")
+
+    other.go("/password/forgot")
+    other.fill(email=EMAIL)
+    other.press("Send the link")
+    other.at("/password/forgot")
+    other.page.goto(other.link())
+    if javascript:
+        assert "token=" not in other.page.url
+    other.fill(password=THIRD, password_confirmation=THIRD)
+    other.press("Change password")
+    other.at("/password/reset")
+    ann.go("/account")
+    ann.at("/login")
+
+    ann.sign_in(SECOND)
+    ann.sees("is not right")
+    ann.sign_in(THIRD)
+    ann.at("/account")
+    ann.open("Delete account")
+    form = ann.page.locator("form[action$='/account/delete']")
+    form.locator("[name=current_password]").fill(THIRD)
+    ann.press("Delete for good")
+    ann.at("/")
+    ann.sign_in(THIRD)
+    ann.sees("is not right")
+    assert ann.troubles == []
+    assert other.troubles == []

@@ -1,0 +1,243 @@
+"""``authsite init``: where its files are, one ``web`` client for each database, and production."""
+
+import os
+import stat
+import subprocess
+import sys
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from authsite.settings.secret import strong_secret
+from tests.support.home import CHECKOUT, Home
+
+pytestmark = pytest.mark.slow
+BASE_URL = "https://auth.example.org"
+VARIABLES = {"AUTHSITE_SECRET", "CLIENT_WEB_ID", "CLIENT_WEB_SECRET"}
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder in which nothing was done yet."""
+    return Home(tmp_path)
+
+
+def machine(tmp_path, name, url):
+    """A folder of its own, on the database at ``url``."""
+    folder = tmp_path / name
+    folder.mkdir()
+    made = Home(folder)
+    made.ini.write_text(f"[app:main]\nuse = egg:authsite\nauthsite.database-url = {url}\n")
+    return made
+
+
+def test_trial_7_init_and_every_command_work_from_another_folder(home, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    home.run("init", "--config", str(home.ini), cwd=elsewhere)
+    assert home.env_file.exists()
+    assert home.database.exists()
+    assert not list(elsewhere.iterdir())
+    home.run("doctor", "--config", str(home.ini), cwd=elsewhere)
+    home.run("client", "list", cwd=elsewhere, AUTHSITE_CONFIG=str(home.ini))
+
+
+def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url):
+    first, second = (machine(tmp_path, name, fresh_url) for name in ("one", "two"))
+    first.run("init")
+    web = first.variables()["CLIENT_WEB_ID"]
+
+    refused = second.run("init", status=1).stderr
+
+    for named in ("CLIENT_WEB_ID", "CLIENT_WEB_SECRET", f"client rotate-secret {web}"):
+        assert named in refused
+    assert str(second.env_file) in refused
+    assert first.variables()["CLIENT_WEB_SECRET"] not in refused
+    [only] = first.json("client", "list")["clients"]
+    assert only["client_id"] == web
+    # Lost: the way that the message names.
+    rotated = second.json("client", "rotate-secret", web)
+    created = second.json("client", "create", "--name", "x", "--type", "password")
+    assert list(rotated) == list(created)
+    with open(second.env_file, "a") as file:
+        file.write(f"CLIENT_WEB_ID={rotated['client_id']}\n")
+        file.write(f"CLIENT_WEB_SECRET={rotated['client_secret']}\n")
+    second.run("init")
+    # Copied: the usual way.
+    second.env_file.write_text(first.env_file.read_text())
+    second.run("init")
+    for each in (first, second):
+        each.run("doctor")
+
+
+def test_trial_7_two_init_at_once_make_one_web_client(tmp_path, fresh_url):
+    homes = [machine(tmp_path, name, fresh_url) for name in ("one", "two")]
+    homes[0].run("db", "upgrade", AUTHSITE_SECRET="vB7wQz2LmXk9RtYc4HsNd6JfGp1UaE0T")
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda each: each.run("init", status=None), homes * 2))
+    # Two in each folder: both of the one that came first find what the other wrote.
+    assert sorted(each.returncode for each in done) == [0, 0, 1, 1]
+    winner = homes[0] if "CLIENT_WEB_ID" in homes[0].variables() else homes[1]
+    assert len(winner.json("client", "list")["clients"]) == 1
+    for each in homes:
+        assert each.env_file.read_text().count("AUTHSITE_SECRET=") == 1
+
+
+def test_init_production_writes_its_files_and_says_what_to_run_next(tmp_path):
+    home = Home(tmp_path)
+    folder = tmp_path / "site"
+
+    said = home.run("init", "--production", "--folder", "site").stdout
+
+    ini, env_file = folder / "production.ini", folder / "authsite.env"
+    assert sorted(folder.iterdir()) == [env_file, ini]
+    assert ini.read_text() == (CHECKOUT / "production.ini").read_text()
+    for path in (ini, env_file):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert env_file.read_text().startswith("AUTHSITE_SECRET=")
+    for words in ("AUTHSITE_BASE_URL", "AUTHSITE_DATABASE_URL", str(env_file),
+                  f"authsite init --production --folder {folder}"):  # fmt: skip
+        assert words in said
+    # As it says:
+    with open(env_file, "a") as file:
+        file.write(f"AUTHSITE_BASE_URL={BASE_URL}\nAUTHSITE_DATABASE_URL=sqlite:///own.sqlite\n")
+    said = home.run("init", "--production", "--folder", str(folder)).stdout
+    assert (folder / "own.sqlite").exists()
+    assert f"authsite serve --config {ini}" in said
+    home.run("doctor", "--config", str(ini))
+
+
+def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
+    home = Home(tmp_path)
+    options = ["init", "--production", "--base-url", BASE_URL, "--database-url", fresh_url]
+
+    home.run(*options)
+
+    env_file = tmp_path / "authsite.env"
+    names = [line.split("=")[0] for line in env_file.read_text().splitlines()]
+    assert sorted(names) == [
+        "AUTHSITE_BASE_URL",
+        "AUTHSITE_DATABASE_URL",
+        "AUTHSITE_SECRET",
+        "CLIENT_WEB_ID",
+        "CLIENT_WEB_SECRET",
+    ]
+    written = env_file.read_text()
+    ini = tmp_path / "production.ini"
+    ini.write_text(f"{ini.read_text()}# ours\n")
+    home.run(*options)
+    home.run("init", "--production")
+    assert env_file.read_text() == written
+    assert ini.read_text().endswith("# ours\n")
+    refused = home.run(*options[:3], "https://other.example.org", status=1).stderr
+    assert f"AUTHSITE_BASE_URL has another value already, in {env_file}" in refused
+    elsewhere = {"AUTHSITE_BASE_URL": "https://another.example.org"}
+    refused = home.run(*options, status=1, **elsewhere).stderr
+    assert "AUTHSITE_BASE_URL has another value already, in the environment" in refused
+
+
+def test_init_production_takes_the_values_from_the_environment(tmp_path, fresh_url):
+    home = Home(tmp_path)
+    given = {"AUTHSITE_BASE_URL": BASE_URL, "AUTHSITE_DATABASE_URL": fresh_url}
+
+    home.run("init", "--production", "--folder", "site", **given)
+
+    assert "AUTHSITE_BASE_URL" not in (tmp_path / "site/authsite.env").read_text()
+    home.run("doctor", "--config", "site/production.ini", **given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--folder", "x"], 2, "--production"),
+        (["--base-url", BASE_URL], 2, "--production"),
+        (["--production", "--config", "x.ini"], 2, "--config"),
+        (["--production", "--base-url", "auth.example.org"], 1, "authsite.base-url"),
+        (["--production", "--database-url", "mysql://x"], 1, "authsite.database-url"),
+        (["--production", "--folder", "/proc/nothing"], 1, "--folder"),
+    ],
+)
+def test_init_refuses_what_it_cannot_do(home, arguments, status, words):
+    done = home.run("init", *arguments, status=status)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (home.folder / "production.ini").exists()
+
+
+def test_an_environment_file_that_cannot_be_written_is_named(home):
+    done = home.run("init", status=1, AUTHSITE_ENV_FILE="/proc/nothing/x.env")
+    assert "/proc/nothing/x.env" in done.stderr
+    assert "AUTHSITE_ENV_FILE" in done.stderr
+
+
+def test_trial_7_an_application_that_is_served_by_pserve_finds_its_files(home):
+    home.run("init")
+    code = (
+        "import sys; from pyramid.paster import get_app;"
+        "print(get_app(sys.argv[1]).registry['authsite'].settings.database_url)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home.ini)],
+        capture_output=True, text=True, cwd="/", check=True,
+        env={name: os.environ[name] for name in os.environ if name != "AUTHSITE_ENV_FILE"}
+        | {"PYTHONPATH": str(CHECKOUT)},
+    )  # fmt: skip
+    assert done.stdout.strip() == home.url
+
+
+def test_init_makes_all_that_serving_needs(home):
+    home.run("init")
+    found = home.variables()
+    assert set(found) == VARIABLES
+    assert strong_secret(found["AUTHSITE_SECRET"])
+    uuid.UUID(found["CLIENT_WEB_ID"])
+    for path in (home.env_file, home.database):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.env_file.parent.stat().st_mode) == 0o700
+    [web] = home.json("client", "list")["clients"]
+    assert (web["client_id"], web["type"]) == (found["CLIENT_WEB_ID"], "password")
+
+
+def test_init_can_be_run_again_and_again(home):
+    home.run("init")
+    first = home.env_file.read_text()
+    home.run("init")
+    home.run("init")
+    assert home.env_file.read_text() == first
+    assert len(home.json("client", "list")["clients"]) == 1
+
+
+def test_inits_secrets_are_not_shown(home):
+    done = home.run("init")
+    assert not [each for each in home.variables().values() if each in done.stdout + done.stderr]
+
+
+def test_init_adds_only_what_is_missing(home):
+    secret = "vB7wQz2LmXk9RtYc4HsNd6JfGp1UaEoT"
+    home.env_file.parent.mkdir()
+    home.env_file.write_text("# ours\nOTHER=kept")  # and no line end
+    home.env_file.chmod(0o644)
+    home.run("init", AUTHSITE_SECRET=secret)
+    assert home.variables() | {"OTHER": "kept"} == home.variables()
+    assert set(home.variables()) == {"OTHER"} | VARIABLES - {"AUTHSITE_SECRET"}
+    assert stat.S_IMODE(home.env_file.stat().st_mode) == 0o600
+    assert home.run("doctor", status=1).stdout.count("AUTHSITE_SECRET") == 1
+    home.run("doctor", AUTHSITE_SECRET=secret)
+
+
+def test_init_writes_the_environment_file_where_it_is_told(home):
+    elsewhere = home.folder / "etc" / "site.env"
+    home.run("init", AUTHSITE_ENV_FILE=str(elsewhere))
+    assert elsewhere.exists()
+    assert not home.env_file.exists()
+    home.run("client", "list", AUTHSITE_ENV_FILE=str(elsewhere))
+
+
+def test_init_says_what_is_in_the_way_and_works_once_it_is_gone(home):
+    home.database.mkdir(parents=True)
+    done = home.run("init", status=1)
+    assert "database-url" in done.stderr
+    assert "Traceback" not in done.stderr
+    home.database.rmdir()
+    home.run("init")
+    assert set(home.variables()) == VARIABLES

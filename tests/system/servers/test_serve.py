@@ -1,0 +1,104 @@
+"""The server as its user starts it."""
+
+import socket
+import subprocess
+
+import pytest
+
+from tests.support import databases
+from tests.support.home import CHECKOUT
+from tests.support.servers import authsite, free_port, serving, write_ini
+from tests.support.site import SECRET
+
+
+def test_authsite_serve_answers(fresh_url, tmp_path):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with serving(ini, workers=2) as http:
+        assert http.get("/v1/user").status_code == 401
+
+
+def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
+    url = databases.migrated(fresh_url)
+    with serving(write_ini(tmp_path, url)) as http:
+        assert f"Open           http://localhost:{http.base_url.port}/docs" in http.log.read_text()
+    ours = "https://auth.example.org"
+    with serving(write_ini(tmp_path, url, base_url=f"{ours} https://other.example.org")) as http:
+        said = http.log.read_text()
+    assert f"Open           {ours}/docs" in said
+    assert "localhost" not in said
+
+
+def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_url, tmp_path):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with serving(ini) as http:
+        second = authsite("serve", "--port", str(http.base_url.port), ini=ini)
+        assert http.get("/v1/user").status_code == 401
+    assert second.returncode == 1
+    assert "--port" in second.stderr
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "use = egg:shop",
+        "use = egg:authsite#other",
+        "use = call:shop:main",
+        "use = config:base.ini",
+        "paste.app_factory = shop:main",
+    ],
+)
+def test_trial_20_an_ini_of_another_program_is_refused(tmp_path, section):
+    (tmp_path / "base.ini").write_text("[app:main]\nuse = egg:shop\n")
+    ini = tmp_path / "host.ini"
+    ini.write_text(
+        f"[app:main]\n{section}\nauthsite.secret = {SECRET}\n"
+        f"authsite.database-url = sqlite:///{tmp_path}/x.sqlite\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # so that it cannot serve in any case
+        done = authsite("serve", "--port", str(taken.getsockname()[1]), ini=ini)
+    assert done.returncode == 1
+    assert "pserve" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_b2_another_program_on_the_port_is_one_sentence(tmp_path, fresh_url):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = authsite("serve", "--port", str(port), ini=ini)
+    assert done.returncode == 1
+    [line] = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be used: ")
+    assert done.stdout == ""
+
+
+def test_h7_a_server_that_sends_mail_needs_its_own_address(tmp_path, fresh_url):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url), mail_driver="smtp")
+    for command in (["serve", "--port", str(free_port())], ["mail", "send"]):
+        refused = authsite(*command, ini=ini)
+        assert refused.returncode == 1
+        assert "authsite.base-url" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert authsite("mail", "list", ini=ini).returncode == 0
+    assert authsite("client", "list", ini=ini).returncode == 0
+
+
+def test_m10_unsafe_choices_and_files_are_named_at_the_start(tmp_path, fresh_url):
+    ini = write_ini(
+        tmp_path, databases.migrated(fresh_url), trusted_proxies="*", refresh_grace="1h"
+    )
+    ini.chmod(0o644)
+    (tmp_path / "authsite.env").touch(0o644)
+    with serving(ini, AUTHSITE_ENV_FILE="") as http:
+        notes = [line for line in http.log.read_text().splitlines() if line.startswith("note: ")]
+    for subject in ("authsite.trusted-proxies", "authsite.refresh-grace", str(ini),
+                    f"{tmp_path}/authsite.env"):  # fmt: skip
+        assert len([note for note in notes if note.startswith(f"note: {subject}: ")]) == 1
+
+
+def test_make_serve_takes_a_port():
+    done = subprocess.run(
+        ["make", "--dry-run", "serve", "PORT=7001"],
+        capture_output=True, text=True, check=True, cwd=CHECKOUT,
+    )  # fmt: skip
+    assert "--port 7001" in done.stdout

@@ -1,0 +1,111 @@
+"""What is installed from a wheel can be set up and checked in an empty folder (trial 8)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from email import message_from_string
+
+import pytest
+
+from tests.support.home import CHECKOUT, OURS
+
+pytestmark = pytest.mark.slow
+NOT_SOURCES = shutil.ignore_patterns(
+    ".git", ".venv", "var", "build", "dist", "*.egg-info", ".*_cache"
+)
+
+
+def run(*command, cwd, **variables):
+    """The output of a command that must succeed, without the variables of this process."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    done = subprocess.run(
+        [str(each) for each in command],
+        capture_output=True, text=True, cwd=cwd, timeout=300,
+        env={**environ, "PYTHONPATH": "", **variables},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(source, target, kind):
+    """Build a ``wheel`` or ``sdist`` of ``source`` into ``target``, with the setuptools here."""
+    code = f"import setuptools.build_meta as b; b.build_{kind}({str(target)!r})"
+    run(sys.executable, "-c", code, cwd=source, PYTHONPATH=sysconfig.get_path("purelib"))
+    [built] = target.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy of the sources, for building leaves files in them."""
+    copy = tmp_path_factory.mktemp("sources") / "authsite"
+    shutil.copytree(CHECKOUT, copy, ignore=NOT_SOURCES)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(sources, tmp_path_factory):
+    """The wheel of these sources."""
+    return build(sources, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            name: archive.read(name) for name in archive.namelist() if not name.endswith("RECORD")
+        }
+
+
+def test_trial_8_the_wheel_carries_production_ini_and_the_readme(wheel):
+    found = contents(wheel)
+    assert found["authsite/production.ini"] == (CHECKOUT / "production.ini").read_bytes()
+    assert not [name for name in found if name.startswith(("tests/", "bench/"))]
+    [metadata] = [text for name, text in found.items() if name.endswith("/METADATA")]
+    described = message_from_string(metadata.decode())
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert (CHECKOUT / "README.md").read_text() in described.get_payload()
+
+
+def test_the_wheel_says_that_the_package_has_types(wheel):
+    assert contents(wheel)["authsite/py.typed"] == b""  # PEP 561
+
+
+def test_trial_8_the_source_distribution_builds_the_same_wheel(sources, wheel, tmp_path):
+    for name in ("sdist", "again"):
+        (tmp_path / name).mkdir()
+    archive = build(sources, tmp_path / "sdist", "sdist")
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    [unpacked] = (tmp_path / "unpacked").iterdir()
+    for name in ("production.ini", "development.ini", "requirements.txt", "docs/production.md"):
+        assert (unpacked / name).read_bytes() == (CHECKOUT / name).read_bytes()
+    assert not (unpacked / "tests").exists()  # without its helpers a test is of no use
+    assert contents(build(unpacked, tmp_path / "again", "wheel")) == contents(wheel)
+
+
+def test_trial_8_an_installed_wheel_is_set_up_in_an_empty_folder(wheel, tmp_path):
+    venv.create(tmp_path / "venv", symlinks=True)
+    site_packages = next((tmp_path / "venv/lib").glob("python3*")) / "site-packages"
+    shutil.unpack_archive(wheel, site_packages, "zip")
+    (site_packages / "others.pth").write_text(  # its dependencies are those of this process
+        "\n".join(path for path in sys.path if path.endswith("site-packages"))
+    )
+    command = [tmp_path / "venv/bin/python", "-m", "authsite"]
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    where = run(command[0], "-c", "import authsite; print(authsite.__file__)", cwd=folder)
+    assert where.startswith(str(site_packages))
+
+    run(*command, "init", "--production", "--base-url", "https://auth.example.org",
+        "--database-url", "sqlite:///authsite.sqlite", cwd=folder)  # fmt: skip
+    report = run(*command, "doctor", "--config", "production.ini", cwd=folder)
+
+    assert "WRONG" not in report
+    assert "schema at" in report
+    assert sorted(path.name for path in folder.iterdir() if "sqlite" not in path.name) == [
+        "authsite.env",
+        "production.ini",
+    ]

@@ -1,0 +1,279 @@
+"""What pages of an attacker can do to somebody who is signed in: nothing."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.support.endpoints import FORM, posts
+from tests.support.pages import csrf_of
+from tests.support.site import PASSWORD, bearer
+from tests.support.world import ATTACKER, AUTH, EVIL
+
+pytestmark = pytest.mark.slow
+
+# What a form of an attacker may carry, with the password that nobody knows in the best of cases.
+FIELDS = {
+    "email": "taken-over@example.com",
+    "name": "Mallory",
+    "password": "a password of the attacker",
+    "password_confirmation": "a password of the attacker",
+    "current_password": PASSWORD,
+    "grant_type": "password",
+    "verification_url": f"https://{AUTH}/email/verify",
+    "reset_url": f"https://{AUTH}/password/reset",
+    "url": f"https://{AUTH}/v1/email/verify/1/2?expires=3&signature=4",
+    "csrf_token": "0" * 64,
+    "next": f"https://{ATTACKER}/",
+}
+FORM_TYPES = (FORM, "multipart/form-data", "text/plain")
+NEW_PASSWORD = "green otter 31 rye"
+SESSIONS = "/v1/user/sessions"
+REFUSED = (400, 401, 403, 404, 415, 422)
+SEND = """([action, enctype, fields]) => {
+    const form = document.createElement("form");
+    Object.assign(form, { action, enctype, method: "post" });
+    for (const [name, value] of Object.entries(fields)) {
+        const input = document.createElement("input");
+        form.append(Object.assign(input, { name, value, type: "hidden" }));
+    }
+    document.body.append(form);
+    form.submit();
+}"""
+# A cookie of the attacker for the whole domain, in every way that a parser may misread.
+TOSSED = [
+    "x,{name}={value}", "x[{name}={value}", "x]{name}={value}", 'x"{name}={value}',
+    "x\\{name}={value}", "x {name}={value}", "{name} ={value}", "x/{name}={value}",
+    "{name}={value}", 'x="; {name}={value}', "={name}={value}", "{name}",
+]  # fmt: skip
+
+FOREIGN = {
+    "not ASCII": "umlaut{number}=é",
+    "a name that is not ASCII": "é{number}=1",
+    "no name": "={number}",
+    "long": "long{number}=" + "x" * 1600,
+    "quoted": 'quoted{number}="a\\"; b',
+}
+
+
+class Signed:
+    """A user who is signed in at the pages and at the web client; ``jar`` is for a browser."""
+
+    def __init__(self, world):
+        self.email = world.register()
+        who = {"username": self.email, "password": PASSWORD}
+        with world.client() as http:
+            form = who | {"csrf_token": csrf_of(http.get("/login"))}
+            answer = http.post("/login", data=form, headers={"Origin": f"https://{AUTH}"})
+            assert answer.status_code == 303, answer.text
+            assert http.post("/v1/clients/web/login", json=who).is_success
+            self.jar = [
+                {"name": each.name, "value": each.value, "domain": AUTH, "path": each.path,
+                 "secure": True, "httpOnly": True,
+                 "sameSite": "Strict" if each.name == "refreshToken" else "Lax"}
+                for each in http.cookies.jar
+            ]  # fmt: skip
+
+    def cookie(self, name):
+        """The value of a cookie."""
+        return next(each["value"] for each in self.jar if each["name"] == name)
+
+
+@pytest.fixture
+def alice(world, watch):
+    return Signed(world)
+
+
+@pytest.fixture(scope="module")
+def mallory(world):
+    return Signed(world)
+
+
+def test_no_post_route_is_forgotten(world, watch):
+    with world.client() as http:
+        described = http.get("/v1/openapi.json").json()["paths"]
+    wanted = sum("post" in methods for methods in described.values())
+    assert sum(path.startswith("/v1/") for path in posts()) == wanted > 5
+    assert {"/login", "/logout", "/account/email", "/account/delete"} < set(posts())
+
+
+@pytest.mark.control("S04")
+@pytest.mark.control("S05")
+@pytest.mark.parametrize("host", [ATTACKER, EVIL], ids=["another site", "a sibling"])
+def test_forms_of_a_foreign_page_change_nothing(world, new_context, alice, mallory, host):
+    """Attack H5: a foreign form signed the web client in as the attacker."""
+    context = new_context(AUTH, host, statuses=REFUSED)
+    context.add_cookies(alice.jar)
+    page, before = context.new_page(), cookies(context)
+    with world.client() as http:
+        who = {"username": alice.email, "password": PASSWORD}
+        token = http.post("/v1/clients/web/login", json=who).json()["access_token"]
+        look = [http.get(path, headers=bearer(token)) for path in ("/v1/user", SESSIONS)]
+        account, sessions = (answer.json() for answer in look)
+        for path in posts():
+            logs_in = path.endswith(("/login", "/refresh"))
+            fields = login_fields(mallory) if logs_in else FIELDS
+            api = path.startswith("/v1/")
+            for enctype in FORM_TYPES if api else FORM_TYPES[:1]:
+                answer = send(page, host, path, enctype, fields)
+                tried = f"{answer.status} from {path} ({enctype})"
+                assert answer.status != 429, f"{tried}: not tried, then"
+                if logs_in or not api:
+                    assert refused(answer), tried
+                assert not signs_in(answer), f"{tried} sets a cookie"
+        assert cookies(context) == before
+        assert http.get("/v1/user", headers=bearer(token)).json() == account
+        after = http.get(SESSIONS, headers=bearer(token)).json()
+        assert [each["id"] for each in after["sessions"]] == [
+            each["id"] for each in sessions["sessions"]
+        ]
+    assert account_of(page) == alice.email
+    page.goto(f"https://{AUTH}/app")
+    page.locator("#account").get_by_text(alice.email).wait_for()
+
+
+@pytest.mark.control("S02")
+def test_a_cookie_of_a_sibling_signs_nobody_in(new_context, alice, mallory):
+    """Attack M1: our names were found inside the names of other cookies."""
+    key = mallory.cookie("__Host-authsite")
+    for shape in TOSSED:
+        context = new_context(AUTH, EVIL)
+        context.add_cookies(alice.jar)
+        page = context.new_page()
+        page.goto(f"https://{EVIL}/")
+        for name in ("__Host-authsite", "__Host-authsite-csrf", "__Host-device"):
+            toss(page, shape.format(name=name, value=key))
+        assert account_of(page) == alice.email, shape
+        form = page.locator("form[action$='/account/profile']")
+        form.locator("[name=name]").fill(f"Alice {len(shape)}")
+        form.locator("button").click()
+        page.wait_for_url(f"https://{AUTH}/account?*")
+        assert page.locator("[name=name]").input_value() == f"Alice {len(shape)}", shape
+        context.close()
+
+
+def test_a_refresh_cookie_of_a_sibling_signs_nobody_in(new_context, alice, mallory):
+    """`refreshToken` has no prefix, so a sibling can set it too; then neither counts."""
+    context = new_context(AUTH, EVIL, statuses=(400,))
+    context.add_cookies(alice.jar)
+    page = context.new_page()
+    page.goto(f"https://{EVIL}/")
+    toss(page, f"refreshToken={mallory.cookie('refreshToken')}", "/v1/clients/web")
+    page.goto(f"https://{AUTH}/app")
+    page.locator("#login").wait_for()
+    assert [each for each in context.cookies() if each["name"] == "refreshToken"] == []
+    page.locator("#login [name=username]").fill(alice.email)
+    page.locator("#login [name=password]").fill(PASSWORD)
+    page.locator("#login button.primary").click()
+    page.locator("#account").get_by_text(alice.email).wait_for()
+    page.reload()
+    page.locator("#account").get_by_text(alice.email).wait_for()
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_cookie_changes_nothing(new_context, alice, visitor, kind):
+    """Attack M2: one that was not ASCII signed everybody out, and nobody could sign in."""
+    ann = visitor(AUTH, EVIL)
+    ann.page.goto(f"https://{EVIL}/")
+    for number in range(4):
+        toss(ann.page, FOREIGN[kind].format(number=number))
+    ann.go("/login")
+    ann.sign_in(alice.email, PASSWORD)
+    ann.at("/account")
+    assert account_of(ann.page) == alice.email
+
+
+def test_long_cookies_keep_nobody_else_waiting(world, watch):
+    """Attack C2: a second of processor time for each of them."""
+    shapes = ("a" * 7000, 'a="' + "b" * 7000, "=" * 7000, ";" * 7000, "a=b;" * 1700, "é" * 3500)
+    headers = [{"Cookie": shape.encode()} for shape in shapes] * 4
+    email = world.register()
+    with world.client() as http, world.client() as victim, ThreadPoolExecutor(12) as pool:
+        who = {"username": email, "password": PASSWORD}
+        token = victim.post("/v1/clients/web/login", json=who).json()["access_token"]
+        begun = time.monotonic()
+        answers = [pool.submit(http.get, "/login", headers=header) for header in headers]
+        assert victim.get("/v1/user", headers=bearer(token)).status_code == 200
+        waited = time.monotonic() - begun
+        assert {answer.result().status_code for answer in answers} == {200}
+    assert waited < 2
+
+
+def test_more_cookies_than_a_proxy_takes_are_no_error_of_the_server(world, watch):
+    with world.client() as http:
+        answer = http.get("/login", headers={"Cookie": "a=" + "b" * 16_000})
+    assert answer.status_code in (400, 431)
+
+
+@pytest.mark.control("F06")
+def test_a_change_of_address_by_an_intruder_dies_with_a_reset(world, visitor):
+    """Attack C1: its link handed the account over after the owner had chosen a new password."""
+    email, mailbox = world.register(), visitor().mailbox
+    stolen = f"stolen-{email}"
+    with world.client() as intruder, world.client() as owner:
+        who = {"username": email, "password": PASSWORD}
+        token = intruder.post("/v1/clients/web/login", json=who).json()["access_token"]
+        change = {"email": stolen, "current_password": PASSWORD,
+                  "verification_url": f"https://{AUTH}/email/verify"}  # fmt: skip
+        assert intruder.put("/v1/user/email", json=change, headers=bearer(token)).is_success
+        page = urlsplit(mailbox.link(stolen, "/email/verify?url="))
+        forgot = {"email": email, "reset_url": f"https://{AUTH}/password/reset"}
+        owner.post("/v1/password/forgot", json=forgot)
+        link = parse_qs(urlsplit(mailbox.link(email, "token=")).query)
+        reset = {"email": email, "token": link["token"][0], "password": NEW_PASSWORD}
+        assert owner.post("/v1/password/reset", json=reset).status_code == 200
+        assert intruder.get(parse_qs(page.query)["url"][0]).status_code == 403
+        who = {"username": email, "password": NEW_PASSWORD}
+        token = owner.post("/v1/clients/web/login", json=who).json()["access_token"]
+        user = owner.get("/v1/user", headers=bearer(token)).json()
+    assert user["email"] == email
+
+
+def account_of(page):
+    """Whose account the browser is signed in to."""
+    page.goto(f"https://{AUTH}/account")
+    assert page.url == f"https://{AUTH}/account"
+    return page.locator("section[aria-labelledby=email] strong").first.inner_text()
+
+
+def toss(page, cookie, path="/"):
+    """Set a cookie for every host of the domain."""
+    page.evaluate("(cookie) => { document.cookie = cookie; }",
+                  f"{cookie}; Domain=example.test; Path={path}; Secure")  # fmt: skip
+
+
+def login_fields(user):
+    """What signs ``user`` in at any of the logins, or renews the tokens."""
+    return {"username": user.email, "password": PASSWORD,
+            "refresh_token": user.cookie("refreshToken")}  # fmt: skip
+
+
+def send(page, host, path, enctype, fields):
+    """Submit a form from a page of ``host``, as its script does; the first answer."""
+    page.goto(f"https://{host}/")
+    with page.expect_navigation() as navigated:
+        page.evaluate(SEND, [f"https://{AUTH}{path}", enctype, fields])
+    request = navigated.value.request
+    while request.redirected_from:
+        request = request.redirected_from
+    assert request.method == "POST"
+    return request.response()
+
+
+def refused(answer):
+    """Whether the answer is an error, or leads a stranger to the login page."""
+    location = answer.headers.get("location", "")
+    return answer.status in REFUSED or (answer.status == 302 and "/login?next=" in location)
+
+
+def signs_in(answer):
+    """Whether the answer sets a cookie that stands for somebody."""
+    found = answer.headers_array()
+    set_cookies = [each["value"] for each in found if each["name"].lower() == "set-cookie"]
+    return [each for each in set_cookies if "csrf" not in each.partition("=")[0]]
+
+
+def cookies(context):
+    """The cookies that stand for somebody."""
+    return {each["name"]: each["value"] for each in context.cookies() if "csrf" not in each["name"]}

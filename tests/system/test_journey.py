@@ -1,0 +1,146 @@
+"""From registering to deleting the account, in Chromium and through TLS."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.support.site import PASSWORD
+from tests.support.world import AUTH, PARTNER
+from tests.system.browser.people import SECOND, THIRD
+
+pytestmark = pytest.mark.slow
+
+
+def new_address():
+    return f"ann-{uuid4().hex[:12]}@example.com"
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_the_whole_journey(visitor, script):
+    """Attack H6, trial 1: each form ended with a redirect to http, which Chromium blocked."""
+    email, moved = new_address(), new_address()
+    ann, other = (visitor(java_script_enabled=script) for _ in range(2))
+
+    assert ann.go("/").status == 200
+    ann.go("/register")
+    ann.send("/register", email=email, name="Ann", password=PASSWORD)
+    ann.page.goto(ann.mailbox.link(email, "/email/verify?url="))
+    ann.send("/email/verify")
+    ann.at("/email/verify")
+
+    ann.go("/account")
+    ann.at("/login")
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    other.go("/login")
+    other.sign_in(email, PASSWORD)
+    other.at("/account")
+
+    ann.send("/account/profile", name="Ann Lee")
+    ann.at("/account")
+    assert ann.page.locator("[name=name]").input_value() == "Ann Lee"
+    ann.send("/account/password", current_password=PASSWORD, password=SECOND)
+    ann.at("/account")
+    assert not other.opens_account()
+
+    ann.send("/account/email", email=moved, current_password=SECOND)
+    ann.at("/account")
+    ann.page.goto(ann.mailbox.link(moved, "/email/verify?url="))
+    ann.send("/email/verify")
+    ann.at("/email/verify")
+    assert ann.opens_account()
+    ann.sees(moved)
+
+    other.go("/password/forgot")
+    other.send("/password/forgot", email=moved)
+    other.at("/password/forgot")
+    other.page.goto(other.mailbox.link(moved, "/password/reset?"))
+    other.send("/password/reset", password=THIRD, password_confirmation=THIRD)
+    other.at("/password/reset")
+    assert not ann.opens_account()
+
+    assert ann.sign_in(moved, SECOND).status == 422
+    ann.sign_in(moved, THIRD)
+    ann.at("/account")
+    ann.send("/logout")
+    ann.at("/")
+    assert not ann.opens_account()
+    ann.sign_in(moved, THIRD)
+    ann.at("/account")
+    ann.send("/account/delete", current_password=THIRD)
+    ann.at("/")
+    ann.go("/login")
+    assert ann.sign_in(moved, THIRD).status == 422
+
+
+def test_next_leads_to_the_page_that_was_asked_for(world, visitor):
+    ann = visitor()
+    ann.go("/account?from=a%20link")
+    ann.at("/login")
+    ann.sign_in(world.register(), PASSWORD)
+    ann.at("/account")
+    assert ann.page.url == f"https://{AUTH}/account?from=a%20link"
+
+
+def test_next_may_be_at_a_listed_origin(world, visitor):
+    """Pages B1, trial 3, attack H6: Chromium blocked the redirect after the form."""
+    ann = visitor(AUTH, PARTNER)
+    ann.go(f"/login?next=https://{PARTNER}/%3Fpage=7")
+    ann.sign_in(world.register(), PASSWORD)
+    ann.page.wait_for_url(f"https://{PARTNER}/?page=7")
+    assert ann.opens_account()
+    ann.go(f"/login?next=https://{PARTNER}/")  # signed in already
+    ann.page.wait_for_url(f"https://{PARTNER}/")
+
+
+def test_next_is_carried_over_registering_and_resetting(world, visitor):
+    """Pages M5: it was lost at the links to the other forms."""
+    email = new_address()
+    ann = visitor()
+    ann.go("/account?kept=1")
+    ann.page.locator("main a[href*='/register']").first.click()
+    ann.at("/register")
+    ann.send("/register", email=email, password=PASSWORD)
+    ann.page.locator("main a[href*='/login']").first.click()
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    assert ann.page.url == f"https://{AUTH}/account?kept=1"
+
+
+def test_a_form_after_the_session_ended_leads_back_to_its_page(world, visitor):
+    """Pages M1: it ended with 405."""
+    email = world.register()
+    ann = visitor()
+    ann.go("/login")
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    ann.page.context.clear_cookies(name="__Host-authsite")
+    ann.send("/account/profile", name="Ann Lee")
+    ann.at("/login")
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    assert ann.go("/account/profile").status == 200
+    ann.at("/account")
+
+
+def test_a_dead_reset_link_is_refused_when_it_is_opened(world, visitor):
+    """Pages M6: its form looked alive until it was sent."""
+    email = world.register()
+    ann = visitor()
+    ann.go("/password/forgot")
+    ann.send("/password/forgot", email=email)
+    link = ann.mailbox.link(email, "/password/reset?")
+    ann.page.goto(link)
+    ann.send("/password/reset", password=SECOND, password_confirmation=SECOND)
+    ann.page.goto(link)
+    assert ann.page.locator("input[type=password]").count() == 0
+
+
+def test_password_managers_find_the_form(world, visitor):
+    """Pages m22."""
+    ann = visitor()
+    ann.go("/login")
+    ann.sign_in(world.register(), PASSWORD)
+    ann.at("/account")
+    ann.go("/.well-known/change-password")
+    assert ann.page.url == f"https://{AUTH}/account#password"
