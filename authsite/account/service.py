@@ -14,7 +14,7 @@ from authsite.oauth import families
 from authsite.passwords import policy
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
-from authsite.users import profile
+from authsite.users import erasure, profile
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
 from authsite.users.errors import SignInEnded
@@ -96,7 +96,7 @@ def delete(ctx: Context, user: SignedInUser, current: str) -> None:
     Raises what `reauthenticate` raises, and `SignInEnded`.
     """
     reauthenticate(ctx, user, current)
-    profile.erase(ctx, user.account.id, user.account.epoch)
+    erasure.erase(ctx, user.account.id, user.account.epoch)
 
 
 def _exempt_present(

@@ -18,7 +18,8 @@ from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-from .pool import POOL_TIMEOUT, ConnectionPool, server_closed
+from . import pool_sizes
+from .prepared_pool import PreparedPool, server_closed
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,11 +32,9 @@ CONNECT_TIMEOUT = 3  # seconds
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
 COMMON: Mapping[str, Any] = {
-    # Two engines of 8 and the 8 of prepared queries: at most 24 connections in a process
-    # (docs/scaling.md).
-    "pool_size": 4,
-    "max_overflow": 4,
-    "pool_timeout": POOL_TIMEOUT,
+    "pool_size": pool_sizes.ENGINE_POOL,
+    "max_overflow": pool_sizes.ENGINE_OVERFLOW,
+    "pool_timeout": pool_sizes.TIMEOUT,
     "hide_parameters": True,  # errors are logged, and parameters are personal data
 }
 
@@ -51,10 +50,10 @@ class Database:
 
     transactional: Engine
     autocommit: Engine
-    prepared: ConnectionPool = field(init=False)
+    prepared: PreparedPool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", ConnectionPool(self.autocommit))
+        object.__setattr__(self, "prepared", PreparedPool(self.autocommit))
 
     def dispose(self) -> None:
         """Close all connections."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from .connections import BoundQuery, Rows
+from .prepared_connections import BoundQuery, Rows
 
 if TYPE_CHECKING:
     import psycopg

@@ -12,8 +12,8 @@ from sqlalchemy import Dialect, Insert, Select, Update
 from sqlalchemy.engine.default import DefaultDialect
 
 from .base import Base
-from .connections import BoundQuery, CompiledQuery, Rows
 from .engine import Database
+from .prepared_connections import BoundQuery, CompiledQuery, Rows
 
 Statement: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update
 Row = TypeVar("Row", bound=NamedTuple)

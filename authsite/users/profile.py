@@ -1,4 +1,4 @@
-"""Change the profile of a user, and erase a user."""
+"""Change the profile of a user."""
 
 import uuid
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
-from authsite.mail import outbox
 
 from .errors import IdentifierTaken, SignInEnded
 from .models import LoginName, User, unchanged_since
@@ -47,26 +46,6 @@ def change(
     details = {"changed": " ".join(sorted(changed))}
     record(ctx, "user.changed", user_id=user_id, details=details)
     return user
-
-
-def erase(ctx: Context, user_id: uuid.UUID, epoch: int, *, why: str | None = None) -> None:
-    """Erase the user: record, login names, tokens, sessions and unsent mails.
-
-    The audit trail keeps only the id. The address is free again at once, and a new account with
-    it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
-    requested it. Raises `SignInEnded` unless ``epoch`` is still the user's.
-    """
-    erased = ctx.db.scalar(
-        delete(User)
-        .where(User.id == user_id, *unchanged_since(epoch))
-        .returning(User.id)
-        .execution_options(synchronize_session=False)
-    )
-    if erased is None:
-        raise SignInEnded
-    outbox.erase(ctx.db, user_id)
-    details = {"why": why} if why else None
-    record(ctx, "user.erased", user_id=user_id, details=details)
 
 
 def _set_login_name(db: Session, user: User, kind: str, identifier: NormalizedName | None) -> None:

@@ -17,7 +17,7 @@ from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import open_database, run_together
-from authsite.db.pool import POOL_SIZE
+from authsite.db.pool_sizes import PREPARED_POOL
 from authsite.http.request_info import RequestInfo
 from authsite.oauth.models import Family
 from authsite.users.models import User
@@ -193,7 +193,7 @@ def test_a_pool_without_a_free_connection_is_503_within_three_seconds(site):
 @pytest.mark.control("D03")
 def test_a_guard_that_finds_no_free_connection_is_503_within_three_seconds(site):
     tokens = site.login(site.keys)
-    taken, until = Barrier(POOL_SIZE + 1), Event()
+    taken, until = Barrier(PREPARED_POOL + 1), Event()
 
     def hold(connection, queries):
         taken.wait(30)
@@ -203,8 +203,8 @@ def test_a_guard_that_finds_no_free_connection_is_503_within_three_seconds(site)
     pool = site.database.prepared
     execute, pool._execute = pool._execute, hold
     look = every_call(site, tokens)["guard"]
-    with ThreadPoolExecutor(POOL_SIZE) as threads:
-        holding = [threads.submit(look) for _ in range(POOL_SIZE)]
+    with ThreadPoolExecutor(PREPARED_POOL) as threads:
+        holding = [threads.submit(look) for _ in range(PREPARED_POOL)]
         try:
             taken.wait(30)
             for _ in best_of_five(3):

@@ -7,18 +7,16 @@ from typing import Any
 
 from sqlalchemy import Engine, exc
 
-from .connections import BoundQuery, PreparedConnection, Rows, SQLiteConnection
 from .libpq import PostgreSQLConnection
+from .pool_sizes import PREPARED_POOL, TIMEOUT
+from .prepared_connections import BoundQuery, PreparedConnection, Rows, SQLiteConnection
 
-POOL_SIZE = 8  # connections of one process
-POOL_TIMEOUT = 2  # seconds
 
-
-class ConnectionPool:
+class PreparedPool:
     """Runs prepared queries on its own connections, outside the transactions of requests.
 
-    It opens a connection when all are in use, up to `POOL_SIZE`, and closes one that fails. If none
-    is free within `POOL_TIMEOUT`, it raises `sqlalchemy.exc.TimeoutError`.
+    It opens a connection when all are in use, up to `PREPARED_POOL`, and closes one that fails. If
+    none is free within `TIMEOUT`, it raises `sqlalchemy.exc.TimeoutError`.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -26,7 +24,7 @@ class ConnectionPool:
         self._engine = engine
         # A queue of tokens: a semaphore of the standard library is ten times slower.
         self._slots: SimpleQueue[None] = SimpleQueue()
-        for _slot in range(POOL_SIZE):
+        for _slot in range(PREPARED_POOL):
             self._slots.put(None)
         self._idle: deque[PreparedConnection] = deque()
 
@@ -60,10 +58,10 @@ class ConnectionPool:
         self, queries: Sequence[BoundQuery], pop: Callable[[], PreparedConnection | None]
     ) -> list[Rows]:
         try:
-            self._slots.get(timeout=POOL_TIMEOUT)
+            self._slots.get(timeout=TIMEOUT)
         except Empty:
             raise exc.TimeoutError(
-                f"none of {POOL_SIZE} connections was free for {POOL_TIMEOUT} s"
+                f"none of {PREPARED_POOL} connections was free for {TIMEOUT} s"
             ) from None
         try:
             return self._execute(pop() or self._connect(), queries)
