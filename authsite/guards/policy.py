@@ -5,6 +5,8 @@ security policy alone would not be enough: Pyramid ignores it for a view without
 host application has a policy of its own.
 """
 
+from datetime import timedelta
+
 from pyramid.events import BeforeTraversal
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
@@ -15,9 +17,16 @@ from authsite.request_state import Request, View
 from authsite.settings import Settings
 
 from .caller import Caller
-from .errors import EmailNotConfirmed, EmailNotVerified, InsufficientScope, UserRequired
+from .errors import (
+    EmailNotConfirmed,
+    EmailNotVerified,
+    InsufficientScope,
+    InsufficientUserAuthentication,
+    UserRequired,
+)
+from .fresh import require_fresh
 from .route_options import Guards, Rules, rules_of
-from .session import accepts_json
+from .session import accepts_json, login_redirect
 
 
 def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
@@ -54,6 +63,8 @@ def enforce(event: BeforeTraversal) -> None:
     try:
         caller = guards.by_name[rules.guard](request)
         _check(rules, caller, request.authsite.settings)
+        if rules.fresh:  # after the checks that a new login would not change
+            _check_fresh(request, caller, rules.fresh)
     except ApiError:
         if request.authsite.error_format == "html" and accepts_json(request):
             request.authsite.error_format = "json"
@@ -73,6 +84,16 @@ def _check(rules: Rules, caller: Caller, settings: Settings) -> None:
     confirmed = variant_b and settings.require_email_confirmation and not rules.unconfirmed
     if (verified or confirmed) and caller.account and not caller.account.confirmed:
         raise EmailNotConfirmed if variant_b else EmailNotVerified
+
+
+def _check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:
+    """Raise an error, or a redirect to the login page, if the login is older than ``max_age``."""
+    try:
+        require_fresh(request.authsite.database, caller, max_age)
+    except InsufficientUserAuthentication:
+        if caller.guard == "web" and not accepts_json(request):
+            raise login_redirect(request, prompt=True) from None
+        raise
 
 
 class DefaultDenyPolicy:

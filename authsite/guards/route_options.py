@@ -7,6 +7,7 @@ combination of all options when the application starts.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from pyramid.config import Configurator, not_
@@ -16,10 +17,12 @@ from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import Registry, predvalseq
 
 from authsite.request_state import Request
+from authsite.settings.durations import CENTURY, duration
 
 from .caller import Caller
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
+_parse_duration = duration(CENTURY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Rules:
     """Unconfirmed users may call even if Variant B denies them other routes."""
     anonymous: bool = False
     """A request without an Authorization header has no caller."""
+    fresh: timedelta | None = None
+    """The user must have logged in less than this long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,13 @@ def _is_flag(value: object, _registry: Registry) -> bool:
     return isinstance(value, bool)
 
 
+def _is_duration(value: object, _registry: Registry) -> bool:
+    try:
+        return isinstance(value, str) and bool(_parse_duration(value))
+    except ValueError:
+        return False
+
+
 _FLAG = Option(_is_flag, "give True or False")
 ROUTE_OPTIONS = {
     "guard": Option(
@@ -77,6 +89,9 @@ ROUTE_OPTIONS = {
     "verified": _FLAG,
     "unconfirmed": _FLAG,
     "anonymous": _FLAG,
+    "fresh": Option(
+        _is_duration, "give a duration with a unit, such as '90s', '10m', '12h' or '1d'"
+    ),
 }
 
 
@@ -102,6 +117,8 @@ def rules_of(route: IRoute) -> Rules:
         for predicate in route.predicates
         if isinstance(predicate, RouteOption)
     }
+    if "fresh" in options:
+        options["fresh"] = _parse_duration(options["fresh"])
     return Rules(**options)
 
 
@@ -151,8 +168,10 @@ def _contradiction(rules: Rules, scopes: Sequence[str]) -> str | None:
         return "it has options but no guard to enforce them; add guard='api' or guard='web'"
     if rules.guard == "web" and (rules.scope or rules.anonymous):
         return "a browser session has no scope and is never anonymous; use guard='api' for these"
-    if rules.anonymous and (rules.scope or rules.verified):
-        return "anonymous=True would let in callers that scope or verified refuses; remove one"
+    if rules.anonymous and (rules.scope or rules.verified or rules.fresh):
+        return (
+            "anonymous=True would let in callers that scope, verified or fresh refuses; remove one"
+        )
     if rules.verified and rules.unconfirmed:
         return "verified=True and unconfirmed=True contradict each other; remove one"
     unknown = [scope for scope in rules.scope.split() if scopes and scope not in scopes]

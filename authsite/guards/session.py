@@ -3,6 +3,7 @@
 from urllib.parse import quote, urlsplit
 
 from pyramid.events import ApplicationCreated
+from pyramid.httpexceptions import HTTPFound
 from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 from pyramid.response import Response
@@ -33,9 +34,17 @@ def web_guard(request: Request) -> Caller:
         return caller
     if accepts_json(request):
         raise NotSignedIn
+    raise login_redirect(request)
+
+
+def login_redirect(request: Request, *, prompt: bool = False) -> HTTPFound:
+    """A redirect to the login page, and from there to the page that the request is about.
+
+    ``prompt``: see `login_url`.
+    """
     if request.method in SAFE_METHODS:
-        raise found(request, login_url(request, path_qs(request)))
-    raise found(request, _login_after_form(request))
+        return found(request, login_url(request, path_qs(request), prompt=prompt))
+    return found(request, _login_after_form(request, prompt=prompt))
 
 
 def accepts_json(request: Request) -> bool:
@@ -75,18 +84,21 @@ def sign_in_ended(_error: SignInEnded, request: Request) -> Response:
     return see_other(request, _login_after_form(request))
 
 
-def _login_after_form(request: Request) -> str:
+def _login_after_form(request: Request, *, prompt: bool = False) -> str:
     """The URL of the login page with a notice that the form was not saved."""
-    return login_url(request, page_of_form(request), unsaved=True)
+    return login_url(request, page_of_form(request), unsaved=True, prompt=prompt)
 
 
-def login_url(request: Request, next_url: str | None = None, *, unsaved: bool = False) -> str:
+def login_url(
+    request: Request, next_url: str | None = None, *, unsaved: bool = False, prompt: bool = False
+) -> str:
     """The URL of the login page in setting `login-page-url`, with ``next_url`` as ``next``.
 
     The setting is an absolute URL, the name of a route (the host's, or ours), or the path of a
     route or view. ``unsaved`` adds the notice that a form was not saved. A login page of another
     origin is then reached through a page of our own, since browsers apply the policy's
-    ``form-action`` to redirects after a form.
+    ``form-action`` to redirects after a form. ``prompt`` makes the page show the form to a
+    signed-in user, too (``prompt=login``, as in OpenID Connect Core 1.0, section 3.1.2.1).
     """
     target = _target(request, request.authsite.settings.login_page_url)
     if unsaved and is_elsewhere(request, target):
@@ -95,6 +107,7 @@ def login_url(request: Request, next_url: str | None = None, *, unsaved: bool = 
         next_url = absolute(request, next_url)  # on another origin a path is another page
     query = [f"next={quote(next_url, safe='/')}"] if next_url else []
     query += ["unsaved=1"] if unsaved else []
+    query += ["prompt=login"] if prompt else []
     if not query:
         return target
     return f"{target}{'&' if urlsplit(target).query else '?'}{'&'.join(query)}"

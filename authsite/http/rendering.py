@@ -85,7 +85,8 @@ def go_on(request: Request, location: str) -> Response:
 def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Response:
     """The page that continues at ``location``, a checked URL of another origin.
 
-    ``reason`` is what happened before: ``signed in``, or ``unsaved`` for a rejected form.
+    ``reason`` is what happened before: ``signed in``; or ``unsaved`` or ``again`` for a rejected
+    form, whose session ended or whose login was too long ago.
     """
     values = {"location": location, "host": urlsplit(location).netloc, "reason": reason}
     response: Response = request.response

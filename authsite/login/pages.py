@@ -41,17 +41,21 @@ def home(request: Request) -> dict[str, Any]:
 
 
 def login_form(request: Request) -> dict[str, Any]:
-    """The form, with ``unsaved`` if a guard redirected the POST of another form here."""
-    return {"unsaved": request.GET.get("unsaved")}
+    """The form, with ``unsaved`` if a guard redirected the POST of another form here.
+
+    ``again``: the signed-in user, if a route's ``fresh`` requires a new login.
+    """
+    caller = request.authsite.signed_in if _prompts(request) else None
+    return {"unsaved": request.GET.get("unsaved"), "again": caller and caller.user}
 
 
 def show_login(request: Request) -> dict[str, Any] | Response:
-    """The login form; a signed-in user is redirected."""
-    if request.authsite.signed_in:
+    """The login form; a signed-in user is redirected, unless a guard prompts for a new login."""
+    if request.authsite.signed_in and not _prompts(request):
         return go_on(request, _onward(request))
-    url = login_url(request, request.authsite.next)
+    url = login_url(request, request.authsite.next, prompt=_prompts(request))
     if request.GET.get("unsaved") and is_elsewhere(request, url):
-        return lead_on(request, url, reason="unsaved")
+        return lead_on(request, url, reason="again" if _prompts(request) else "unsaved")
     return login_form(request)
 
 
@@ -94,6 +98,10 @@ def log_out(request: Request) -> Response:
         service.end(request.authsite.ctx, caller.acting_user().id, caller.session_uuid)
     cookies.clear_session(request, request.response)
     return see_other(request, f"{home_path(request)}?done=signed-out")
+
+
+def _prompts(request: Request) -> bool:
+    return request.GET.get("prompt") == "login"
 
 
 def _onward(request: Request) -> str:

@@ -1,17 +1,37 @@
-"""Token families: end one, or exempt one from a raised epoch.
+"""Token families: when the login was, end one, or exempt one from a raised epoch.
 
 A family is one row. `issue` inserts it, and `grants.refresh_token` rotates it.
 """
 
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import bindparam, literal_column, select, update
 
 from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
+from authsite.db import PreparedQuery
 
 from .models import Family
+
+
+class FamilyLogin(NamedTuple):
+    """When a user logged in."""
+
+    created_at: datetime
+
+
+# Only of families that a login of a user began; a personal access token is none.
+LOGIN_OF_FAMILY = PreparedQuery(
+    select(Family.created_at).where(
+        Family.id == bindparam("family_id"),
+        Family.kind == literal_column("'oauth'"),
+        Family.owner_kind == literal_column("'user'"),
+    ),
+    FamilyLogin,
+)
 
 
 def revoke(ctx: Context, family_id: UUID, why: str) -> bool:

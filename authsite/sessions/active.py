@@ -1,4 +1,4 @@
-"""The query of the web guard: an active browser session and its user.
+"""The queries of the web guard: an active browser session and its user, and when they logged in.
 
 A session is active while it is neither idle nor old for too long, its user is enabled, and the
 epoch that was copied into it is the user's: raising the epoch ends all sessions of the user.
@@ -45,6 +45,18 @@ ACTIVE_SESSION = PreparedQuery(
     .join(User, ACTIVE_USER)
     .where(BrowserSession.key_hash == bindparam("key_hash")),
     ActiveBrowserSession,
+)
+
+
+class SessionLogin(NamedTuple):
+    """When a user logged in with a browser."""
+
+    created_at: datetime
+
+
+LOGIN_OF_SESSION = PreparedQuery(
+    select(BrowserSession.created_at).where(BrowserSession.id == bindparam("session_id")),
+    SessionLogin,
 )
 
 

@@ -21,6 +21,7 @@ OPTIONS = {
     "unconfirmed": {"unconfirmed": True},
     "scope": {"scope": "reports:read"},
     "anonymous": {"anonymous": True},
+    "fresh": {"fresh": "1d"},
 }
 CREDENTIALS = ("nothing", "token", "cookie", "both")
 USERS = ("confirmed", "unconfirmed", "disabled")
@@ -56,7 +57,7 @@ def expected(settings, guard, name, credential, user, scope):
         code = "email_not_confirmed"
     if needed and user == "unconfirmed":
         return 403, code
-    if user == "client" and name == "verified" and needed:
+    if user == "client" and (name == "fresh" or (name == "verified" and needed)):
         return 403, "user_required"
     return 200, None
 

@@ -1,0 +1,40 @@
+"""The route option ``fresh``: the user has logged in recently (RFC 9470).
+
+Only a login counts. A refresh does not, nor the current password on a form: both continue a login.
+"""
+
+from datetime import datetime, timedelta
+
+from authsite import clock
+from authsite.db import Database
+from authsite.oauth.families import LOGIN_OF_FAMILY
+from authsite.sessions.active import LOGIN_OF_SESSION
+
+from .caller import Caller
+from .errors import InsufficientUserAuthentication
+
+
+def require_fresh(database: Database, caller: Caller, max_age: timedelta) -> None:
+    """Raise an error unless the caller's user logged in less than ``max_age`` ago.
+
+    Raises `UserRequired` for a client that acts for itself, since no login of a user can follow;
+    else `InsufficientUserAuthentication`.
+    """
+    caller.acting_user()
+    login_at = _time_of_login(database, caller)
+    # Another machine's clock may be ahead; a login in the future is a recent one.
+    if login_at is None or clock.now() - login_at >= max_age:
+        raise InsufficientUserAuthentication(max_age)
+
+
+def _time_of_login(database: Database, caller: Caller) -> datetime | None:
+    """When the login took place; None if the token comes from none, or the login has ended.
+
+    The guard's own query does not read it: on SQLite converting the column takes 1.3 µs of the
+    query's 20, which routes without ``fresh`` would spend as well.
+    """
+    if caller.family_uuid:
+        family = LOGIN_OF_FAMILY.one(database, family_id=caller.family_uuid)
+        return family and family.created_at
+    session = LOGIN_OF_SESSION.one(database, session_id=caller.session_uuid)
+    return session and session.created_at
