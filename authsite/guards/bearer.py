@@ -1,20 +1,15 @@
 """The api guard: a bearer token in the Authorization header (RFC 6750, section 2.1)."""
 
 import re
-from typing import cast
-
-from sqlalchemy import Table
 
 from authsite import clock
-from authsite.oauth.active import find_active
-from authsite.oauth.models import Family
+from authsite.oauth.active import FAMILIES, find_active
 from authsite.oauth.tokens import ACCESS, decode
 from authsite.request_state import Request
 
 from .caller import Caller
 from .errors import NotAuthenticated
 
-FAMILIES = cast(Table, Family.__table__)
 _BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
 
 

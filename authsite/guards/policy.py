@@ -15,6 +15,7 @@ from authsite.http.errors import ApiError
 from authsite.http.methods import is_own
 from authsite.request_state import Request, View
 from authsite.settings import Settings
+from authsite.users.account import lacks_confirmation
 
 from .caller import Caller
 from .errors import (
@@ -81,8 +82,8 @@ def _check(rules: Rules, caller: Caller, settings: Settings) -> None:
     verified = rules.verified and (variant_b or settings.require_email_verification)
     if verified and caller.account is None:
         raise UserRequired
-    confirmed = variant_b and settings.require_email_confirmation and not rules.unconfirmed
-    if (verified or confirmed) and caller.account and not caller.account.confirmed:
+    unverified = verified and caller.account is not None and not caller.account.confirmed
+    if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         raise EmailNotConfirmed if variant_b else EmailNotVerified
 
 

@@ -9,7 +9,7 @@ from authsite.request_state import Request
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-API_TAG = Tag("OAuth 2.0", "The token endpoint and logout.")
+API_TAG = Tag("OAuth 2.0", "Tokens: issue, introspect and revoke them, and log out.")
 
 
 def at_logout(config: "Configurator", function: Callable[[Request], None]) -> None:
@@ -21,6 +21,8 @@ def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
     config.add_route("authsite.oauth.token", "/v1/oauth/token")
+    config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect")
+    config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke")
     config.add_route("authsite.logout", "/v1/logout", guard="api", unconfirmed=True)
     config.add_route("authsite.logout.slash", "/v1/logout/", guard="api", unconfirmed=True)
     config.scan(".api")

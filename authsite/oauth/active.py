@@ -6,10 +6,10 @@ returns no row.
 """
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, literal_column, or_, select
+from sqlalchemy import Table, and_, bindparam, literal_column, or_, select
 
 from authsite.db import Database, PreparedQuery
 from authsite.users.account import ACCOUNT_COLUMNS, Account
@@ -17,6 +17,9 @@ from authsite.users.models import User
 
 from .models import Client, Family
 from .tokens import Token
+
+FAMILIES = cast(Table, Family.__table__)
+"""For `LastUsedTracker.note`."""
 
 _FAMILY_USER_CLIENT = (
     Family.__table__.outerjoin(

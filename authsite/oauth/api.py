@@ -1,4 +1,4 @@
-"""The JSON views of the token endpoint and of logout, and the token response."""
+"""The JSON views of the OAuth endpoints and of logout, and the token response."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NotRequired
@@ -14,8 +14,8 @@ from authsite.http.bodies import Body, MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
-from . import families, grants
-from .client_auth import authenticate_request
+from . import families, grants, introspection, revocation
+from .client_auth import AuthenticatedClient, authenticate_request
 from .errors import (
     InvalidClient,
     InvalidGrant,
@@ -26,6 +26,7 @@ from .errors import (
     UnauthorizedClient,
     UnsupportedGrantType,
 )
+from .introspection import IntrospectionAnswer
 from .token_request import TokenRequest
 from .tokens import TokenPair
 
@@ -69,6 +70,21 @@ class TokenBody(Body):
     """Grant `refresh_token`: the newest refresh token of this login."""
 
 
+class PresentedToken(Body):
+    description = "A token, and the client that presents it (RFC 7662, 2.1; RFC 7009, 2.1)."
+
+    form_only: ClassVar[bool] = True
+
+    token: Annotated[str, Field(min_length=1, max_length=512, examples=[ACCESS_TOKEN])]
+    """An access token or a refresh token."""
+    token_type_hint: Annotated[MaybeEmpty | None, Field(examples=["access_token"])] = None
+    """`access_token` or `refresh_token`. It makes no difference: tokens tell what they are."""
+    client_id: MaybeEmpty | None = None
+    """The client's id, unless it comes by HTTP Basic."""
+    client_secret: MaybeEmpty | None = None
+    """The client's secret, unless it comes by HTTP Basic."""
+
+
 @response_body("An access token, and the refresh token that renews it (RFC 6749, section 5.1).")
 class TokenAnswer(TypedDict):
     token_type: Literal["Bearer"]
@@ -81,6 +97,11 @@ class TokenAnswer(TypedDict):
     """Valid for one refresh, which returns the next one."""
     scope: NotRequired[str]
     """The granted scopes, if they differ from the requested ones."""
+
+
+@response_body("The token is not active, or not any more. The client ignores the body.")
+class Revoked(TypedDict):
+    """Empty: RFC 7009, section 2.2, gives the body no meaning."""
 
 
 @response_body("The token is revoked.")
@@ -134,13 +155,86 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
 def token(request: Request) -> TokenAnswer:
     """Authenticate the client and execute the grant (RFC 6749, section 3.2)."""
     body: TokenBody = request.authsite.validated
-    if request.query_string:
-        raise ParametersInQuery
+    reject_query(request)
     ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
-    authorization = request.headers.get("Authorization", "")
-    client = authenticate_request(ctx, authorization, body.client_id, body.client_secret)
+    client = client_of(request, body)
     parameters = TokenRequest(body.scope, body.username, body.password, body.refresh_token)
     return token_response(grants.execute(ctx, grant, client, parameters), body.scope)
+
+
+_PRESENTED_TOKEN_ERRORS = (
+    InvalidClient(headers={"WWW-Authenticate": 'Basic realm="authsite"'}),
+    TwoClientAuthentications,
+    ParametersInQuery,
+    TooManyAttempts(60),
+)
+
+
+@view_config(
+    route_name="authsite.oauth.introspect",
+    request_method="POST",
+    body=PresentedToken,
+    renderer="json",
+    permission=NO_PERMISSION_REQUIRED,
+)
+@Operation(
+    "Introspect a token",
+    {200: IntrospectionAnswer},
+    description=(
+        "Whether a token is active, and for whom it acts (RFC 7662). A client sees its own tokens; "
+        "a client of type `resource-server` sees the access tokens of all clients. Any other token "
+        "is inactive, and the response then has only `active`."
+    ),
+    errors=_PRESENTED_TOKEN_ERRORS,
+    credentials=CLIENT_BASIC,
+)
+def introspect(request: Request) -> IntrospectionAnswer:
+    """Authenticate the client and report the state of the token."""
+    body: PresentedToken = request.authsite.validated
+    reject_query(request)
+    client = client_of(request, body)
+    return introspection.introspect(request.authsite.ctx, client, body.token)
+
+
+@view_config(
+    route_name="authsite.oauth.revoke",
+    request_method="POST",
+    body=PresentedToken,
+    renderer="json",
+    permission=NO_PERMISSION_REQUIRED,
+)
+@Operation(
+    "Revoke a token",
+    {200: Revoked},
+    description=(
+        "Revokes all tokens of the login that the token belongs to (RFC 7009), if it was issued to "
+        "this client. The response is the same for a token of another client and for one that is "
+        "unknown or revoked already, and nothing changes."
+    ),
+    errors=_PRESENTED_TOKEN_ERRORS,
+    credentials=CLIENT_BASIC,
+)
+def revoke(request: Request) -> Revoked:
+    """Authenticate the client and revoke the family of the token."""
+    body: PresentedToken = request.authsite.validated
+    reject_query(request)
+    client = client_of(request, body)
+    revocation.revoke(request.authsite.ctx, client, body.token)
+    return {}
+
+
+def reject_query(request: Request) -> None:
+    """Raise `ParametersInQuery` if the address has a query."""
+    if request.query_string:
+        raise ParametersInQuery
+
+
+def client_of(request: Request, body: TokenBody | PresentedToken) -> AuthenticatedClient:
+    """The client that authenticated; raises the errors of `authenticate_request`."""
+    authorization = request.headers.get("Authorization", "")
+    return authenticate_request(
+        request.authsite.ctx, authorization, body.client_id, body.client_secret
+    )
 
 
 @view_config(route_name="authsite.logout", request_method="DELETE", renderer="json")
@@ -158,8 +252,12 @@ def logout(request: Request) -> LoggedOut:
     caller = caller_of(request)
     if caller.family_uuid:
         user_id = caller.account.id if caller.account else None
-        families.log_out(
-            request.authsite.ctx, caller.family_uuid, user_id=user_id, client_id=caller.client_uuid
+        families.end(
+            request.authsite.ctx,
+            caller.family_uuid,
+            "logout",
+            user_id=user_id,
+            client_id=caller.client_uuid,
         )
     for forget in request.authsite.services.extensions.at_logout:
         forget(request)

@@ -46,10 +46,12 @@ def revoke(ctx: Context, family_id: UUID, why: str) -> bool:
     return ended is not None
 
 
-def log_out(ctx: Context, family_id: UUID, *, user_id: UUID | None, client_id: UUID | None) -> None:
-    """End the family that logs out; of concurrent logouts one is recorded."""
-    if revoke(ctx, family_id, "logout"):
-        details = {"family": str(family_id), "why": "logout"}
+def end(
+    ctx: Context, family_id: UUID, why: str, *, user_id: UUID | None, client_id: UUID | None
+) -> None:
+    """End a family at the request of its holder; of concurrent requests one is recorded."""
+    if revoke(ctx, family_id, why):
+        details = {"family": str(family_id), "why": why}
         record(ctx, "token.revoked", user_id=user_id, client_id=client_id, details=details)
 
 

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
 
-CLIENT_TYPES = ("password", "personal", "resource-server")
+RESOURCE_SERVER = "resource-server"  # no grant; may introspect the access tokens of all clients
+CLIENT_TYPES = ("password", "personal", RESOURCE_SERVER)
 
 
 class Client(Base):

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from authsite.clock import rfc3339
 from authsite.db.prepared import columns_of
 from authsite.http.api_metadata import response_body
+from authsite.settings import Settings
 
 from .models import User
 
@@ -32,6 +33,12 @@ class Account(NamedTuple):
     def confirmed(self) -> bool:
         """Whether the user has confirmed the e-mail address."""
         return self.email_verified_at is not None
+
+
+def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
+    """Whether Variant B requires a confirmed e-mail address and this user has none."""
+    required = settings.variant == "B" and settings.require_email_confirmation
+    return required and account is not None and not account.confirmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from authsite.login.identifiers import normalized_key
 from authsite.login.service import limit_subject
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.users import pending
-from authsite.users.account import Account
+from authsite.users.account import Account, lacks_confirmation
 
 from . import mails
 from .errors import LoginNotConfirmed
@@ -22,11 +22,7 @@ from .errors import LoginNotConfirmed
 
 def require_confirmed(ctx: Context, account: Account) -> None:
     """The login step of Variant B: raises `LoginNotConfirmed` for an unconfirmed user."""
-    if (
-        ctx.settings.variant == "B"
-        and ctx.settings.require_email_confirmation
-        and not account.confirmed
-    ):
+    if lacks_confirmation(account, ctx.settings):
         raise LoginNotConfirmed
 
 

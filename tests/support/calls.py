@@ -20,7 +20,13 @@ def every_call(site, tokens):
         "proxy login": lambda: http.post("/v1/clients/web/login", LOGIN_FORM, status="*"),
         "proxy refresh": lambda: http.post("/v1/clients/web/refresh", refresh, status="*"),
         "register": lambda: http.post("/v1/register", REGISTER, status="*"),
+        "introspect": lambda: http.post(
+            "/v1/oauth/introspect", site.keys.form(token=tokens["access_token"]), status="*"
+        ),
         "logout": lambda: http.delete("/v1/logout", headers=access, status="*"),
+        "revoke": lambda: http.post(
+            "/v1/oauth/revoke", site.keys.form(token=tokens["access_token"]), status="*"
+        ),
     }
 
 

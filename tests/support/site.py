@@ -161,6 +161,16 @@ class Site:
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token, **form}
         return self.token(keys, status, **form).json
 
+    def introspect(self, keys, token, status=200, **form):
+        """POST /v1/oauth/introspect; the answer's JSON."""
+        form = keys.form(token=token, **form)
+        return self.http.post("/v1/oauth/introspect", form, status=status).json
+
+    def revoke(self, keys, token, status=200, **form):
+        """POST /v1/oauth/revoke."""
+        form = keys.form(token=token, **form)
+        return self.http.post("/v1/oauth/revoke", form, status=status)
+
     def me(self, access_token, status=200):
         """GET /v1/user."""
         return self.http.get("/v1/user", headers=bearer(access_token), status=status)

@@ -94,7 +94,11 @@ def tokens(site, keys):
     site.me(fresh["access_token"], status=401)
     machine = site.client("personal")
     own = site.token(machine, grant_type="client_credentials").json
-    site.refresh(machine, own["refresh_token"])
+    own = site.refresh(machine, own["refresh_token"])
+    for token in (own["access_token"], own["refresh_token"]):
+        site.introspect(machine, token)
+    site.introspect(site.client("resource-server"), own["access_token"])
+    site.revoke(machine, own["refresh_token"])
     site.logout(site.login(keys)["access_token"])
     web = "/v1/clients/web"
     login = {"username": "ann@example.com", "password": PASSWORD}

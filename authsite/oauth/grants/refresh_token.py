@@ -97,9 +97,7 @@ def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> T
     if token.generation > family.generation:
         raise InvalidGrant  # the database was restored from a backup older than the token
     now = clock.now()
-    if token.generation == family.generation - 1 and within_grace(
-        now, family.rotated_at, ctx.settings.refresh_grace
-    ):
+    if is_accepted(ctx, token, family, now):
         _record_replay(ctx, family)
         present = Generation(
             family.id, family.generation, family.rotated_at, family.refresh_expires_at, family.scope
@@ -107,6 +105,14 @@ def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> T
         return encode_pair(ctx, present, now)
     _revoke_reused(ctx, family)
     raise TokenReused
+
+
+def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: datetime) -> bool:
+    """Whether the token is of the present generation, or of the previous one within the grace."""
+    if token.generation == family.generation:
+        return True
+    previous = token.generation == family.generation - 1
+    return previous and within_grace(now, family.rotated_at, ctx.settings.refresh_grace)
 
 
 def _find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily:

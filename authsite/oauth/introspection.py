@@ -1,0 +1,115 @@
+"""Token introspection (RFC 7662): whether a token is active, and for whom it acts.
+
+A token is active exactly if the api guard would accept it on a route without further conditions.
+Nothing is written, and every query is a prepared one.
+"""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from authsite import clock
+from authsite.context import Context
+from authsite.http.api_metadata import response_body
+from authsite.users.account import lacks_confirmation
+
+from .active import FAMILIES, ActiveToken, find_active
+from .client_auth import AuthenticatedClient
+from .grants.refresh_token import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
+from .models import RESOURCE_SERVER
+from .tokens import ACCESS, REFRESH, Token, decode
+
+_ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
+
+
+@response_body("Whether the token is active; the other fields only if it is (RFC 7662, 2.2).")
+class IntrospectionAnswer(TypedDict):
+    active: bool
+    """Whether the token is accepted at this moment, and the client may know of it."""
+    scope: NotRequired[Annotated[str, Field(examples=["notes:read"])]]
+    """The scopes of the token, separated by blanks; may be empty."""
+    client_id: NotRequired[Annotated[str, Field(examples=["6f9619ff-8b86-4d01-b42d-00cf4fc964ff"])]]
+    """The client that the token was issued to."""
+    token_type: NotRequired[Annotated[Literal["Bearer", "N_A"], Field(examples=["Bearer"])]]
+    """`Bearer` for an access token; `N_A` for a refresh token, which no resource accepts."""
+    exp: NotRequired[Annotated[int, Field(examples=[1767225600])]]
+    """When the token expires, in seconds since 1970."""
+    iat: NotRequired[Annotated[int, Field(examples=[1767222000])]]
+    """When the token was issued, in seconds since 1970."""
+    sub: NotRequired[Annotated[str, Field(examples=[_ID])]]
+    """The id of the user, or of the client if the token acts for no user."""
+    username: NotRequired[Annotated[str, Field(examples=["ann@example.com"])]]
+    """The e-mail address of the user. It may change: store `sub` instead."""
+    owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
+    """Whether the token acts for a user or for the client itself."""
+
+
+def introspect(ctx: Context, client: AuthenticatedClient, text: str) -> IntrospectionAnswer:
+    """The state of a token, as ``client`` may know it.
+
+    A client knows its own tokens; one of type ``resource-server`` knows the access tokens of all
+    clients. It never sees a refresh token as active: a resource that only reads ``active`` would
+    accept it (RFC 7662, section 2.2, allows answers that differ by client). A forged or expired
+    token is inactive without a query.
+    """
+    now, keys = clock.now(), ctx.services.keys
+    if token := decode(keys, ACCESS, text, now):
+        return _introspect_access(ctx, client, token, now)
+    if token := decode(keys, REFRESH, text, now):
+        return _introspect_refresh(ctx, client, token, now)
+    return {"active": False}
+
+
+def _introspect_access(
+    ctx: Context, client: AuthenticatedClient, token: Token, now: datetime
+) -> IntrospectionAnswer:
+    active = find_active(ctx.database, token, now, ctx.settings.refresh_grace)
+    if (
+        active is None
+        or (client.type != RESOURCE_SERVER and active.client_id != client.id)
+        or lacks_confirmation(active.account, ctx.settings)
+    ):
+        return {"active": False}
+    # A resource asks because the token was sent to it.
+    ctx.services.last_used.note(FAMILIES, token.family_id, active.rotated_at, now)
+    answer = _facts(token, active, ctx.settings.expires_in)
+    answer["token_type"], answer["scope"] = "Bearer", active.scope
+    return answer
+
+
+def _introspect_refresh(
+    ctx: Context, client: AuthenticatedClient, token: Token, now: datetime
+) -> IntrospectionAnswer:
+    family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
+    if (
+        family is None
+        or family.client_id != client.id
+        or not is_accepted(ctx, token, family, now)
+        or lacks_confirmation(family.account, ctx.settings)
+    ):
+        return {"active": False}
+    answer = _facts(token, family, ctx.settings.refresh_expires_in)
+    # Registered for what is no access token (RFC 8693, section 2.2.1).
+    answer["token_type"], answer["scope"] = "N_A", family.granted_scope
+    return answer
+
+
+def _facts(
+    token: Token, family: ActiveToken | RefreshableFamily, lifetime: timedelta
+) -> IntrospectionAnswer:
+    """What both kinds of token have in common; ``lifetime``: that of a new token of this kind."""
+    issued = int(family.rotated_at.timestamp())
+    if token.generation != family.generation:
+        # Issued before the last refresh. The row no longer has the time; the expiry implies it.
+        issued = min(issued, token.expires - int(lifetime.total_seconds()))
+    answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
+    if family.client_id:
+        answer["client_id"] = str(family.client_id)
+    account = family.account
+    answer["sub"] = str(account.id if account else family.client_id)
+    answer["owner"] = "user" if account else "client"
+    if account:
+        answer["username"] = account.email
+    return answer

@@ -1,0 +1,55 @@
+"""Token revocation by a client (RFC 7009)."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.db.prepared import columns_of
+
+from . import families
+from .client_auth import AuthenticatedClient
+from .models import Family
+from .tokens import ACCESS, REFRESH, Token, decode
+
+_ANY_EXPIRY = datetime.fromtimestamp(0, UTC)
+
+
+class RevocableFamily(NamedTuple):
+    """A family of the client that is not revoked."""
+
+    id: UUID
+    user_id: UUID | None
+
+
+REVOCABLE_FAMILY = PreparedQuery(
+    select(*columns_of(Family, RevocableFamily)).where(
+        Family.id == bindparam("family_id"),
+        Family.client_id == bindparam("client_id"),
+        Family.revoked_at.is_(None),
+    ),
+    RevocableFamily,
+)
+
+
+def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
+    """End the family of an access or refresh token that was issued to ``client``.
+
+    Section 2.1: with a token all tokens of the same login end. Any other text has no effect, and
+    the caller learns nothing about it (section 2.2).
+    """
+    token = _decode(ctx, text)
+    family = token and REVOCABLE_FAMILY.one(
+        ctx.database, family_id=token.family_id, client_id=client.id
+    )
+    if family:
+        families.end(ctx, family.id, "revocation", user_id=family.user_id, client_id=client.id)
+
+
+def _decode(ctx: Context, text: str) -> Token | None:
+    """The token, whether it has expired or not: the other tokens of its family may be active."""
+    keys = ctx.services.keys
+    return decode(keys, ACCESS, text, _ANY_EXPIRY) or decode(keys, REFRESH, text, _ANY_EXPIRY)
