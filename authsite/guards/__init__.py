@@ -3,13 +3,20 @@
 from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
+from authsite.http.api_metadata import Tag
 from authsite.users.errors import SignInEnded
 
 from . import bearer, csrf, forms, policy, return_to, route_options, session
 
+API_TAG = Tag(
+    "Forward auth",
+    "What a reverse proxy asks before it lets a request pass: nginx `auth_request`, Traefik "
+    "ForwardAuth, Caddy `forward_auth`.",
+)
+
 
 def includeme(config: Configurator) -> None:
-    """Add the route options, the guards and what enforces them."""
+    """Add the route options, the guards and what enforces them, and the routes of forward auth."""
     config.registry["authsite.guards"] = route_options.Guards(
         {"api": bearer.api_guard, "web": session.web_guard}
     )
@@ -25,3 +32,6 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(route_options.check_routes, ApplicationCreated)
     config.add_subscriber(session.check_login_page, ApplicationCreated)
     config.add_subscriber(policy.enforce, BeforeTraversal)
+    config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
+    config.add_route("authsite.guard.web", "/v1/guard/web")
+    config.scan(".api")

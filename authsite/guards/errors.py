@@ -70,7 +70,28 @@ class EmailNotConfirmed(ApiError):
 class NotSignedIn(ApiError):
     """A script sent a request without an active session to a route with the web guard."""
 
+    summary = "The request has no active browser session."
     status = 401
     code = "unauthenticated"
     message = MESSAGE
     listed = False
+
+
+class InvalidRequirement(ApiError):
+    """Forward auth: the query requires something that no credential could be checked for."""
+
+    summary = "A query parameter is unknown or repeated, or has a value that it cannot have."
+    status = 400
+    code = "invalid_request"
+
+
+class LoginPageGuarded(ApiError):
+    """Forward auth: the browser would be redirected to the login page without end."""
+
+    summary = "The proxy guards the login page itself."
+    status = 403
+    code = "login_page_guarded"
+    message = (
+        "The proxy asks for a login before it shows the login page. Let authsite's own pages pass, "
+        "and set base-url to the address of authsite."
+    )

@@ -63,7 +63,7 @@ def enforce(event: BeforeTraversal) -> None:
     request.authsite.guarding = True
     try:
         caller = guards.by_name[rules.guard](request)
-        _check(rules, caller, request.authsite.settings)
+        check(rules, caller, request.authsite.settings)
         if rules.fresh:  # after the checks that a new login would not change
             _check_fresh(request, caller, rules.fresh)
     except ApiError:
@@ -74,8 +74,11 @@ def enforce(event: BeforeTraversal) -> None:
     request.authsite.caller = caller
 
 
-def _check(rules: Rules, caller: Caller, settings: Settings) -> None:
-    """Raise an error if the caller's credential is valid but not sufficient for the route."""
+def check(rules: Rules, caller: Caller, settings: Settings) -> None:
+    """Raise an error if the caller's credential is valid but not sufficient for ``rules``.
+
+    The error is `InsufficientScope`, `UserRequired`, `EmailNotVerified` or `EmailNotConfirmed`.
+    """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         raise InsufficientScope(rules.scope)
     variant_b = settings.variant == "B"

@@ -5,7 +5,7 @@ combination of all options when the application starts.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -62,7 +62,8 @@ def _is_guard(value: object, registry: Registry) -> bool:
     return isinstance(value, str) and value in registry["authsite.guards"].by_name
 
 
-def _is_scope(value: object, _registry: Registry) -> bool:
+def is_scope(value: object, _registry: Registry | None = None) -> bool:
+    """Whether ``value`` is a text of scopes, separated by blanks."""
     return isinstance(value, str) and _SCOPE.fullmatch(value) is not None
 
 
@@ -83,7 +84,7 @@ ROUTE_OPTIONS = {
         _is_guard, "a route names exactly one guard, 'api' or 'web'; without a guard, leave it out"
     ),
     "scope": Option(
-        _is_scope,
+        is_scope,
         "give scopes as one text, separated by blanks, such as 'reports:read reports:write'",
     ),
     "verified": _FLAG,
@@ -159,11 +160,15 @@ def check_routes(event: ApplicationCreated) -> None:
     registry = event.app.registry
     scopes = registry["authsite"].settings.scopes
     for route in registry.getUtility(IRoutesMapper).get_routes(include_static=True):
-        if error := _contradiction(rules_of(route), scopes):
+        if error := contradiction(rules_of(route), scopes):
             raise ConfigurationError(f"route {route.name!r}: {error}")
 
 
-def _contradiction(rules: Rules, scopes: Sequence[str]) -> str | None:
+def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
+    """What is wrong with the combination of ``rules``; None if nothing is.
+
+    ``scopes`` are those of the setting, empty for any.
+    """
     if rules.guard is None and rules != Rules():
         return "it has options but no guard to enforce them; add guard='api' or guard='web'"
     if rules.guard == "web" and (rules.scope or rules.anonymous):

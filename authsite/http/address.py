@@ -70,8 +70,12 @@ def address(request: Request) -> Address:
         own = _best_match(request, http.addresses)
         return replace(own, mount=mount) if mount and not own.mount else own
     scheme, host = _scheme_and_host(request)
-    origin = f"{scheme}://{host.removesuffix(_DEFAULT_PORT[scheme])}"
-    return Address(origin, mount, http.prefix)
+    return Address(origin_of(scheme, host), mount, http.prefix)
+
+
+def origin_of(scheme: str, host: str) -> str:
+    """The origin of ``scheme`` (http or https) and ``host``, without the default port."""
+    return f"{scheme}://{host.removesuffix(_DEFAULT_PORT[scheme])}"
 
 
 def base_urls(request: Request) -> tuple[str, ...]:

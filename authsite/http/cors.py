@@ -4,6 +4,8 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
+from .methods import is_forward_auth
+
 METHODS = "GET, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (
     "Authorization, Content-Type, Accept, Accept-Language, X-Requested-With, X-Request-Id"
@@ -51,7 +53,7 @@ def _allows_cookies(request: Request) -> bool:
 
 def _allowed_origin(request: Request) -> str | None:
     """The request's Origin if `cors-origins` lists exactly this text, else None."""
-    if request.authsite.error_format == "html":
+    if request.authsite.error_format == "html" or is_forward_auth(request):
         return None
     origin = request.headers.get("Origin")
     return origin if origin in request.authsite.settings.cors_origins else None

@@ -28,6 +28,16 @@ def is_own_request(request: Request) -> bool:
     return route is not None and is_own(route.name)
 
 
+def is_forward_auth(request: Request) -> bool:
+    """Whether a reverse proxy asks (forward auth).
+
+    Any 2xx response lets the original request pass, and the proxy may copy the headers of others to
+    a client of another host.
+    """
+    route = getattr(request, "matched_route", None)
+    return route is not None and route.name.startswith("authsite.guard.")
+
+
 def allowed_methods(registry: Registry) -> dict[str, tuple[str, ...]]:
     """Route name -> the methods of its views, for authsite's own routes."""
     methods: dict[str, set[str]] = {}

@@ -8,6 +8,8 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
+from .methods import is_forward_auth
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     # With no-referrer browsers would send `Origin: null` with our own forms.
@@ -43,7 +45,7 @@ def add(request: Request, response: Response) -> None:
     if "cache-control" not in present:
         headers += NOT_STORED
     hsts = request.registry["authsite.http"].hsts
-    if hsts and request.authsite.address.https:
+    if hsts and request.authsite.address.https and not is_forward_auth(request):
         headers.append(("Strict-Transport-Security", hsts))
 
 

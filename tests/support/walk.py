@@ -107,7 +107,8 @@ def tokens(site, keys):
     site.http.post_json(f"{web}/refresh", {})  # by the cookie
     again = {"refresh_token": answer["refresh_token"]}
     headers = bearer(site.http.post_json(f"{web}/refresh", again).json["access_token"])
-    site.http.get("/v1/profile", headers=headers)
+    for path in ("/v1/profile", "/v1/guard/api"):
+        site.http.get(path, headers=headers)
     site.http.delete("/v1/logout/", headers=headers)
     site.http.reset()
 
@@ -180,7 +181,9 @@ def pages(site):
     token = link.partition("token=")[2].partition("&")[0]
     submit(site, "/password/reset", page=link,
            email="cy@example.com", token=token, password=NEW)  # fmt: skip
+    site.http.get("/v1/guard/web?redirect=1", status=302)
     sign_in(site, "cy@example.com", NEW, remember="1")
+    site.http.get("/v1/guard/web")
     account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
     account(site, "/email", email="cyd@example.org", current_password=NEW)
     account(site, "/email/resend")
