@@ -1,0 +1,75 @@
+"""Middleware for ASGI applications: FastAPI, Starlette, Litestar, Django (ASGI 3)."""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from typing import Any, cast
+
+from .errors import VerificationError
+from .paths import Paths
+from .verifier import Verifier
+from .wsgi import IDENTITY
+
+# Any: what a message holds depends on its type, and every framework declares it so.
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class AsgiMiddleware:
+    """Lets requests with an active token through; `Identity` is in ``scope[IDENTITY]``.
+
+    It protects HTTP and WebSockets. The parameters are those of `WsgiMiddleware`. Paths are
+    relative to ``root_path``.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        verifier: Verifier,
+        scope: str = "",
+        protect: Sequence[str] = ("/",),
+        exempt: Sequence[str] = (),
+    ) -> None:
+        self._app = app
+        self._verifier = verifier
+        self._scope = scope
+        self._paths = Paths(protect, exempt)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan" and self._paths.protects(_path(scope)):
+            try:
+                scope[IDENTITY] = await self._verifier.verify_header_async(
+                    _authorization(scope), self._scope
+                )
+            except VerificationError as error:
+                await _respond(error, scope, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _path(scope: Scope) -> str:
+    path, root = cast(str, scope["path"]), cast(str, scope.get("root_path", "")).rstrip("/")
+    return path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path
+
+
+def _authorization(scope: Scope) -> str | None:
+    """The header, as a WSGI server gives it: several are joined by commas."""
+    headers = cast(Iterable[tuple[bytes, bytes]], scope["headers"])
+    found = [value for name, value in headers if name.lower() == b"authorization"]
+    return b",".join(found).decode("latin-1") if found else None
+
+
+async def _respond(error: VerificationError, scope: Scope, send: Send) -> None:
+    kind = "http"
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008})  # the server answers 403
+            return
+        kind = "websocket.http"
+    body = error.body
+    pairs = [*error.headers, ("Content-Length", str(len(body)))]
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in pairs]
+    await send({"type": f"{kind}.response.start", "status": error.status, "headers": headers})
+    # The server leaves the body out of a response to HEAD.
+    await send({"type": f"{kind}.response.body", "body": body})

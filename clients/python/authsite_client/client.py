@@ -1,0 +1,91 @@
+"""A client of authsite: its logins, and the requests of its tokens (RFC 6749, RFC 7009)."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from . import clock
+from .connections import Connections, Request, Service
+from .errors import Unreachable
+from .responses import read_json
+from .session import Session
+from .tokens import Tokens, read_tokens
+from .verifier import basic
+
+TIMEOUT = 10.0  # seconds, unless the `Service` says otherwise: a login computes a password hash
+
+Save = Callable[[Tokens], None]
+
+
+class Client:
+    """An application with its id and secret. Threads may share it.
+
+    All methods raise `ApiError` (its subclasses for what can be told apart) and `Unreachable`.
+    ``save`` receives each new pair of tokens before it is used, to store it.
+    """
+
+    def __init__(self, service: str | Service, client_id: str, client_secret: str) -> None:
+        self.connections = Connections(Service.of(service, TIMEOUT))
+        self._headers = {
+            "Authorization": basic(client_id, client_secret),
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+        }
+
+    def login(
+        self, username: str, password: str, scope: str = "", save: Save | None = None
+    ) -> Session:
+        """Log a user in by password (a client of type ``password``)."""
+        form = {"grant_type": "password", "username": username, "password": password}
+        return self._saved(self._tokens({**form, "scope": scope}), save)
+
+    def login_as_client(self, scope: str = "", save: Save | None = None) -> Session:
+        """Get tokens for the client itself (type ``personal``).
+
+        The session logs in again by itself when its refresh token is not active any more.
+        """
+
+        def log_in() -> Tokens:
+            return self._tokens({"grant_type": "client_credentials", "scope": scope})
+
+        return self._saved(log_in(), save, log_in)
+
+    def resume(self, tokens: Tokens, save: Save | None = None) -> Session:
+        """A session of an earlier login, with stored tokens."""
+        return Session(self, tokens, save)
+
+    def refresh(self, refresh_token: str) -> Tokens:
+        """The next pair; a refresh token that was used before ends the login (RFC 9700, 4.14).
+
+        `Session` does this when it is time. authsite answers a repeated request with the same pair
+        for some seconds, so this one may be repeated when a connection breaks.
+        """
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return self._tokens(form, repeatable=True)
+
+    def revoke(self, token: str) -> None:
+        """End the login that a token of this client belongs to (RFC 7009)."""
+        self._post("/v1/oauth/revoke", {"token": token}, repeatable=True)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self.connections.close()
+
+    def _saved(
+        self, tokens: Tokens, save: Save | None, log_in: Callable[[], Tokens] | None = None
+    ) -> Session:
+        if save:
+            save(tokens)
+        return Session(self, tokens, save, log_in)
+
+    def _tokens(self, form: dict[str, str], *, repeatable: bool = False) -> Tokens:
+        asked_at = clock.time()
+        body = self._post("/v1/oauth/token", form, repeatable=repeatable)
+        try:
+            return read_tokens(body, asked_at)
+        except ValueError as error:
+            raise Unreachable(str(error)) from error
+
+    def _post(self, path: str, form: dict[str, str], *, repeatable: bool) -> object:
+        body = urlencode({name: value for name, value in form.items() if value}).encode()
+        response = self.connections.send(Request("POST", path, self._headers, body, repeatable))
+        return read_json(response)

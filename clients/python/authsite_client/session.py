@@ -1,0 +1,141 @@
+"""A login that stays usable: its access token is refreshed in time, once for all threads."""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from . import clock
+from .connections import Request, Response
+from .errors import InvalidGrant, TemporarilyUnavailable, TooManyAttempts, Unreachable
+from .responses import read_json
+from .tokens import Tokens, expired
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+class User(TypedDict):
+    """The user object of the API; times are text (RFC 3339)."""
+
+    id: str
+    email: str
+    username: str | None
+    phone: str | None
+    name: str | None
+    confirmed: bool
+    email_verified_at: str | None
+    created_at: str
+    updated_at: str
+
+
+class Session:
+    """Calls authsite's API, and has an access token for other services.
+
+    Threads may share a session, processes may not: each would use up the other's refresh token.
+    """
+
+    def __init__(
+        self,
+        client: "Client",
+        tokens: Tokens,
+        save: Callable[[Tokens], None] | None = None,
+        log_in: Callable[[], Tokens] | None = None,
+    ) -> None:
+        self._client = client
+        self._tokens = tokens
+        self._save = save
+        self._log_in = log_in
+        self._lock = Lock()
+        self._renewal: Future[Tokens] | None = None
+        self._unsaved: Tokens | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        """The present pair."""
+        return self._tokens
+
+    def access_token(self) -> str:
+        """An access token that does not expire in the next seconds; refreshes it when it is time.
+
+        Raises `InvalidGrant` when the login has ended: log in again.
+        """
+        return self._current().access_token
+
+    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
+        """Call authsite's API at ``path`` (``/v1/…``) with a JSON ``body``; returns JSON.
+
+        After a 401 the tokens are refreshed, and the request is sent once more. Raises `ApiError`
+        and `Unreachable`.
+        """
+        tokens = self._current()
+        response = self._send(tokens, method, path, body)
+        if response.status == 401:
+            response = self._send(self._renew(tokens), method, path, body)
+        return read_json(response)
+
+    def user(self) -> User:
+        """The user of this login."""
+        return cast(User, self.request("GET", "/v1/user"))
+
+    def logout(self) -> None:
+        """End the login: all its tokens are revoked."""
+        self._client.revoke(self._tokens.refresh_token)
+
+    def _current(self) -> Tokens:
+        tokens = self._tokens
+        if clock.time() < tokens.refresh_at:
+            return tokens
+        try:
+            return self._renew(tokens)
+        except (Unreachable, TemporarilyUnavailable, TooManyAttempts):
+            if expired(tokens):
+                raise
+            return tokens  # which is early enough to try again with the next request
+
+    def _renew(self, used: Tokens) -> Tokens:
+        """The successor of ``used``: one thread gets it, the others wait for that thread."""
+        with self._lock:
+            if self._tokens is not used:
+                return self._tokens
+            first = self._renewal is None
+            self._renewal = renewal = self._renewal or Future()
+        if first:
+            try:
+                tokens = self._next_tokens(used)
+            except BaseException as error:
+                self._renewal = None
+                renewal.set_exception(error)
+                raise
+            with self._lock:
+                self._tokens, self._renewal = tokens, None
+            renewal.set_result(tokens)
+        return renewal.result()
+
+    def _next_tokens(self, used: Tokens) -> Tokens:
+        # A pair that could not be saved is saved at the next call; its predecessor is used up.
+        self._unsaved = self._unsaved or self._issued(used)
+        if self._save:
+            self._save(self._unsaved)
+        tokens, self._unsaved = self._unsaved, None
+        return tokens
+
+    def _issued(self, used: Tokens) -> Tokens:
+        try:
+            return self._client.refresh(used.refresh_token)
+        except InvalidGrant:
+            if not self._log_in:
+                raise
+            return self._log_in()
+
+    def _send(
+        self, tokens: Tokens, method: str, path: str, body: Mapping[str, object] | None
+    ) -> Response:
+        headers = {"Authorization": f"Bearer {tokens.access_token}", "Accept": "application/json"}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body).encode()
+        repeatable = method in ("GET", "HEAD")
+        return self._client.connections.send(Request(method, path, headers, content, repeatable))

@@ -1,0 +1,53 @@
+"""Middleware for WSGI applications: Flask, Django, Pyramid, Bottle (PEP 3333)."""
+
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from .errors import VerificationError
+from .paths import Paths
+from .verifier import Verifier
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+IDENTITY = "authsite.identity"
+
+
+class WsgiMiddleware:
+    """Lets requests with an active token through; `Identity` is in ``environ[IDENTITY]``.
+
+    ``scope`` is required for every protected path. ``protect`` and ``exempt`` as in `Paths`.
+    """
+
+    def __init__(
+        self,
+        app: "WSGIApplication",
+        verifier: Verifier,
+        scope: str = "",
+        protect: Sequence[str] = ("/",),
+        exempt: Sequence[str] = (),
+    ) -> None:
+        self._app = app
+        self._verifier = verifier
+        self._scope = scope
+        self._paths = Paths(protect, exempt)
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        if self._paths.protects(environ.get("PATH_INFO", "")):
+            authorization = environ.get("HTTP_AUTHORIZATION")
+            try:
+                environ[IDENTITY] = self._verifier.verify_header(authorization, self._scope)
+            except VerificationError as error:
+                return _respond(error, environ, start_response)
+        return self._app(environ, start_response)
+
+
+def _respond(
+    error: VerificationError, environ: "WSGIEnvironment", start_response: "StartResponse"
+) -> list[bytes]:
+    headers = [*error.headers, ("Content-Length", str(len(error.body)))]
+    start_response(f"{error.status} {HTTPStatus(error.status).phrase}", headers)
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [error.body]
