@@ -9,7 +9,8 @@ from tests.client.conftest import active
 from tests.support.tiny_server import raw_server, tiny_server
 from tests.support.together import together
 
-OK = b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"active":true}'
+BODY = b'{"active": true, "token_type": "Bearer"}'
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 
 def test_one_connection_serves_many_requests(server, verifier):
@@ -20,7 +21,7 @@ def test_one_connection_serves_many_requests(server, verifier):
 
 def test_a_chunked_response_keeps_the_connection(server, verifier):
     chunked = {"Transfer-Encoding": "chunked", "Content-Length": ""}
-    body = b'5\r\n{"act\r\na\r\nive":true}\r\n0\r\n\r\n'
+    body = b"5\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (BODY[:5], len(BODY) - 5, BODY[5:])
     server.respond = lambda request: (200, chunked, body)
     for number in range(3):
         verifier.verify(f"at_{number}")
@@ -28,7 +29,7 @@ def test_a_chunked_response_keeps_the_connection(server, verifier):
 
 
 def test_a_connection_that_the_server_wants_closed_is_not_used_again(server, verifier):
-    server.respond = lambda request: (200, {"Connection": "close"}, b'{"active": true}')
+    server.respond = lambda request: (200, {"Connection": "close"}, BODY)
     for number in range(3):
         verifier.verify(f"at_{number}")
     assert server.connections == 3

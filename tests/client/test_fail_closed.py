@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from authsite_client import InvalidToken, Service, Unavailable
-from tests.client.conftest import active
+from tests.client.conftest import CLAIMS, active
 from tests.support.certificates import Authority, make_certificate, server_context
 from tests.support.servers import free_port
 from tests.support.tiny_server import TIMEOUT, Held, raw_server, tiny_server
@@ -32,12 +32,12 @@ UNUSABLE = {
     "no active": (200, {}, {"sub": "x"}),
     "active as text": (200, {}, {"active": "true"}),
     "active as number": (200, {}, {"active": 1}),
-    "a number as sub": (200, {}, {"active": True, "sub": 1}),
-    "a list as scope": (200, {}, {"active": True, "scope": ["a"]}),
-    "a text as exp": (200, {}, {"active": True, "exp": "4000000000"}),
+    "a number as sub": (200, {}, {**CLAIMS, "sub": 1}),
+    "a list as scope": (200, {}, {**CLAIMS, "scope": ["a"]}),
+    "a text as exp": (200, {}, {**CLAIMS, "exp": "4000000000"}),
     "deep": (200, {}, b"[" * 60_000),
-    "half": (200, {"Content-Length": "100", "Connection": "close"}, b'{"active": true}'),
-    "too long": (200, {}, {"active": True, "more": "x" * 70_000}),
+    "half": (200, {"Content-Length": "100", "Connection": "close"}, b'{"active": false}'),
+    "too long": (200, {}, {**CLAIMS, "more": "x" * 70_000}),
     "a bad length": (200, {"Content-Length": "-5"}, b""),
     "latin-1": (200, {}, b'{"active": true, "sub": "\xe9"}'),
 }

@@ -21,7 +21,8 @@ def test_an_active_token_has_an_identity(verifier):
 
 
 def test_a_token_of_a_client_has_no_user(server, verifier):
-    server.respond = lambda request: (200, {}, {"active": True, "owner": "client", "sub": "c"})
+    claims = {"active": True, "token_type": "Bearer", "owner": "client", "sub": "c"}
+    server.respond = lambda request: (200, {}, claims)
     identity = verifier.verify("at_1")
     assert (identity.username, identity.owner, identity.scope) == (None, "client", ())
 
@@ -45,8 +46,9 @@ def test_a_token_that_is_not_active_is_invalid(verifier):
         verifier.verify("dead_1")
 
 
-def test_a_token_of_another_type_is_invalid(server, verifier):
-    server.respond = lambda request: active(request, token_type="refresh_token")
+@pytest.mark.parametrize("token_type", ["N_A", "refresh_token", "mac", None])
+def test_a_token_of_another_type_is_invalid(server, verifier, token_type):
+    server.respond = lambda request: active(request, token_type=token_type)
     with pytest.raises(InvalidToken):
         verifier.verify("at_1")
 

@@ -52,12 +52,12 @@ def write_ini(folder, url, **settings):
 
 
 @contextmanager
-def serving(ini, workers=1, **variables):
+def serving(ini, workers=1, *, port=None, **variables):
     """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path).
 
     ``{port}`` in a variable is the server's.
     """
-    port = free_port()
+    port = port or free_port()
     variables = {name: value.replace("{port}", str(port)) for name, value in variables.items()}
     log = ini.with_suffix(f".{port}.log")
     command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--port", str(port),

@@ -34,9 +34,10 @@ from .identity import Identity
 from .session import Session
 from .tokens import Tokens
 from .verifier import Verifier
-from .wsgi import WsgiMiddleware
+from .wsgi import IDENTITY, WsgiMiddleware
 
 __all__ = [
+    "IDENTITY",
     "ApiError",
     "AsgiMiddleware",
     "AsyncSession",

@@ -33,13 +33,14 @@ class Identity:
 def read_identity(claims: object) -> Identity | None:
     """The identity in an introspection response; None for a token that is not active.
 
-    A refresh token is active, too, and opens nothing. Raises ValueError for anything else.
+    A refresh token can be active, too, and opens nothing: its type is not Bearer. Raises ValueError
+    for anything else.
     """
     if not isinstance(claims, dict) or not isinstance(claims.get("active"), bool):
         raise ValueError("the response says nothing about a token")
     if not claims["active"]:
         return None
-    if str(claims.get("token_type", "Bearer")).lower() != "bearer":
+    if str(claims.get("token_type")).lower() != "bearer":
         return None
     exp = claims.get("exp")
     if exp is not None and type(exp) is not int:

@@ -1,0 +1,42 @@
+"""Notes behind authsite: every path but / needs an access token, and adding one a scope."""
+
+import os
+
+from flask import Flask, request
+
+from authsite_client import IDENTITY, VerificationError, Verifier, WsgiMiddleware
+
+verifier = Verifier(
+    os.environ.get("AUTH_URL", "http://localhost:6543"),
+    os.environ["AUTH_CLIENT_ID"],
+    os.environ["AUTH_CLIENT_SECRET"],
+)
+app = Flask(__name__)
+app.wsgi_app = WsgiMiddleware(app.wsgi_app, verifier, exempt=["/"])
+notes = ["Buy bread"]
+
+
+@app.errorhandler(VerificationError)
+def denied(error):
+    return error.body, error.status, error.headers
+
+
+@app.get("/")
+def home():
+    return {"message": "Send an access token to /notes."}
+
+
+@app.get("/notes")
+def show():
+    return {"user": request.environ[IDENTITY].username, "notes": notes}
+
+
+@app.post("/notes")
+def add():
+    request.environ[IDENTITY].require("notes:write")
+    notes.append(request.form["text"])
+    return {"notes": notes}, 201
+
+
+if __name__ == "__main__":
+    app.run(host="127.0.0.1", port=int(os.environ.get("PORT", "8000")))
