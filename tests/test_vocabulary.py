@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("authsite", "bench", "migrations", "tests/support")
+FOLDERS = ("authsite", "bench", "clients/python", "examples", "migrations", "tests/support")
 
 # Only words without another use: "line", "point" and "known" also occur in standard terms.
 BANNED = {

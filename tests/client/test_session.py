@@ -11,14 +11,18 @@ from authsite_client import (
     AsyncSession,
     Client,
     Forbidden,
+    InsufficientScope,
     InvalidClient,
     InvalidGrant,
     InvalidScope,
+    InvalidToken,
     Tokens,
     TooManyAttempts,
     UnauthorizedClient,
+    Unavailable,
     Unreachable,
     ValidationFailed,
+    Verifier,
 )
 from authsite_client import clock as client_clock
 from tests.support.servers import free_port
@@ -196,6 +200,57 @@ def test_tokens_that_could_not_be_saved_are_saved_before_the_next_use(live, clie
     assert session.user()["email"] == "ann@example.com"
     assert saved[-1] == session.tokens
     assert generation(site) == 1
+
+
+def test_logout_ends_the_login(live, client_of):
+    site = live()
+    session = client_of(site).login(*ANN)
+    access_token = session.access_token()
+    session.logout()
+    site.me(access_token, status=401)
+    with pytest.raises(InvalidGrant):
+        session.user()
+    session.logout()  # as RFC 7009 has it, a second time changes nothing
+
+
+def test_tasks_log_in_call_and_log_out(live, client_of):
+    site = live()
+
+    async def run():
+        session = AsyncSession(await asyncio.to_thread(client_of(site).login, *ANN))
+        user = await session.user()
+        named = await session.request("PATCH", "/v1/user", {"name": "Ann"})
+        await session.logout()
+        return user["email"], named["name"], session.tokens.access_token
+
+    email, name, access_token = asyncio.run(run())
+    assert (email, name) == ("ann@example.com", "Ann")
+    site.me(access_token, status=401)
+
+
+def test_a_token_of_the_session_is_verified_by_a_resource_server(live, client_of):
+    site = live()
+    keys = site.client("resource-server")
+    verifier = Verifier(site.address, keys.client_id, keys.client_secret, cache=0)
+    session = client_of(site).login(*ANN, scope="notes:read")
+    identity = verifier.verify(session.access_token(), "notes:read")
+    assert (identity.sub, identity.username) == (session.user()["id"], "ann@example.com")
+    assert (identity.owner, identity.client_id) == ("user", site.keys.client_id)
+    assert identity.exp == pytest.approx(session.tokens.expires_at, abs=2)
+    with pytest.raises(InsufficientScope):
+        verifier.verify(session.access_token(), "notes:write")
+    session.logout()
+    for token in (session.tokens.access_token, session.tokens.refresh_token, "at_x"):
+        with pytest.raises(InvalidToken):
+            verifier.verify(token)
+    verifier.close()
+
+
+def test_a_verifier_with_wrong_credentials_refuses_with_503(live):
+    verifier = Verifier(live().address, WRONG.client_id, WRONG.client_secret)
+    with pytest.raises(Unavailable):
+        verifier.verify("at_x")
+    verifier.close()
 
 
 def test_a_session_of_a_user_ends_with_its_login(live, client_of):

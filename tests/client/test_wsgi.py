@@ -75,7 +75,7 @@ def test_a_response_to_head_has_no_body(app_with):
     assert int(answer.headers["Content-Length"]) > 0
 
 
-PROTECTED = {"protect": ["/api", "/admin/"], "exempt": ["/api/health", "/api/docs/"]}
+PROTECTED = {"protect": ["/api", "/admin/"], "exempt": ["/api/health", "/api/docs/*"]}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,25 @@ def test_everything_needs_a_token_by_default_and_an_empty_path_too(app_with):
     app_with().get("", extra_environ={"SCRIPT_NAME": "/app", "PATH_INFO": ""}, status=401)
 
 
-@pytest.mark.parametrize("options", [{"exempt": "/health"}, {"protect": ["api"]}])
-def test_a_list_of_paths_that_is_none_is_an_error_at_once(app_with, options):
-    with pytest.raises(ValueError, match="begin with a slash"):
+def test_the_exempt_home_page_opens_nothing_else(app_with):
+    app = app_with(exempt=["/", "/docs/"])
+    for path, status in (("/", 200), ("/notes", 401), ("/docs/", 200), ("/docs/x", 401)):
+        app.get(path, status=status)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"exempt": "/health"},
+        {"exempt": ["/*"]},
+        {"exempt": ["*"]},
+        {"exempt": ["/static*"]},
+        {"exempt": ["/*/docs/*"]},
+        {"protect": ["api"]},
+        {"protect": "/"},
+        {"protect": [""]},
+    ],
+)
+def test_what_is_no_list_of_paths_is_an_error_at_once(app_with, options):
+    with pytest.raises(ValueError, match="path"):
         app_with(**options)

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 class Paths:
     """``/reports`` in ``protect`` is this path and everything below it; ``/`` is everything.
 
-    ``exempt`` is stricter: ``/healthz`` is this path alone, ``/static/`` what is below it.
+    ``exempt`` is stricter: ``/healthz`` or ``/`` is this path alone, ``/static/*`` is what is below
+    ``/static/``. Raises ValueError for anything else, and for ``/*``, which would open everything.
     """
 
     protect: Sequence[str] = ("/",)
     exempt: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for each in (self.protect, self.exempt):
-            if isinstance(each, str) or not all(path.startswith("/") for path in each):
-                raise ValueError("protect and exempt are lists of paths, which begin with a slash")
+        if isinstance(self.protect, str) or isinstance(self.exempt, str):
+            raise ValueError("protect and exempt are lists of paths")
+        for path in (*self.protect, *self.exempt):
+            if not path.startswith("/") or "*" in path.removesuffix("/*") or path == "/*":
+                raise ValueError(f"{path!r} is not a path such as /reports or /static/*")
 
     def protects(self, path: str) -> bool:
         """Whether a request for ``path`` needs a token.
@@ -27,7 +30,14 @@ class Paths:
         path = path or "/"
         if "//" in path or "\\" in path or {".", ".."} & set(path.split("/")):
             return True
-        if any(path.startswith(each) if each.endswith("/") else path == each
-               for each in self.exempt):  # fmt: skip
+        if any(_is_exempt(path, each) for each in self.exempt):
             return False
-        return any(f"{path}/".startswith(f"{each.rstrip('/')}/") for each in self.protect)
+        return any(f"{path}/".startswith(f"{_folder(each)}/") for each in self.protect)
+
+
+def _is_exempt(path: str, pattern: str) -> bool:
+    return path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern
+
+
+def _folder(pattern: str) -> str:
+    return pattern.removesuffix("*").rstrip("/")

@@ -1,0 +1,76 @@
+"""docs/clients.md: its code runs, or is that of the examples, which other tests run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import authsite_client
+from tests.client.conftest import CLIENT
+from tests.support.site import bearer
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+EXAMPLES = "\n".join(path.read_text() for path in (ROOT / "examples").glob("*/app.py"))
+
+
+def test_the_application_of_the_first_minutes_is_protected(server, monkeypatch):
+    monkeypatch.setenv("AUTH_URL", server.url)
+    monkeypatch.setenv("AUTH_CLIENT_ID", CLIENT[0])
+    monkeypatch.setenv("AUTH_CLIENT_SECRET", CLIENT[1])
+    names = {"__name__": "documented"}
+    [block] = [block for block in BLOCKS if "Flask(" in block]
+    exec(block, names)  # noqa: S102  our own documentation
+    http = names["app"].test_client()
+    assert http.get("/notes").status_code == 401
+    answer = http.get("/notes", headers=bearer("at_1"))
+    assert answer.get_json() == {"user": "ann@example.com"}
+    names["verifier"].close()
+
+
+def test_the_other_blocks_for_frameworks_are_in_the_examples():
+    blocks = [block for block in BLOCKS if "import" not in block]
+    assert len(blocks) >= 5
+    for block in blocks:
+        assert block in EXAMPLES
+
+
+def test_the_blocks_for_the_connection_run(monkeypatch, tmp_path):
+    from tests.support.certificates import Authority
+
+    authority = Authority(tmp_path)
+    [block] = [block for block in BLOCKS if "ca_file" in block]
+    names = {}
+    exec(block.replace("/etc/ssl/internal-ca.pem", str(authority.path)), names)  # noqa: S102  ours
+    names["verifier"].close()
+
+
+def test_every_exception_and_class_that_is_named_exists():
+    named = set(re.findall(r"`([A-Z]\w+)(?:\(|`)", TEXT)) - {"SCRIPT_NAME", "TOKEN"}
+    framework = {"CORSMiddleware"}
+    assert {name for name in named if not hasattr(authsite_client, name)} <= framework
+
+
+@pytest.mark.parametrize("name", ["ApiError", "VerificationError", "Unreachable"])
+def test_every_exception_is_documented(name):
+    base = getattr(authsite_client, name)
+    public = {each for each in authsite_client.__all__ if is_exception(each, base)}
+    assert {each for each in public if each not in TEXT} <= {"MissingToken", "InvalidToken"}
+
+
+def is_exception(name, base):
+    found = getattr(authsite_client, name)
+    return isinstance(found, type) and issubclass(found, base)
+
+
+def test_the_benchmark_still_fits(monkeypatch, capsys):
+    import importlib.util
+
+    path = ROOT / "clients/python/bench/cache_hit.py"
+    spec = importlib.util.spec_from_file_location("cache_hit", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROUNDS", 1)
+    module.main()
+    assert capsys.readouterr().out.count("µs") == 4
