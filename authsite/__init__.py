@@ -32,6 +32,7 @@ PACKAGES = (
     "verification",
     "recovery",
     "signup",
+    "personal_tokens",
     "proxy",
     "openapi",
 )

@@ -9,7 +9,7 @@ import authsite
 LAYERS = (
     "guards",
     "account",
-    "signup",
+    "signup personal_tokens",
     "verification recovery",
     "proxy",
     "tasks",

@@ -34,6 +34,12 @@ def includeme(config: Any) -> None:
     # First: Pyramid tries the views of a route in the order of registration, and each one that does
     # not match the request takes 5 µs. A scan registers views in the order of their names.
     for route in ("authsite.user", "authsite.profile"):
-        config.add_view(".api.show", route_name=route, request_method="GET", renderer="json")
+        config.add_view(
+            ".api.show",
+            route_name=route,
+            request_method="GET",
+            renderer="json",
+            personal_token=True,
+        )
     config.scan(".api")
     config.scan(".pages")

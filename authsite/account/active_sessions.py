@@ -1,4 +1,7 @@
-"""The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5)."""
+"""The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5).
+
+Personal access tokens are no sessions: `authsite.personal_tokens` lists and revokes them.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +14,7 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
-from authsite.oauth.models import Client, Family
+from authsite.oauth.models import OAUTH, Client, Family
 from authsite.sessions import service as sessions
 from authsite.users import pending
 
@@ -78,7 +81,11 @@ def _list_families(ctx: Context, user_id: UUID, current: UUID | None) -> list[Ac
     last_used = case((Family.used_at > Family.rotated_at, Family.used_at), else_=Family.rotated_at)
     rows = ctx.db.execute(
         ACTIVE_FAMILIES.with_only_columns(Family, Client.name, last_used)
-        .where(Family.user_id == user_id, Family.refresh_expires_at > clock.now())
+        .where(
+            Family.user_id == user_id,
+            Family.kind == OAUTH,
+            Family.refresh_expires_at > clock.now(),
+        )
         .order_by(Family.id != current, last_used.desc())
         .limit(MAX_LISTED + 1)
     )
@@ -99,10 +106,10 @@ def _list_families(ctx: Context, user_id: UUID, current: UUID | None) -> list[Ac
 
 def _end_family(ctx: Context, user_id: UUID, family_id: UUID) -> bool:
     family = ctx.db.get(Family, family_id)
-    if family is None or family.user_id != user_id or family.revoked_at is not None:
+    if family is None or family.user_id != user_id or family.kind != OAUTH:
         return False
     if not families.revoke(ctx, family_id, "signed out"):
-        return False  # another request was faster
+        return False  # it is revoked, or another request was faster
     details = {"family": str(family_id), "why": "signed out"}
     record(ctx, "token.revoked", user_id=user_id, client_id=family.client_id, details=details)
     return True

@@ -24,6 +24,7 @@ EventName: TypeAlias = Literal[
     "recovery.refused",
     "session.begun",
     "session.ended",
+    "token.created",
     "token.issued",
     "token.replayed",
     "token.reused",

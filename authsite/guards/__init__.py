@@ -26,6 +26,10 @@ def includeme(config: Configurator) -> None:
     config.add_request_attribute("signed_in", session.signed_in)
     config.add_request_attribute("next", return_to.next_page)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
+    # Before the body is read and anything is counted.
+    config.add_view_deriver(
+        policy.login_deriver, "personal_token", under="decorated_view", over=("body", "rate_limit")
+    )
     # Around the rate limits: the form shows their errors as well.
     config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="rate_limit")
     config.add_exception_view(session.sign_in_ended, context=SignInEnded)

@@ -3,8 +3,8 @@
 import re
 
 from authsite import clock
-from authsite.oauth.active import FAMILIES, find_active
-from authsite.oauth.tokens import ACCESS, decode
+from authsite.oauth.active import find_active, note_use
+from authsite.oauth.tokens import decode_bearer
 from authsite.request_state import Request
 
 from .caller import Caller
@@ -22,13 +22,13 @@ def api_guard(request: Request) -> Caller:
     if header is None:
         raise NotAuthenticated(token_sent=_looks_like_bearer(request))
     now = clock.now()
-    token = decode(request.authsite.services.keys, ACCESS, header[1], now)
+    token = decode_bearer(request.authsite.services.keys, header[1], now)
     active = token and find_active(
         request.authsite.database, token, now, request.authsite.settings.refresh_grace
     )
     if not token or not active:
         raise NotAuthenticated(token_sent=True)
-    request.authsite.services.last_used.note(FAMILIES, token.family_id, active.rotated_at, now)
+    note_use(request.authsite.services.last_used, token, active, now)
     return Caller(
         guard="api",
         account=active.account,

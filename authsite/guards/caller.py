@@ -63,8 +63,16 @@ class Caller:
 
     @property
     def session_id(self) -> str | None:
-        """The id under which `/v1/user/sessions` lists the token family or browser session."""
-        return _text(self.sign_in)
+        """The id under which `/v1/user/sessions` lists the token family or browser session.
+
+        None for a personal access token, which is no sign-in.
+        """
+        return None if self.personal_token else _text(self.sign_in)
+
+    @property
+    def personal_token(self) -> bool:
+        """Whether the token is a personal access token: of no client, and of no login."""
+        return self.family_uuid is not None and self.client_uuid is None
 
     @property
     def sign_in(self) -> UUID | None:

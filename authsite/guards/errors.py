@@ -53,6 +53,16 @@ class UserRequired(ApiError):
     message = "This address needs a token that acts for a user; this one acts for a client."
 
 
+class LoginRequired(ApiError):
+    summary = "The token is a personal access token, and the endpoint requires that of a login."
+    status = 403
+    code = "login_required"
+    message = (
+        "A personal access token cannot be used here. Log in, and send the access token of that "
+        "login."
+    )
+
+
 class EmailNotVerified(ApiError):
     summary = "Variant A: the endpoint requires a verified e-mail address."
     status = 403

@@ -9,11 +9,12 @@ from datetime import timedelta
 
 from pyramid.events import BeforeTraversal
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
+from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.http.errors import ApiError
 from authsite.http.methods import is_own
-from authsite.request_state import Request, View
+from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
 
@@ -23,6 +24,7 @@ from .errors import (
     EmailNotVerified,
     InsufficientScope,
     InsufficientUserAuthentication,
+    LoginRequired,
     UserRequired,
 )
 from .fresh import require_fresh
@@ -43,6 +45,29 @@ def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
         if rules_of(route).guard and info.options["permission"] is None:
             info.options["permission"] = NO_PERMISSION_REQUIRED
     return view
+
+
+@view_options("personal_token")
+def login_deriver(view: View, info: IViewDeriverInfo) -> View:
+    """Refuse personal access tokens at our API views, except those with ``personal_token=True``.
+
+    Who holds such a token must not take over the account with it, or create another one. A new view
+    is closed by default. The routes of a host are open to personal access tokens.
+    """
+    name = info.options["route_name"]
+    if not is_own(name) or info.options.get("personal_token"):
+        return view
+    route = info.registry.getUtility(IRoutesMapper).get_route(name)
+    if rules_of(route).guard != "api":
+        return view
+
+    def view_for_logins(context: object, request: Request) -> Response:
+        caller = request.authsite.caller
+        if caller is not None and caller.personal_token:
+            raise LoginRequired
+        return view(context, request)
+
+    return view_for_logins
 
 
 def enforce(event: BeforeTraversal) -> None:

@@ -36,6 +36,7 @@ class ClaimedMail:
     created_at: datetime
     give_up_at: datetime
     lease_until: datetime
+    about_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class OutboxMessage(Base):
     kind: Mapped[str] = mapped_column("letter", String(64))  # a name in the table of builders
     user_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
     address: Mapped[str] = mapped_column(String(254))
+    about_id: Mapped[uuid.UUID | None]  # the row that the mail is about; its builder reads it
     page_url: Mapped[str | None] = mapped_column(String(2048))
     base_url: Mapped[str | None] = mapped_column(String(2048))
     language: Mapped[str] = mapped_column(String(16))

@@ -36,14 +36,15 @@ def put(
     kind: str,
     recipient: Recipient,
     *,
+    about_id: uuid.UUID | None = None,
     page_url: str | None = None,
     expires_at: datetime | None = None,
 ) -> uuid.UUID:
     """Enqueue a mail of this kind to ``recipient``, sent after the commit; return its id.
 
-    A later change of the user's address does not redirect the mail. ``page_url``: the page that the
-    link in the mail leads to. After ``expires_at`` the mail is dropped. Raises ValueError for a
-    text that is not exactly one e-mail address.
+    A later change of the user's address does not redirect the mail. ``about_id``: the row that the
+    mail is about. ``page_url``: the page that the link in the mail leads to. After ``expires_at``
+    the mail is dropped. Raises ValueError for a text that is not exactly one e-mail address.
     """
     if not _ADDRESS.fullmatch(recipient.address):
         raise ValueError("not one plain e-mail address; normalize it before it is stored")
@@ -57,6 +58,7 @@ def put(
                 "kind": kind,
                 "user_id": recipient.user_id,
                 "address": recipient.address,
+                "about_id": about_id,
                 "page_url": page_url,
                 "base_url": ctx.request_info.base_url,
                 "language": ctx.request_info.language,

@@ -89,6 +89,7 @@ def _values(
         "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible
         "link": content.link,
         "name": tame_name(content.name),
+        "about": tame_name(content.about),
         "address": mail.address,
         "when": moment_words(mail.created_at, mail.language),
         "lifetime": mail.expires_at

@@ -13,7 +13,7 @@ _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
 def tame_name(name: str | None) -> str | None:
-    """``name`` for the greeting of a mail, or None if it looks like a link.
+    """``name`` for the text of a mail, or None if it looks like a link.
 
     An attacker can register another person's address with a name such as "you won, see
     evil.example", which our mail would deliver (CVE-2026-48019). Control and direction characters

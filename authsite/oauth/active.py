@@ -5,13 +5,14 @@ those that were copied into it when the credential was checked. For an inactive 
 returns no row.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 from uuid import UUID
 
 from sqlalchemy import Table, and_, bindparam, literal_column, or_, select
 
 from authsite.db import Database, PreparedQuery
+from authsite.db.last_used import LastUsedTracker
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
@@ -19,7 +20,7 @@ from .models import Client, Family
 from .tokens import Token
 
 FAMILIES = cast(Table, Family.__table__)
-"""For `LastUsedTracker.note`."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 _FAMILY_USER_CLIENT = (
     Family.__table__.outerjoin(
@@ -93,6 +94,16 @@ def find_active(
         return active
     previous = token.generation == active.generation - 1 and not active.rescoped
     return active if previous and within_grace(now, active.rotated_at, grace) else None
+
+
+def note_use(tracker: LastUsedTracker, token: Token, active: ActiveToken, now: datetime) -> None:
+    """Note that the family of an access token is used ``now``.
+
+    A login, and each refresh, is a use of its family. The creation of a personal access token,
+    whose family has no client, is none.
+    """
+    used_at = _NEVER if active.client_id is None else active.rotated_at
+    tracker.note(FAMILIES, token.family_id, used_at, now)
 
 
 def within_grace(now: datetime, rotated_at: datetime, grace: timedelta) -> bool:

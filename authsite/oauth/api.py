@@ -182,8 +182,8 @@ _PRESENTED_TOKEN_ERRORS = (
     {200: IntrospectionAnswer},
     description=(
         "Whether a token is active, and for whom it acts (RFC 7662). A client sees its own tokens; "
-        "a client of type `resource-server` sees the access tokens of all clients. Any other token "
-        "is inactive, and the response then has only `active`."
+        "a client of type `resource-server` sees the access tokens of all clients, and personal "
+        "access tokens. Any other token is inactive, and the response then has only `active`."
     ),
     errors=_PRESENTED_TOKEN_ERRORS,
     credentials=CLIENT_BASIC,
@@ -237,14 +237,24 @@ def client_of(request: Request, body: TokenBody | PresentedToken) -> Authenticat
     )
 
 
-@view_config(route_name="authsite.logout", request_method="DELETE", renderer="json")
-@view_config(route_name="authsite.logout.slash", request_method="DELETE", renderer="json")
+@view_config(
+    route_name="authsite.logout",
+    request_method="DELETE",
+    renderer="json",
+    personal_token=True,
+)
+@view_config(
+    route_name="authsite.logout.slash",
+    request_method="DELETE",
+    renderer="json",
+    personal_token=True,
+)
 @Operation(
     "Log out: revoke the token of the request",
     {200: LoggedOut},
     description=(
         "All tokens of the same login are revoked at once, on every server, and the refresh "
-        "cookies of the proxies are cleared."
+        "cookies of the proxies are cleared. A personal access token revokes itself."
     ),
 )
 def logout(request: Request) -> LoggedOut:

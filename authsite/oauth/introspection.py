@@ -15,11 +15,11 @@ from authsite.context import Context
 from authsite.http.api_metadata import response_body
 from authsite.users.account import lacks_confirmation
 
-from .active import FAMILIES, ActiveToken, find_active
+from .active import ActiveToken, find_active, note_use
 from .client_auth import AuthenticatedClient
 from .grants.refresh_token import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
 from .models import RESOURCE_SERVER
-from .tokens import ACCESS, REFRESH, Token, decode
+from .tokens import REFRESH, Token, decode, decode_bearer
 
 _ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
 
@@ -31,7 +31,7 @@ class IntrospectionAnswer(TypedDict):
     scope: NotRequired[Annotated[str, Field(examples=["notes:read"])]]
     """The scopes of the token, separated by blanks; may be empty."""
     client_id: NotRequired[Annotated[str, Field(examples=["6f9619ff-8b86-4d01-b42d-00cf4fc964ff"])]]
-    """The client that the token was issued to."""
+    """The client that the token was issued to; absent for a personal access token."""
     token_type: NotRequired[Annotated[Literal["Bearer", "N_A"], Field(examples=["Bearer"])]]
     """`Bearer` for an access token; `N_A` for a refresh token, which no resource accepts."""
     exp: NotRequired[Annotated[int, Field(examples=[1767225600])]]
@@ -50,12 +50,12 @@ def introspect(ctx: Context, client: AuthenticatedClient, text: str) -> Introspe
     """The state of a token, as ``client`` may know it.
 
     A client knows its own tokens; one of type ``resource-server`` knows the access tokens of all
-    clients. It never sees a refresh token as active: a resource that only reads ``active`` would
-    accept it (RFC 7662, section 2.2, allows answers that differ by client). A forged or expired
-    token is inactive without a query.
+    clients, and the personal access tokens of all users. It never sees a refresh token as active: a
+    resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows answers that
+    differ by client). A forged or expired token is inactive without a query.
     """
     now, keys = clock.now(), ctx.services.keys
-    if token := decode(keys, ACCESS, text, now):
+    if token := decode_bearer(keys, text, now):
         return _introspect_access(ctx, client, token, now)
     if token := decode(keys, REFRESH, text, now):
         return _introspect_refresh(ctx, client, token, now)
@@ -73,7 +73,7 @@ def _introspect_access(
     ):
         return {"active": False}
     # A resource asks because the token was sent to it.
-    ctx.services.last_used.note(FAMILIES, token.family_id, active.rotated_at, now)
+    note_use(ctx.services.last_used, token, active, now)
     answer = _facts(token, active, ctx.settings.expires_in)
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer

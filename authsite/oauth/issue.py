@@ -14,7 +14,7 @@ from authsite.db import PreparedQuery, run_together
 from authsite.users.models import User, unchanged_since
 
 from .errors import InvalidGrant
-from .models import Client, Family
+from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, expiry
 
 
@@ -34,7 +34,7 @@ class IssuedFamily(NamedTuple):
     id: UUID
 
 
-_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why"}
+_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
 
 
 def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
@@ -72,7 +72,7 @@ def issue(ctx: Context, owner: Owner, scope: str) -> TokenPair:
     first = Generation(family_id, 0, now, expiry(now, ctx.settings.refresh_expires_in), scope)
     values = {
         "new_id": family_id,
-        "new_kind": "oauth",
+        "new_kind": OAUTH,
         "new_client_id": owner.client_id,
         "new_client_epoch": owner.client_epoch,
         "new_owner_kind": "user" if owner.user_id else "client",

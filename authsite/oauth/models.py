@@ -10,6 +10,7 @@ from authsite.db.base import Base
 
 RESOURCE_SERVER = "resource-server"  # no grant; may introspect the access tokens of all clients
 CLIENT_TYPES = ("password", "personal", RESOURCE_SERVER)
+OAUTH, PERSONAL = "oauth", "pat"  # kinds of families
 
 
 class Client(Base):
@@ -33,6 +34,9 @@ class Client(Base):
 class Family(Base):
     """One login or client-credentials request, and all the tokens that come from it.
 
+    A personal access token is a family, too: of the kind `PERSONAL`, with a name and without a
+    client and a refresh token. It stays at generation 0 and ends at ``refresh_expires_at``.
+
     No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
     """
 
@@ -42,7 +46,7 @@ class Family(Base):
     )
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))  # "oauth"; "pat" has no client
+    kind: Mapped[str] = mapped_column(String(16))  # `OAUTH` or `PERSONAL`
     client_id: Mapped[uuid.UUID | None] = mapped_column(
         ForeignKey("clients.id", ondelete="CASCADE")
     )
@@ -64,3 +68,4 @@ class Family(Base):
     revoked_why: Mapped[str | None] = mapped_column(String(32))
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
+    name: Mapped[str | None] = mapped_column(String(100))  # of a personal access token

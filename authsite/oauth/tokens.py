@@ -1,8 +1,8 @@
 """Tokens as text, and the pair of tokens of one generation of a family.
 
-A token is a sealed value with the prefix ``at_`` or ``rt_``. It is rebuilt from the family's row
-and the key and is not stored, so a dump of the database contains no token. A forged or expired
-token is rejected without a query.
+A token is a sealed value with the prefix ``at_``, ``rt_`` or, for a personal access token,
+``pat_``. It is rebuilt from the family's row and the key and is not stored, so a dump of the
+database contains no token. A forged or expired token is rejected without a query.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,15 @@ from authsite.crypto.sealed import SealedFormat
 
 ACCESS = "at_"
 REFRESH = "rt_"
+PERSONAL = "pat_"
 
 _FIELDS = "16sI"  # family id, generation
-_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH)}
-_PURPOSES = {ACCESS: "access token", REFRESH: "refresh token"}  # each has a key of its own
+_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH, PERSONAL)}
+_PURPOSES = {  # each has a key of its own
+    ACCESS: "access token",
+    REFRESH: "refresh token",
+    PERSONAL: "personal access token",
+}
 
 
 class Token(NamedTuple):
@@ -52,7 +57,7 @@ class TokenPair:
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:
-    """The text of ``token``; ``kind``: `ACCESS` or `REFRESH`."""
+    """The text of ``token``; ``kind``: `ACCESS`, `REFRESH` or `PERSONAL`."""
     fields = (token.family_id.bytes, token.generation)
     return _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=token.expires)
 
@@ -61,6 +66,11 @@ def decode(keys: Keys, kind: str, text: str, now: datetime) -> Token | None:
     """The token in ``text``, or None if it is forged or has expired."""
     values = _FORMATS[kind].unseal(keys[_PURPOSES[kind]], text, now)
     return Token(UUID(bytes=values[0]), values[1], values[2]) if values else None
+
+
+def decode_bearer(keys: Keys, text: str, now: datetime) -> Token | None:
+    """The access token or personal access token in ``text``; None as in `decode`."""
+    return decode(keys, PERSONAL if text.startswith(PERSONAL) else ACCESS, text, now)
 
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:

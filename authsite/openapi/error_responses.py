@@ -9,6 +9,7 @@ from authsite.guards.errors import (
     EmailNotConfirmed,
     EmailNotVerified,
     InsufficientScope,
+    LoginRequired,
     NotAuthenticated,
     UserRequired,
 )
@@ -46,6 +47,8 @@ def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
     yield NotAuthenticated(token_sent=True)
     if rules.scope:
         yield InsufficientScope(rules.scope)
+    if rules.guard == "api" and not endpoint.options.get("personal_token"):
+        yield LoginRequired()
     if cfg.variant == "B":
         if cfg.require_email_confirmation and not rules.unconfirmed:
             yield EmailNotConfirmed()

@@ -56,6 +56,14 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             "no browser takes this cookie; give the host of base-url or a domain it ends with",
             value=repr(domain),
         )
+    scopes = settings.scopes or ()
+    unknown = [each for each in settings.personal_token_scopes or () if each not in scopes]
+    if scopes and unknown:
+        yield InvalidSetting(
+            documented_key("personal_token_scopes"),
+            f"authsite.scopes does not list them; give some of {', '.join(scopes)}",
+            value=repr(" ".join(unknown)),
+        )
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
 

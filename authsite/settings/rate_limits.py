@@ -42,6 +42,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "unconfirmed-recipient": RateLimit("10/hour", _RECIPIENT),
         "login-names": RateLimit("10/hour", "user"),
         "profile": RateLimit("60/hour", "user"),
+        "personal-tokens": RateLimit("20/hour", "user"),
         "reset-token": RateLimit(
             "10/15 minutes", _ADDRESS, frozenset({"invalid_token"}), by_view=True
         ),

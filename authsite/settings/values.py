@@ -111,6 +111,13 @@ def trusted_proxies(text: str) -> TrustedProxies:
         ) from None
 
 
+def scope(text: str) -> str:
+    """The name of one scope."""
+    if not _SCOPE.fullmatch(text):
+        raise ValueError("give names of scopes: visible ASCII without quotes and backslashes")
+    return text
+
+
 def scopes(text: str) -> Mapping[str, str]:
     """Lines ``name: description``, split at the first colon that a blank follows."""
     found: dict[str, str] = {}

@@ -52,8 +52,7 @@ def build_notice(job: MailJob) -> MailContent | None:
 
 def build_security_notice(job: MailJob) -> MailContent | None:
     """A notice that leads to the page where a new password is requested; None as above."""
-    base_url = job.mail.base_url
-    return _build(job, f"{base_url}/password/forgot" if base_url else None)
+    return _build(job, forgot_page(job))
 
 
 def name_for_greeting(user: MailUser, address: str) -> str | None:
@@ -62,8 +61,18 @@ def name_for_greeting(user: MailUser, address: str) -> str | None:
     None unless the user has confirmed the address: a registration with another person's address, or
     a change to it, must not send a text of the caller's choice to that person.
     """
-    confirmed = user.email_verified_at is not None and user.email == address
-    return user.name if confirmed else None
+    return user.name if confirmed_at(user, address) else None
+
+
+def confirmed_at(user: MailUser, address: str) -> bool:
+    """Whether ``user`` has confirmed ``address``; if not, it may be another person's."""
+    return user.email_verified_at is not None and user.email == address
+
+
+def forgot_page(job: MailJob) -> str | None:
+    """The URL of the page where a new password is requested."""
+    base_url = job.mail.base_url
+    return f"{base_url}/password/forgot" if base_url else None
 
 
 def _build(job: MailJob, link: str | None) -> MailContent | None:

@@ -59,6 +59,7 @@ class VerifyQuery(Parameters):
     body=NotificationBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,  # the route's guard decides
+    personal_token=True,
 )
 @Operation(
     "Send a verification link to the user's address",

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select, update
 
-from authsite.guards.bearer import FAMILIES
 from authsite.oauth import clients
+from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Client
 from authsite.sessions.active import SESSIONS
 from authsite.sessions.models import IDLE_TIMEOUT

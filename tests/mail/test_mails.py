@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 LINK = "https://app.example.org/verify?url=https%3A%2F%2Fx%2F" + "a" * 300 + "&b=1"
 MAILS = (
     "verification", "confirm", "reset", "password_changed", "email_changed", "welcome",
-    "already_registered",
+    "already_registered", "token_created",
 )  # fmt: skip
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
 
@@ -32,7 +32,7 @@ def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org"
         page_url=None, base_url=base, language=language, expires_at=NOW + timedelta(hours=1),
         created_at=NOW, give_up_at=NOW, lease_until=NOW,
     )  # fmt: skip
-    rendered = render(MailContent(kind, link, name), row, cfg, NOW)
+    rendered = render(MailContent(kind, link, name, about=name), row, cfg, NOW)
     raw = compose(row, rendered, cfg, NOW).message.as_bytes()
     return message_from_bytes(raw, policy=policy.default)
 
@@ -138,7 +138,7 @@ def test_a_mail_without_a_name_still_greets():
 
 
 @pytest.mark.parametrize("kind", ["password_changed", "email_changed", "welcome",
-                                    "already_registered"])  # fmt: skip
+                                    "already_registered", "token_created"])  # fmt: skip
 def test_a_notice_without_a_link_has_no_button(kind):
     made = mail(kind, link=None)
     assert "href" not in html_of(made)

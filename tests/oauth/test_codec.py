@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from authsite.oauth.tokens import ACCESS, REFRESH, Token
+from authsite.oauth.tokens import ACCESS, PERSONAL, REFRESH, Token
 from tests.support.codec import TokenCodec
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
@@ -19,16 +19,12 @@ LATER = int(NOW.timestamp()) + 60
 FAMILY = UUID("7b1c3f5e-0d2a-4c6b-8e9f-a1b2c3d4e5f6")
 
 codec = TokenCodec([SECRET])
-kinds = st.sampled_from((ACCESS, REFRESH))
+kinds = st.sampled_from((ACCESS, REFRESH, PERSONAL))
 families = st.uuids()
 generations = st.integers(0, 2**31 - 1)
 # As far ahead as the settings allow: a century.
 expiries = st.integers(LATER, LATER + 3_153_600_000)
 tokens = st.builds(codec.encode, kinds, families, generations, expiries)
-
-
-def other(kind):
-    return REFRESH if kind == ACCESS else ACCESS
 
 
 @given(kinds, families, generations, expiries)
@@ -40,17 +36,20 @@ def test_a_token_decodes_to_the_values_that_were_encoded(kind, family, generatio
 @pytest.mark.control("T04")
 @given(tokens)
 def test_a_token_differs_from_other_text_and_fits_header_form_and_url(text):
-    assert text[:3] in (ACCESS, REFRESH)
-    assert len(text) == 91
+    prefix, _, rest = text.partition("_")
+    assert f"{prefix}_" in (ACCESS, REFRESH, PERSONAL)
+    assert len(rest) == 88
     assert set(text) <= set(string.ascii_letters + string.digits + "-_")
 
 
 @given(kinds, families, generations, expiries)
-def test_an_access_token_is_no_refresh_token_nor_the_other_way_round(kind, family, gen, expires):
+def test_a_token_of_one_kind_is_none_of_another(kind, family, gen, expires):
     text = codec.encode(kind, family, gen, expires)
-    assert codec.decode(other(kind), text, NOW) is None
-    assert codec.decode(other(kind), other(kind) + text[3:], NOW) is None
-    assert codec.decode(kind, other(kind) + text[3:], NOW) is None
+    rest = text.removeprefix(kind)
+    for other in {ACCESS, REFRESH, PERSONAL} - {kind}:
+        assert codec.decode(other, text, NOW) is None
+        assert codec.decode(other, other + rest, NOW) is None
+        assert codec.decode(kind, other + rest, NOW) is None
 
 
 @pytest.mark.control("T01")
@@ -78,14 +77,17 @@ def test_every_single_bit_of_the_content_matters():
 @given(tokens, st.integers(0, 90), st.characters())
 def test_another_character_at_any_position_invalidates_a_token(text, at, character):
     assume(text[at] != character)
-    assert codec.decode(text[:3], text[:at] + character + text[at + 1 :], NOW) is None
+    kind = f"{text.partition('_')[0]}_"
+    assert codec.decode(kind, text[:at] + character + text[at + 1 :], NOW) is None
 
 
 @given(kinds, st.text(max_size=200))
 def test_text_that_was_not_made_here_is_none_and_never_an_exception(kind, text):
     assert codec.decode(kind, text, NOW) is None
     assert codec.decode(kind, kind + text, NOW) is None
-    assert codec.decode(kind, (kind + text).ljust(91, "A")[:91], NOW) is None
+    assert (
+        codec.decode(kind, (kind + text).ljust(len(kind) + 88, "A")[: len(kind) + 88], NOW) is None
+    )
 
 
 @given(kinds, st.binary(min_size=66, max_size=66))

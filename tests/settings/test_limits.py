@@ -23,6 +23,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "unconfirmed-recipient": "10/hour",
         "login-names": "10/hour",
         "profile": "60/hour",
+        "personal-tokens": "20/hour",
         "reset-token": "10/15 minutes",
     }
 

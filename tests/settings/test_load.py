@@ -252,6 +252,16 @@ def test_a_cookie_domain_that_browsers_refuse_is_refused():
         assert "authsite.session-cookie-domain = 'a.test': no browser takes this cookie" in text
 
 
+def test_a_scope_of_personal_tokens_that_is_not_declared_is_refused():
+    declared = {"AUTHSITE_SCOPES": "a: Read\nb: Write"}
+    assert settings(AUTHSITE_PERSONAL_TOKEN_SCOPES="a b").personal_token_scopes == ("a", "b")
+    assert settings(**declared, AUTHSITE_PERSONAL_TOKEN_SCOPES="b").personal_token_scopes == ("b",)
+    text = message(**declared, AUTHSITE_PERSONAL_TOKEN_SCOPES="b c")
+    assert "authsite.personal-token-scopes = 'c'" in text
+    assert "authsite.scopes does not list" in text
+    assert "names of scopes" in message(AUTHSITE_PERSONAL_TOKEN_SCOPES='a "b"')
+
+
 def test_control_characters_are_refused():
     for text in ("au\x1bth", "au\x00th", "au\udcffth", "au\u2028th"):
         assert "authsite.site-name" in message(AUTHSITE_SITE_NAME=text)

@@ -137,6 +137,7 @@ def an_account(site, keys):
         if mail["To"] == "bob@example.org":
             site.http.get(signed(site, mail))
     headers = bearer(site.login(keys, "bob@example.org")["access_token"])
+    personal_tokens(site, headers)
     body = {"current_password": PASSWORD, "password": NEW}
     site.http.put_json("/v1/user/password", body, headers=headers)
     for _ in range(2):
@@ -155,6 +156,16 @@ def an_account(site, keys):
     site.http.post_json("/v1/password/reset", body, status=422)
     headers = bearer(site.login(keys, "bob@example.org", NEWER)["access_token"])
     site.http.delete_json("/v1/user", {"current_password": NEWER}, headers=headers)
+
+
+def personal_tokens(site, headers):
+    """A personal access token: created, used, listed, mailed about, revoked."""
+    body = {"name": "backup", "current_password": PASSWORD}
+    made = site.http.post_json("/v1/user/tokens", body, headers=headers).json
+    site.me(made["token"])
+    site.http.get("/v1/user/tokens", headers=headers)
+    site.mails()
+    site.http.delete(f"/v1/user/tokens/{made['id']}", headers=headers)
 
 
 def pages(site):

@@ -1,0 +1,22 @@
+"""Personal access tokens: a user creates one for a program, and revokes it at any time."""
+
+from typing import Any
+
+from authsite.http.api_metadata import Tag
+
+from .mails import BUILDERS
+
+API_TAG = Tag(
+    "Personal access tokens",
+    "Tokens that a user creates for own programs. They open the routes of the application, not "
+    "the account.",
+)
+
+
+def includeme(config: Any) -> None:
+    """Routes of the API and of the account page's forms, and the builder of the mail."""
+    for name, build in BUILDERS.items():
+        config.add_mail_builder(name, build)
+    config.add_route("authsite.user.tokens", "/v1/user/tokens", guard="api")
+    config.add_route("authsite.user.token", "/v1/user/tokens/{id}", guard="api")
+    config.scan(".api")

@@ -1,0 +1,52 @@
+"""The notice to a user that a personal access token was created."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.mail import outbox
+from authsite.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.mail.outbox import Recipient
+from authsite.oauth.models import Family
+from authsite.users.mails import MAIL_USER, confirmed_at, forgot_page, name_for_greeting
+
+
+class TokenName(NamedTuple):
+    """The name of a personal access token."""
+
+    name: str | None
+
+
+TOKEN_NAME = PreparedQuery(
+    select(Family.name).where(Family.id == bindparam("family_id")), TokenName
+)
+
+
+def send_created(ctx: Context, recipient: Recipient, token_id: UUID) -> None:
+    """Enqueue the notice that the token was created."""
+    outbox.put(ctx, "token_created", recipient, about_id=token_id)
+
+
+def build_created(job: MailJob) -> MailContent | None:
+    """The notice; None if the user was deleted or disabled.
+
+    It has the token's name only at an address that the user has confirmed, as with the name in a
+    greeting. A token that was revoked since is still reported.
+    """
+    database, address = job.services.database, job.mail.address
+    user = MAIL_USER.one(database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    found = TOKEN_NAME.one(database, family_id=job.mail.about_id)
+    return MailContent(
+        job.mail.kind,
+        link=forgot_page(job),
+        name=name_for_greeting(user, address),
+        about=found.name if found and confirmed_at(user, address) else None,
+    )
+
+
+BUILDERS: dict[str, MailBuilder] = {"token_created": build_created}

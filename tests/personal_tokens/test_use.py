@@ -1,0 +1,346 @@
+"""A personal access token in use: what it opens, what ends it, and where it is no login."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select, update
+
+from authsite import clock
+from authsite.oauth import tokens
+from authsite.oauth.models import Family
+from authsite.users import service as users
+from authsite.users.models import User
+from tests.support.acting import acting
+from tests.support.host import hello
+from tests.support.pages import sign_in, submit
+from tests.support.personal import PATH, create, created, errors, listed, revoke
+from tests.support.purging import purged
+from tests.support.site import PASSWORD, WEB, Site, bearer
+from tests.support.statements import counted
+
+NEW = "purple wolf 77 tea"
+HOUR = 3600
+
+
+@pytest.fixture
+def ann(site_with):
+    """A site with Ann, her login and her personal access token."""
+    return with_ann(site_with(**WEB))
+
+
+def with_ann(site):
+    site.ann = site.user(confirmed=True)
+    site.keys = site.first_party("web", scope="a b", default_scope="a")
+    site.login_of_ann = site.login(site.keys)["access_token"]
+    site.personal = created(site, site.login_of_ann, scope="a")
+    return site
+
+
+def personal_id(site):
+    with site.db() as db:
+        return db.scalars(select(Family.id).where(Family.kind == "pat")).one()
+
+
+def ends(site, action):
+    """Whether ``action`` ends the token, here and on another process."""
+    other = Site(site.url, **WEB)
+    site.me(site.personal)
+    other.me(site.personal)
+    action()
+    site.me(site.personal, status=401)
+    answer = other.me(site.personal, status=401)
+    other.database.dispose()
+    assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+
+
+def put_password(site):
+    body = {"current_password": PASSWORD, "password": NEW}
+    site.http.put_json("/v1/user/password", body, headers=bearer(site.login_of_ann))
+
+
+def reset(site):
+    body = {"email": "ann@example.com", "token": site.reset_token(site.ann), "password": NEW}
+    site.http.post_json("/v1/password/reset", body)
+
+
+def end_others(site):
+    sign_in(site)
+    submit(site, "/account/sessions/end-others", page="/account")
+
+
+def administrator(verb):
+    def act(site):
+        with site.db() as db:
+            getattr(users, verb)(acting(db), users.find(db, "ann@example.com"))
+
+    return act
+
+
+@pytest.mark.control("T19", "T27")
+@pytest.mark.parametrize(
+    "action",
+    [put_password, reset, end_others, administrator("sign_out"), administrator("disable")],
+)
+def test_t19_the_token_dies_with_the_epoch_of_its_user(ann, action):
+    ends(ann, lambda: action(ann))
+
+
+def test_a_disabled_and_enabled_user_s_tokens_stay_dead(ann):
+    administrator("disable")(ann)
+    administrator("enable")(ann)
+    ann.me(ann.personal, status=401)
+
+
+def test_the_token_goes_with_the_account(ann):
+    delete = {"current_password": PASSWORD}
+    headers = bearer(ann.login_of_ann)
+    ends(ann, lambda: ann.http.delete_json("/v1/user", delete, headers=headers))
+
+
+def test_revoking_by_id_works_at_once_on_every_process(ann):
+    [one] = listed(ann, ann.login_of_ann)
+    ends(ann, lambda: revoke(ann, ann.login_of_ann, one["id"]))
+    assert listed(ann, ann.login_of_ann) == []
+    assert errors(revoke(ann, ann.login_of_ann, one["id"], status=404)) == [("not_found", None)]
+    assert ann.events().count("token.revoked") == 1
+
+
+def test_logging_out_with_the_token_revokes_it_and_nothing_else(ann):
+    ends(ann, lambda: ann.logout(ann.personal))
+    ann.me(ann.login_of_ann)
+    assert listed(ann, ann.login_of_ann) == []
+
+
+def test_logging_out_with_the_login_leaves_the_token(ann):
+    ann.logout(ann.login_of_ann)
+    ann.me(ann.personal)
+
+
+def test_the_token_of_another_user_is_neither_seen_nor_revoked(ann):
+    ann.user("eve@example.com")
+    eve = ann.login(ann.keys, "eve@example.com")["access_token"]
+    assert listed(ann, eve) == []
+    revoke(ann, eve, personal_id(ann), status=404)
+    ann.me(ann.personal)
+
+
+@pytest.mark.parametrize("id_", ["x", "..", "0" * 36, str(UUID(int=5)), "%00", "a" * 5000])
+def test_an_id_that_is_none_is_not_found(ann, id_):
+    revoke(ann, ann.login_of_ann, id_, status=404)
+
+
+def test_a_session_s_id_is_no_token_s_id_nor_the_other_way_round(ann):
+    sign_in(ann)
+    headers = bearer(ann.login_of_ann)
+    sessions = ann.http.get("/v1/user/sessions", headers=headers).json["sessions"]
+    assert sorted(item["kind"] for item in sessions) == ["app", "browser"]
+    for item in sessions:
+        revoke(ann, ann.login_of_ann, item["id"], status=404)
+    wanted = personal_id(ann)
+    ann.http.delete(f"/v1/user/sessions/{wanted}", headers=headers, status=404)
+    submit(ann, f"/account/sessions/{wanted}/end", page="/account")
+    ann.me(ann.personal)
+    ann.me(ann.login_of_ann)
+
+
+def test_the_token_s_scope_is_its_own(host_with):
+    def build(config):
+        for scope in ("a", "b"):
+            config.add_route(scope, f"/{scope}", guard="api", scope=scope)
+            config.add_view(hello, route_name=scope)
+        config.add_route("page", "/page", guard="web")
+        config.add_view(hello, route_name="page")
+        config.add_route("caller", "/caller", guard="api")
+        config.add_view(
+            lambda request: request.authsite.caller, route_name="caller", renderer="json"
+        )
+
+    site = with_ann(host_with(build, **WEB))
+    headers = bearer(site.personal)
+    site.http.get("/a", headers=headers)
+    refused = site.http.get("/b", headers=headers, status=403)
+    assert errors(refused) == [("insufficient_scope", None)]
+    site.http.get("/page", headers={**headers, "Accept": "application/json"}, status=401)
+    caller = site.http.get("/caller", headers=headers).json
+    assert caller["user"]["email"] == "ann@example.com"
+    del caller["user"]
+    assert caller == {
+        "guard": "api", "scope": ["a"], "client_id": None, "client_name": None, "session_id": None,
+    }  # fmt: skip
+
+
+def test_a_narrower_login_later_does_not_widen_or_end_the_token(ann):
+    pair = ann.login(ann.keys, scope="a b")
+    token = created(ann, pair["access_token"], scope="a b")
+    ann.refresh(ann.keys, pair["refresh_token"], scope="a")
+    ann.me(token)
+
+
+@pytest.mark.parametrize("prefix", ["pat_", "rt_", "at_"])
+def test_the_token_is_no_refresh_token_under_any_prefix(ann, prefix):
+    text = prefix + ann.personal.removeprefix("pat_")
+    assert ann.refresh(ann.keys, text, status=400)["error"] == "invalid_grant"
+    answer = ann.http.post_json("/v1/clients/web/refresh", {"refresh_token": text}, status=400)
+    assert answer.json["error"] == "invalid_grant"
+    ann.me(ann.personal)  # nothing was revoked
+
+
+@pytest.mark.parametrize("grant", ["password", "client_credentials", "refresh_token"])
+def test_the_token_does_not_stand_in_for_a_client_s_credentials(ann, grant):
+    form = {"grant_type": grant, "client_id": str(personal_id(ann)), "client_secret": ann.personal}
+    answer = ann.http.post("/v1/oauth/token", form, headers=bearer(ann.personal), status=401)
+    assert answer.json["error"] == "invalid_client"
+
+
+def test_a_login_s_token_with_the_other_prefix_is_forged(ann):
+    ann.me("pat_" + ann.login_of_ann.removeprefix("at_"), status=401)
+    ann.me("at_" + ann.personal.removeprefix("pat_"), status=401)
+    ann.me("PAT_" + ann.personal.removeprefix("pat_"), status=401)
+
+
+def test_a_forged_or_expired_token_is_refused_without_a_query(ann, frozen):
+    ann.login_of_ann = ann.login(ann.keys)["access_token"]
+    short = created(ann, ann.login_of_ann, expires_in="1h")
+    last = "A" if short[-1] != "A" else "B"
+    with counted(ann.database) as statements:
+        ann.me(short[:-1] + last, status=401)
+        ann.me("pat_", status=401)
+        frozen.advance(HOUR)
+        ann.me(short, status=401)
+    assert statements == []
+
+
+def test_a_good_token_costs_one_query(ann):
+    ann.me(ann.personal)
+    with counted(ann.database) as statements:
+        ann.me(ann.personal)
+    assert len(statements) == 1
+
+
+def test_only_a_token_s_own_key_signs_it(ann):
+    """The family's id and expiry under the key of access tokens make no personal token."""
+    keys = ann.app.registry["authsite"].keys
+    token = tokens.Token(personal_id(ann), 0, int(clock.now().timestamp()) + HOUR)
+    for kind in (tokens.ACCESS, tokens.REFRESH):
+        text = tokens.encode(keys, kind, token).removeprefix(kind)
+        ann.me(tokens.PERSONAL + text, status=401)
+
+
+def test_the_last_use_is_listed_to_the_hour(ann, frozen):
+    login = ann.login(ann.keys)["access_token"]
+    token = created(ann, login)
+
+    def last_used():
+        ann.app.registry["authsite"].last_used.write()
+        return listed(ann, login)[0]["last_used"]
+
+    assert last_used() is None
+    ann.me(token)
+    assert last_used() == "2031-05-17T09:30:00Z"  # the hour began before the token was created
+    frozen.advance(2 * HOUR)
+    ann.me(token)
+    assert last_used() == "2031-05-17T11:00:00Z"
+
+
+def test_expired_and_revoked_tokens_are_purged(site_with, frozen):
+    site = with_ann(site_with(expires_in="60m", refresh_expires_in="400d", **WEB))
+    create(site, site.login_of_ann, expires_in="1h")
+    create(site, site.login_of_ann, expires_in="365d")
+    frozen.advance(HOUR)
+    site.login_of_ann = site.login(site.keys)["access_token"]
+    left = listed(site, site.login_of_ann)
+    assert sorted(item["scope"] for item in left) == ["", "a"]
+    revoke(site, site.login_of_ann, next(item["id"] for item in left if not item["scope"]))
+    assert purged(site)["families"] == 1
+    frozen.advance(timedelta(days=7).total_seconds())
+    assert purged(site)["families"] == 1
+    site.me(site.personal)
+
+
+def test_a_resource_server_is_told_about_the_token(ann, frozen):
+    login = ann.login(ann.keys)["access_token"]
+    token = created(ann, login, scope="a", expires_in="1h")
+    resource = ann.client("resource-server")
+    now = int(frozen.at.timestamp())
+    assert ann.introspect(resource, token) == {
+        "active": True,
+        "scope": "a",
+        "token_type": "Bearer",
+        "exp": now + HOUR,
+        "iat": now,
+        "sub": str(ann.ann.id),
+        "username": "ann@example.com",
+        "owner": "user",
+    }
+    ann.app.registry["authsite"].last_used.write()
+    assert listed(ann, login)[0]["last_used"] == "2031-05-17T09:30:00Z"
+    revoke(ann, login, listed(ann, login)[0]["id"])
+    assert ann.introspect(resource, token) == {"active": False}
+
+
+def test_no_other_client_learns_of_the_token_or_revokes_it(ann):
+    for keys in (ann.keys, ann.client(), ann.client("personal")):
+        assert ann.introspect(keys, ann.personal) == {"active": False}
+        ann.http.post("/v1/oauth/revoke", keys.form(token=ann.personal))
+    ann.me(ann.personal)
+
+
+def test_a_token_is_never_a_recent_login(host_with):
+    def build(config):
+        config.add_route("transfer", "/transfer", guard="api", fresh="10m")
+        config.add_view(hello, route_name="transfer")
+
+    site = with_ann(host_with(build, **WEB))
+    site.http.get("/transfer", headers=bearer(site.login_of_ann))
+    answer = site.http.get("/transfer", headers=bearer(site.personal), status=401)
+    assert errors(answer) == [("insufficient_user_authentication", None)]
+
+
+def test_a_token_created_in_a_sign_in_that_was_ended_meanwhile_is_not_made(ann, monkeypatch):
+    """The epoch is raised between the password check and the insertion."""
+    from authsite.personal_tokens import service
+
+    check = service.reauthenticate
+
+    def check_and_raise(*args):
+        check(*args)
+        with Site(ann.url, **WEB).db() as db:
+            db.execute(update(User).values(epoch=User.epoch + 1))
+
+    monkeypatch.setattr(service, "reauthenticate", check_and_raise)
+    answer = create(ann, ann.login_of_ann, status=401)
+    assert answer.json["errors"] == []
+    with ann.db() as db:
+        assert len(db.scalars(select(Family).where(Family.kind == "pat")).all()) == 1
+
+
+@pytest.mark.control("T20")
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"variant": "A"}, "email_not_verified"),
+        ({"variant": "B"}, "email_not_confirmed"),
+        ({"variant": "B", "require_email_confirmation": "true"}, "email_not_confirmed"),
+    ],
+)
+def test_t20_verified_routes_and_forced_confirmation_hold_for_the_token(host_with, settings, code):
+    def build(config):
+        config.add_route("verified", "/verified", guard="api", verified=True)
+        config.add_view(hello, route_name="verified")
+
+    site = with_ann(host_with(build, **WEB, **settings))
+    headers = bearer(site.personal)
+    site.http.get("/verified", headers=headers)
+    with site.db() as db:
+        db.execute(update(User).values(email_verified_at=None))
+    assert errors(site.http.get("/verified", headers=headers, status=403)) == [(code, None)]
+    if "require_email_confirmation" in settings:
+        assert errors(site.me(site.personal, status=403)) == [(code, None)]
+        site.logout(site.personal)
+
+
+def test_the_list_is_the_login_s_and_says_nothing_of_the_token_itself(ann):
+    answer = ann.http.get(PATH, headers=bearer(ann.login_of_ann))
+    assert "pat_" not in answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
