@@ -12,7 +12,7 @@ from sqlalchemy import func, select, text, update
 
 from authsite import clock
 from authsite.db.last_used import LastUsedTracker
-from authsite.guards.bearer import FAMILIES
+from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from tests.support import databases
 from tests.support.site import Site

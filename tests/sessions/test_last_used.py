@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from authsite import clock
 from authsite.db.last_used import BATCH, MAX_NOTES
-from authsite.guards.bearer import FAMILIES
+from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from authsite.sessions import last_used_task
 from authsite.sessions.models import IDLE_TIMEOUT, BrowserSession
