@@ -55,7 +55,7 @@ class WebQuery(Parameters):
     """Redirect a browser that is not signed in to the login page."""
 
 
-@view_config(route_name="authsite.guard.api", request_method="GET")
+@view_config(route_name="authsite.guard.api", request_method="GET", personal_token=True)
 @Operation(
     "Let a proxy check an access token",
     {204: None},

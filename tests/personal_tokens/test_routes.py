@@ -18,6 +18,7 @@ OPEN = {
     ("authsite.logout", "DELETE"),
     ("authsite.logout.slash", "DELETE"),
     ("authsite.verification.notification", "POST"),
+    ("authsite.guard.api", "GET"),
 }
 
 

@@ -279,6 +279,14 @@ def test_a_resource_server_is_told_about_the_token(ann, frozen):
     assert ann.introspect(resource, token) == {"active": False}
 
 
+def test_forward_auth_lets_the_token_pass_with_its_scope(ann):
+    answer = ann.http.get("/v1/guard/api?scope=a", headers=bearer(ann.personal), status=204)
+    assert answer.headers["X-Auth-User"] == str(ann.ann.id)
+    assert (answer.headers["X-Auth-Client"], answer.headers["X-Auth-Scope"]) == ("", "a")
+    ann.http.get("/v1/guard/api?scope=b", headers=bearer(ann.personal), status=403)
+    ann.http.get("/v1/guard/web", headers=bearer(ann.personal), status=401)
+
+
 def test_no_other_client_learns_of_the_token_or_revokes_it(ann):
     for keys in (ann.keys, ann.client(), ann.client("personal")):
         assert ann.introspect(keys, ann.personal) == {"active": False}
