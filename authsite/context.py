@@ -59,6 +59,8 @@ class Extensions:
     mail_builders: "dict[str, MailBuilder]" = field(default_factory=dict)
     at_logout: list[Callable[[Request], None]] = field(default_factory=list)
     background_tasks: list[BackgroundTask] = field(default_factory=list)
+    reading_paths: set[str] = field(default_factory=set)
+    """Paths whose POST writes nothing in the request's transaction."""
     request_state: type[RequestState] = field(default_factory=new_request_state)
 
 

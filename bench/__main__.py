@@ -56,6 +56,10 @@ def measure(folder, rounds, seconds, url=None):
             "bare JSON view": (ports[0], {"path": "/"}),
             "prototype of a guard": (ports[1], {"path": "/", "tokens": prototype_tokens}),
             "guarded GET /v1/user": (ports[2], {"path": "/v1/user", "tokens": files["access"]}),
+            "introspection": (
+                ports[2],
+                {"method": "POST", "path": "/v1/oauth/introspect", "bodies": files["introspection"]},
+            ),
             "client credentials": (
                 ports[2],
                 {"method": "POST", "path": "/v1/oauth/token", "bodies": files["credentials"]},

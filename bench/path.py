@@ -23,13 +23,15 @@ from . import rivals, seed
 
 CALLS = 1000
 ROUNDS = 7
+OURS = ("guard", "introspection", "login page", "credentials", "refresh")
+TOKEN, INTROSPECT = "/v1/oauth/token", "/v1/oauth/introspect"
 
 
 def main():
     """Print one table, or one profile."""
     options = argparse.ArgumentParser(prog="python -m bench.path", description=__doc__)
     options.add_argument("--url", help="an empty database of your own (default: SQLite)")
-    options.add_argument("--profile", choices=("guard", "login page", "credentials", "refresh"))
+    options.add_argument("--profile", choices=OURS)
     given = options.parse_args()
     logging.disable(logging.WARNING)
     with applications(given.url) as calls:
@@ -51,6 +53,7 @@ def applications(url):
         os.environ["BENCH_DATABASE_URL"] = url
         tokens = files["access"].read_text().split()
         others = seed.fill_prototype(folder, url).read_text().split()
+        questions = files["introspection"].read_text().split()
         [credentials] = files["credentials"].read_text().split()
         first = next(pools).read_text().split()[0]
         settings = {"secret": seed.SECRET, "database-url": url, "limits": "off"}
@@ -59,6 +62,9 @@ def applications(url):
             "bare JSON view": get(rivals.bare(), "/", [""]),
             "prototype of a guard": get(rivals.prototype(), "/", others),
             "guard": get(ours, "/v1/user", tokens),
+            "introspection": lambda number: post(
+                ours, questions[number % len(questions)], INTROSPECT
+            ),
             "login page": get(ours, "/login", [""]),
             "credentials": lambda _number: post(ours, credentials),
             "refresh": refresher(ours, first, keys),
@@ -76,12 +82,12 @@ def get(application, path, tokens):
     return call
 
 
-def post(application, form):
-    """The answer of the token endpoint to ``form``."""
+def post(application, form, path=TOKEN):
+    """The answer of an OAuth endpoint to ``form``."""
     body = form.encode()
     return request(
         application,
-        "/v1/oauth/token",
+        path,
         REQUEST_METHOD="POST",
         CONTENT_LENGTH=str(len(body)),
         CONTENT_TYPE="application/x-www-form-urlencoded",

@@ -43,12 +43,12 @@ def ini(folder, url):
 
 
 def fill(folder, url, rounds):
-    """One user, two clients, and families; the files that wrk reads by name, files of refresh
+    """One user, three clients, and families; the files that wrk reads by name, files of refresh
     tokens for each round, and the client's credentials for a form."""
     cfg = load(
         {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
     )
-    files = {name: folder / name for name in ("access", "password", "credentials")}
+    files = {name: folder / name for name in ("access", "introspection", "password", "credentials")}
     services = make_services(cfg)
     database = services.database
     with Session(database.transactional, expire_on_commit=False) as db, db.begin():
@@ -56,11 +56,16 @@ def fill(folder, url, rounds):
         user = register(ctx, {"email": "ann@example.com"}, PASSWORD)
         app, app_secret = clients.create(ctx, "app", "password")
         machine, machine_secret = clients.create(ctx, "machine", "personal")
+        resource, resource_secret = clients.create(ctx, "resource", "resource-server")
         owner = Owner(app.id, 0, user.id, 0)
     pairs = [issue(ctx, owner, "") for _ in range(FAMILIES)]
     pools = [[issue(ctx, owner, "") for _ in range(POOL)] for _ in range(rounds)]
     database.dispose()
     files["access"].write_text("\n".join(pair.access_token for pair in pairs) + "\n")
+    asking = "&" + urlencode({"client_id": str(resource.id), "client_secret": resource_secret})
+    files["introspection"].write_text(
+        "".join(f"token={pair.access_token}{asking}\n" for pair in pairs)
+    )
     for number, pool in enumerate(pools):
         path = folder / f"refresh.{number}"
         path.write_text("\n".join(pair.refresh_token for pair in pool) + "\n")

@@ -45,9 +45,13 @@ def request_session(request: Request) -> Session:
 def needs_transaction(request: Request) -> bool:
     """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
 
-    A request that reads needs none. A GET view that has to write uses `transaction`.
+    A request that reads needs none: by its method, or a POST to one of the paths that a package has
+    registered (`Extensions.reading_paths`). A GET view that has to write uses `transaction`.
     """
-    return request.method not in ("GET", "HEAD", "OPTIONS")
+    if request.method in ("GET", "HEAD", "OPTIONS"):
+        return False
+    reading_paths = request.registry["authsite"].extensions.reading_paths
+    return request.environ["PATH_INFO"] not in reading_paths
 
 
 @contextmanager

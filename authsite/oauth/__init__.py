@@ -20,8 +20,9 @@ def at_logout(config: "Configurator", function: Callable[[Request], None]) -> No
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
-    config.add_route("authsite.oauth.token", "/v1/oauth/token")
+    config.registry["authsite"].extensions.reading_paths.add("/v1/oauth/introspect")
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect")
+    config.add_route("authsite.oauth.token", "/v1/oauth/token")
     config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke")
     config.add_route("authsite.logout", "/v1/logout", guard="api", unconfirmed=True)
     config.add_route("authsite.logout.slash", "/v1/logout/", guard="api", unconfirmed=True)

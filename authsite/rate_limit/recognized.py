@@ -1,5 +1,6 @@
 """Client addresses: as they are counted, and which are recognized as an account's own."""
 
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from authsite import clock
@@ -11,6 +12,7 @@ NO_ADDRESS = "-"
 RECOGNIZED_FOR = 30 * 24 * 60 * 60  # seconds; see `remember`
 
 
+@lru_cache(maxsize=1024)  # parsing takes longer than a query's parameters
 def network_of(address: str | None) -> str:
     """The key of a client address: an IPv4 address itself, the /64 of an IPv6 address (L05)."""
     if address is None:
