@@ -34,6 +34,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "personal_tokens",
+    "discovery",
     "proxy",
     "openapi",
 )

@@ -58,7 +58,11 @@ def measure(folder, rounds, seconds, url=None):
             "guarded GET /v1/user": (ports[2], {"path": "/v1/user", "tokens": files["access"]}),
             "introspection": (
                 ports[2],
-                {"method": "POST", "path": "/v1/oauth/introspect", "bodies": files["introspection"]},
+                {
+                    "method": "POST",
+                    "path": "/v1/oauth/introspect",
+                    "bodies": files["introspection"],
+                },
             ),
             "client credentials": (
                 ports[2],

@@ -11,7 +11,7 @@ LAYERS = (
     "account",
     "signup personal_tokens",
     "verification recovery",
-    "proxy",
+    "proxy discovery",
     "tasks",
     "oauth",
     "sessions",

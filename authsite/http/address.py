@@ -149,6 +149,12 @@ def route_path(request: Request, name: str, /, **parts: object) -> str:
     return path
 
 
+def base_path(request: Request, name: str) -> str:
+    """The URL path of a route without parts, below the base URL."""
+    own = request.authsite.address
+    return route_path(request, name).removeprefix(f"{own.mount}{own.prefix}")
+
+
 def path_qs(request: Request) -> str:
     """The path and query of this request, percent-encoded, with the mount path."""
     mounted = quote(request.script_name, safe=_PATH_SAFE)

@@ -9,6 +9,8 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
+FIVE_MINUTES = "public, max-age=300"
+
 _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
 
 _MAX_HEADER = 1000  # characters; browsers send about 50

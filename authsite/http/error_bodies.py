@@ -51,7 +51,8 @@ def error_format_of(path: str) -> ErrorFormat:
     """The format of errors at ``path``, which is below the prefix of authsite's routes."""
     if path.startswith(("/v1/oauth/", "/v1/clients/")):
         return "oauth"
-    return "json" if path == "/v1" or path.startswith("/v1/") else "html"
+    api = path == "/v1" or path.startswith(("/v1/", "/.well-known/oauth-authorization-server"))
+    return "json" if api else "html"
 
 
 def json_body(error: ApiError, request_id: str) -> ErrorBody:

@@ -19,6 +19,7 @@ from authsite.ids import as_id
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import Client
 
+METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
 MAX_BASIC_LENGTH = 4096
 _UNKNOWN_ID = uuid.UUID(int=0)
 _UNKNOWN_HASH = sha256(secrets.token_bytes(32)).hexdigest()

@@ -10,12 +10,10 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.http.api_metadata import Operation
-from authsite.http.cached_response import CachedResponse, respond_from_cache
+from authsite.http.cached_response import FIVE_MINUTES, CachedResponse, respond_from_cache
 from authsite.request_state import Request
 
 from .document import document
-
-FIVE_MINUTES = "public, max-age=300"
 
 
 @with_config(ConfigDict(json_schema_extra={"description": "The description of this API."}))

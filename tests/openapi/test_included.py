@@ -38,7 +38,9 @@ def test_only_our_endpoints_are_described_where_they_stand(http):
     OpenAPIV31SpecValidator(document).validate()
     assert document["servers"] == [{"url": "/"}]
     assert "/auth/v1/oauth/token" in document["paths"]
-    assert all(path.startswith("/auth/v1/") for path in document["paths"])
+    metadata = "/.well-known/oauth-authorization-server"
+    outside = [path for path in document["paths"] if not path.startswith("/auth/v1/")]
+    assert outside == [f"/auth{metadata}", f"{metadata}/{{issuer_path}}"]
     token = document["paths"]["/auth/v1/oauth/token"]["post"]["responses"]["400"]
     schema = token["content"]["application/json"]["schema"]
     assert schema["allOf"][0]["$ref"].endswith("/OAuthErrorBody")

@@ -172,6 +172,8 @@ def pages(site):
     """Every page and every form."""
     for path in ("/", "/app", "/docs", "/v1/openapi.json", "/register", "/email/link"):
         site.http.get(path)
+    for path in {"", urlsplit(base_of(site)).path}:
+        site.http.get(f"/.well-known/oauth-authorization-server{path}")
     form = {"email": "cy@example.com", "password": PASSWORD}
     submit(site, "/register", name="Not Cy", **form)
     site.http.reset()
