@@ -13,6 +13,7 @@ FIVE_MINUTES = "public, max-age=300"
 
 _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
 
+_ONE_PACKET = 1400  # bytes; a shorter body gains nothing by compression
 _MAX_HEADER = 1000  # characters; browsers send about 50
 
 
@@ -25,8 +26,8 @@ class CachedResponse:
 
     @cached_property
     def gzipped(self) -> bytes | None:
-        """The compressed body; None if compression does not make it shorter."""
-        if not self.content_type.startswith(_COMPRESSIBLE):
+        """The compressed body; None for a short one, or if compression does not make it shorter."""
+        if len(self.body) < _ONE_PACKET or not self.content_type.startswith(_COMPRESSIBLE):
             return None
         packed = gzip.compress(self.body, mtime=0)
         return packed if len(packed) < len(self.body) else None
