@@ -52,6 +52,15 @@ class Front:
             )
         )  # fmt: skip
 
+    def application(self, name, block, port):
+        """The servers in ``block`` at ``name``, before an application at ``port``."""
+        self._parts.append(
+            adapted(
+                block, name=name, upstream="authsite", ports=[port],
+                tls=self.tls, plain=self.plain, certificate=self.certificate,
+            )
+        )  # fmt: skip
+
     def site(self, *names, folder=None, calls=""):
         """An empty page at ``names``; with the scripts of ``folder``, which may call ``calls``."""
         scripts = f"root {folder};" if folder else ""

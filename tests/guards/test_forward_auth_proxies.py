@@ -1,0 +1,111 @@
+"""The examples for Traefik and Caddy: what they ask, and what reaches the application."""
+
+import re
+
+import pytest
+
+from tests.support.forwarding import EXAMPLES, ORIGIN, Caddy, Traefik
+from tests.support.pages import sign_in
+from tests.support.site import bearer
+
+NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Client", "X-Auth-Scope")
+SPOOFED = dict.fromkeys(NAMES, "root")
+
+
+def settings():
+    """The settings of the example that count here."""
+    text = (EXAMPLES / "forward-auth" / "authsite.ini").read_text()
+    found = dict(re.findall(r"^authsite\.([\w-]+) = (.*)$", text, re.MULTILINE))
+    return {key: found[key] for key in ("base-url", "trusted-proxies")}
+
+
+@pytest.fixture
+def site(site_with):
+    return site_with(**settings())
+
+
+@pytest.fixture(params=[Traefik, Caddy])
+def proxy(request, site):
+    return request.param(site)
+
+
+@pytest.fixture
+def session(site):
+    """The Cookie header of Ann, who is signed in."""
+    ann = site.user()
+    sign_in(site)
+    header = {"Cookie": "; ".join(f"{each.name}={each.value}" for each in site.http.cookiejar)}
+    site.http.reset()
+    return ann, header
+
+
+@pytest.mark.parametrize("path", ["/", "/orders?page=2&scope=a", "/orders?redirect=1&verified=0"])
+def test_a_page_leads_to_the_login_with_the_way_back(proxy, path):
+    answer = proxy.ask("GET", path)
+    assert answer.status_int == 302
+    assert answer.headers["Location"].startswith(f"{ORIGIN}/auth/login?next=/")
+    wanted = path.replace("?", "%3F").replace("=", "%3D").replace("&", "%26")
+    assert answer.headers["Location"].endswith(f"next={wanted}")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_form_without_a_session_does_not_lead_back_to_where_it_is_sent(proxy):
+    answer = proxy.ask("POST", "/orders/new", {"Referer": f"{ORIGIN}/orders"})
+    assert answer.headers["Location"] == f"{ORIGIN}/auth/login?next=/orders&unsaved=1"
+
+
+def test_a_session_opens_the_pages_and_tells_who_it_is(proxy, session):
+    ann, cookie = session
+    for method in ("GET", "POST", "DELETE"):
+        reached = proxy.ask(method, "/orders?page=2", cookie)
+        assert reached["x-auth-user"] == str(ann.id)
+        assert reached["x-auth-email"] == "ann@example.com"
+
+
+def test_a_token_opens_the_api_whatever_the_query_and_tells_whose_it_is(proxy, site):
+    site.user()
+    keys = site.client(scope="a b", default_scope="a b")
+    headers = bearer(site.login(keys)["access_token"])
+    for path in ("/api/reports", "/api/reports?page=2", "/api/reports?scope=x&verified=1"):
+        reached = proxy.ask("GET", path, headers)
+        assert reached["x-auth-client"] == keys.client_id
+        assert reached["x-auth-scope"] == "a b"
+    for refused in ({}, bearer("at_x"), SPOOFED):
+        answer = proxy.ask("GET", "/api/reports", refused)
+        assert answer.status_int == 401
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_what_a_client_says_of_itself_does_not_reach_the_application(proxy, site, session):
+    reached = proxy.ask("GET", "/orders", {**session[1], **SPOOFED})
+    assert "root" not in reached.values()
+    keys = site.client("personal")
+    token = site.token(keys, grant_type="client_credentials").json["access_token"]
+    reached = proxy.ask("GET", "/api/reports", {**bearer(token), **SPOOFED})
+    told = {name: value for name, value in reached.items() if name.startswith("x-auth-")}
+    assert told == {"x-auth-client": keys.client_id}
+
+
+def test_another_page_in_the_header_of_nginx_does_not_count(proxy):
+    for url in ("https://evil.example/", f"{ORIGIN}/other"):
+        answer = proxy.ask("GET", "/orders", {"X-Original-URL": url, "X-Original-Method": "POST"})
+        assert answer.headers["Location"] == f"{ORIGIN}/auth/login?next=/orders"
+
+
+def test_both_copy_all_headers_that_authsite_sends(site):
+    for proxy in (Traefik(site), Caddy(site)):
+        for path in ("/orders", "/api/reports"):
+            assert tuple(proxy.way(path, {})[2]) == NAMES
+
+
+def test_the_login_pages_have_no_guard(site):
+    traefik, caddy = Traefik(site), Caddy(site)
+    assert traefik.way("/auth/login", {}) == (set(), None, ())
+    [auth] = [block for matcher, block in caddy.blocks if matcher == "/auth/*"]
+    assert "forward_auth" not in auth
+    assert caddy.text.index("request_header -X-Auth-*") < caddy.text.index("handle")
+
+
+def test_caddy_removes_names_with_an_underscore(site):
+    removed, _target, _copied = Caddy(site).way("/orders", {"x_auth_user": "root", "accept": ""})
+    assert removed == {"x_auth_user"}

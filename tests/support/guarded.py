@@ -1,0 +1,68 @@
+"""The application in ``examples/`` behind nginx and forward auth: TLS, and a host of its own."""
+
+import shutil
+import ssl
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from tests.support import databases
+from tests.support.certificates import Authority
+from tests.support.front import Front
+from tests.support.installed import CHECKOUT
+from tests.support.servers import free_port, serving, stop, wait_for_port, write_ini
+from tests.support.site import WEB, Site
+from tests.support.world import Caller
+
+AUTH, APP = "auth.example.test", "app.example.test"
+EXAMPLES = CHECKOUT / "examples"
+SETTINGS = {
+    "base_url": f"https://{AUTH}",
+    "trusted_proxies": "127.0.0.1",
+    "return_origins": f"https://{APP}",
+    "session_cookie_domain": "example.test",
+    **WEB,
+}
+
+
+class Guarded:
+    """nginx as docs/production.md and examples/nginx/hosts.conf have it, and what is behind it."""
+
+    def __init__(self, folder, stack):
+        self.authority = Authority(folder)
+        certificate = self.authority.sign(AUTH, APP)
+        self.front = Front(folder / "nginx", certificate, free_port(), free_port())
+        url = databases.migrated(databases.new_url("sqlite", folder, "guarded"))
+        self.site = Site(url, **SETTINGS)
+        stack.callback(self.site.database.dispose)
+        self.keys = self.site.first_party("web")
+        self._stack = stack
+        self.server = stack.enter_context(serving(write_ini(folder, url, **SETTINGS)))
+        (folder / "manual").mkdir()
+        (folder / "manual" / "index.html").write_text("<!doctype html><title>Manual</title>")
+        shutil.copy(EXAMPLES / "nginx" / "guard.conf", self.front.folder)
+        block = (EXAMPLES / "nginx" / "hosts.conf").read_text()
+        self.front.authsite(AUTH, "authsite", [self.server.base_url.port])
+        block = block.replace("/srv/manual/", f"{folder}/manual/")
+        self.front.application(APP, block, stack.enter_context(application(folder)))
+        stack.enter_context(self.front.running())
+
+    def client(self, host=APP):
+        """An HTTP client at ``host``, which follows no redirect."""
+        trust = ssl.create_default_context(cafile=self.authority.path)
+        return self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+
+
+@contextmanager
+def application(folder):
+    """``examples/forward-auth/app.py`` as a process; yields its port."""
+    port = free_port()
+    text = (EXAMPLES / "forward-auth" / "app.py").read_text()
+    path = folder / "app.py"
+    path.write_text(text.replace("PORT = 8081", f"PORT = {port}"))
+    process = subprocess.Popen([sys.executable, path])
+    try:
+        wait_for_port(port, process)
+        yield port
+    finally:
+        stop(process)

@@ -1,0 +1,241 @@
+"""An application behind nginx and forward auth: TLS, a host of its own, Chromium."""
+
+import os
+import shutil
+import signal
+from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.conftest import need
+from tests.support import nginx
+from tests.support.guarded import APP, AUTH, Guarded
+from tests.support.site import PASSWORD, bearer
+from tests.support.world import browser_home, chromium_flags
+from tests.system.browser.conftest import CHROMIUM
+
+pytestmark = pytest.mark.slow
+
+EMAIL = "ann@example.com"
+SPOOFED = {
+    "X-Auth-User": "root",
+    "X-Auth-Email": "root@example.com",
+    "X-Auth-Client": "root",
+    "X-Auth-Scope": "everything",
+    "x-auth-user": "root",
+    "X_Auth_User": "root",
+    "X-Auth-Login-Url": "https://evil.example/",
+}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    need(nginx.available(), "nginx")
+    with ExitStack() as stack:
+        made = Guarded(tmp_path_factory.mktemp("guarded"), stack)
+        made.ann = made.site.user(EMAIL)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser(guarded, playwright):
+    need(shutil.which("chromium"), "Chromium")
+    need(shutil.which("certutil"), "certutil (libnss3-tools)")
+    home = browser_home(guarded.front.folder / "browser", guarded.authority)
+    flags = [flag for flag in CHROMIUM["args"] if "host-resolver" not in flag]
+    browser = playwright.chromium.launch(
+        executable_path=CHROMIUM["executable_path"],
+        args=[*flags, *chromium_flags(guarded.front)],
+        env={**os.environ, "HOME": str(home)},
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def token(guarded):
+    return guarded.site.login(guarded.keys)["access_token"]
+
+
+@pytest.fixture
+def session(guarded):
+    """The Cookie header of a browser that is signed in at the service."""
+    http = guarded.client(AUTH)
+    form = http.get("/login").text
+    csrf = form.partition('name="csrf_token"')[2].partition('value="')[2].partition('"')[0]
+    login = {"username": EMAIL, "password": PASSWORD, "csrf_token": csrf}
+    assert http.post("/login", data=login).status_code == 303
+    return {"Cookie": f"__Secure-authsite={http.cookies['__Secure-authsite']}"}
+
+
+def sign_in(page):
+    page.wait_for_url(f"https://{AUTH}/login?**")
+    page.locator("[name=username]").fill(EMAIL)
+    page.locator("[name=password]").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+def login_of(answer):
+    """The query of the login page that the answer redirects to."""
+    assert answer.status_code == 302, answer.text
+    url = urlsplit(answer.headers["Location"])
+    assert (url.scheme, url.netloc, url.path) == ("https", AUTH, "/login")
+    return parse_qs(url.query)
+
+
+@pytest.mark.parametrize(
+    ("path", "title"), [("/orders?page=2&q=a%2Fb", "Orders"), ("/manual/", "Manual")]
+)
+def test_a_page_leads_to_the_login_and_the_login_back_to_the_page(page, path, title):
+    page.goto(f"https://{APP}{path}")
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}{path}")
+    assert page.title() == title
+    page.goto(f"https://{APP}/other")  # signed in for every page of the host
+    page.get_by_text(f"Orders of {EMAIL}").wait_for()
+
+
+def test_a_form_that_is_sent_after_its_session_ended_leads_back_to_its_page(page):
+    page.goto(f"https://{APP}/orders?page=3")
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}/orders?page=3")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="New order").click()
+    page.get_by_text("what you changed was not saved").wait_for()
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}/orders?page=3")
+    page.get_by_role("button", name="New order").click()
+    page.wait_for_url(f"https://{APP}/orders/new")
+
+
+def test_signing_out_at_the_service_closes_the_application_at_once(page):
+    page.goto(f"https://{APP}/orders")
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}/orders")
+    page.goto(f"https://{AUTH}/logout")
+    page.locator('form[action$="/logout"] button').first.click()
+    page.wait_for_url(lambda url: not url.endswith("/logout"))
+    page.goto(f"https://{APP}/orders")
+    page.wait_for_url(f"https://{AUTH}/login?**")
+
+
+def test_a_token_opens_the_api_and_the_application_learns_whose_it_is(guarded, token):
+    answer = guarded.client().get("/api/reports", headers=bearer(token))
+    assert answer.json() == {
+        "X-Auth-User": str(guarded.ann.id),
+        "X-Auth-Email": EMAIL,
+        "X-Auth-Client": guarded.keys.client_id,
+        "X-Auth-Scope": "",
+    }
+
+
+def test_without_a_good_token_the_api_answers_401_with_the_challenge(guarded, token, session):
+    http = guarded.client()
+    for headers in ({}, session, bearer("at_x"), bearer(f"{token}x"), SPOOFED):
+        answer = http.get("/api/reports", headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"].startswith('Bearer realm="authsite"')
+        assert "X-Auth-User" not in answer.text
+
+
+def test_a_token_does_not_open_pages(guarded, token):
+    login_of(guarded.client().get("/orders", headers=bearer(token)))
+
+
+def test_headers_that_a_client_sends_itself_are_replaced(guarded, token, session):
+    http = guarded.client()
+    answer = http.get("/api/reports", headers={**SPOOFED, **bearer(token)})
+    assert answer.json()["X-Auth-User"] == str(guarded.ann.id)
+    assert "root" not in answer.text
+    assert "everything" not in answer.text
+    machine = guarded.site.client("personal")
+    own = guarded.site.token(machine, grant_type="client_credentials").json["access_token"]
+    answer = http.get("/api/reports", headers={**SPOOFED, **bearer(own)})
+    assert answer.json() == {
+        "X-Auth-User": "",
+        "X-Auth-Email": "",
+        "X-Auth-Client": machine.client_id,
+        "X-Auth-Scope": "",
+    }
+    answer = http.get("/orders", headers={**SPOOFED, **session})
+    assert f"Orders of {EMAIL}" in answer.text
+    assert "next" in login_of(http.get("/orders", headers=SPOOFED))
+
+
+@pytest.mark.parametrize("path", ["/guard/web", "/guard/api"])
+def test_the_questions_of_nginx_are_not_for_clients(guarded, path, token):
+    assert guarded.client().get(path, headers=bearer(token)).status_code == 404
+
+
+def test_headers_about_the_page_do_not_change_where_the_login_leads(guarded):
+    spoofed = {
+        "X-Original-URL": "https://evil.example/",
+        "X-Original-Method": "POST",
+        "X-Forwarded-Uri": "//evil.example/",
+        "X-Forwarded-Method": "POST",
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Proto": "http",
+        "Forwarded": "host=evil.example;proto=http",
+    }
+    query = login_of(guarded.client().get("/orders?a=b", headers=spoofed))
+    assert query == {"next": [f"https://{APP}/orders?a=b"]}
+
+
+def test_a_long_address_leads_to_the_login_and_an_even_longer_one_without_the_page(guarded):
+    http = guarded.client()
+    url = f"https://{APP}/orders?" + "&=" * 900
+    assert login_of(http.get(url))["next"] == [url]
+    assert "next" not in login_of(http.get("/orders?" + "a" * 3000))
+
+
+@pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example/", "/%0d%0aX:y"])
+def test_odd_addresses_stay_at_the_application_or_are_left_out(guarded, path):
+    answer = guarded.client().get(f"https://{APP}{path}")
+    target = login_of(answer).get("next", [f"https://{APP}/"])[0]
+    assert target.startswith(f"https://{APP}/")
+    assert "X" not in answer.headers
+
+
+def test_bodies_reach_the_application_and_not_the_question(guarded, token):
+    http = guarded.client()
+    for body in (b"x" * 500_000, iter([b"x" * 1000] * 50)):
+        answer = http.post("/api/reports", content=body, headers=bearer(token))
+        assert answer.json()["X-Auth-Email"] == EMAIL
+    answer = http.post("/api/reports", content=b"x" * 500_000)
+    assert answer.status_code == 401
+
+
+def test_a_revoked_token_is_refused_by_the_next_request(guarded):
+    http = guarded.client()
+    for _ in range(20):
+        headers = bearer(guarded.site.login(guarded.keys)["access_token"])
+        assert http.get("/api/reports", headers=headers).status_code == 200
+        assert guarded.client(AUTH).delete("/v1/logout", headers=headers).status_code == 200
+        assert http.get("/api/reports", headers=headers).status_code == 401
+
+
+def test_while_authsite_does_not_answer_nginx_lets_nothing_pass(tmp_path, token, guarded):
+    need(nginx.available(), "nginx")
+    with ExitStack() as stack:
+        own = Guarded(tmp_path, stack)
+        own.site.user(EMAIL)
+        headers = bearer(own.site.login(own.keys)["access_token"])
+        http = own.client()
+        assert http.get("/api/reports", headers=headers).status_code == 200
+        own.server.process.send_signal(signal.SIGTERM)
+        own.server.process.wait(30)
+        for path in ("/api/reports", "/orders", "/manual/"):
+            for sent in (headers, {}, SPOOFED):
+                answer = http.get(path, headers=sent)
+                assert answer.status_code == 500
+                assert "Orders" not in answer.text
+                assert "Manual" not in answer.text
