@@ -31,7 +31,12 @@ def includeme(config: Configurator) -> None:
         policy.login_deriver, "personal_token", under="decorated_view", over=("body", "rate_limit")
     )
     # Around the rate limits: the form shows their errors as well.
-    config.add_view_deriver(forms.form_deriver, "form", under="decorated_view", over="rate_limit")
+    config.add_view_deriver(
+        forms.form_deriver,
+        "authsite_form",
+        under="decorated_view",
+        over="authsite_rate_limit",
+    )
     config.add_exception_view(session.sign_in_ended, context=SignInEnded)
     config.add_subscriber(route_options.check_routes, ApplicationCreated)
     config.add_subscriber(session.check_login_page, ApplicationCreated)

@@ -19,6 +19,7 @@ from pyramid.view import view_config
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ApiError, FieldError
+from authsite.http.methods import is_own_view
 from authsite.request_state import Request, View, view_options
 
 from . import csrf
@@ -63,7 +64,7 @@ def form_view(
 def form_deriver(view: View, info: IViewDeriverInfo) -> View:
     """View deriver for the options ``form`` and ``show``, which `form_view` gives to a POST."""
     model = info.options.get("form")
-    if model is None:
+    if model is None or not is_own_view(info):
         return view
     show, renderer = info.options["show"], info.options["renderer"]
 

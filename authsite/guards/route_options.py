@@ -128,7 +128,8 @@ def add_route_options(config: Configurator) -> None:
 
     Pyramid drops a route predicate whose value is None, and `not_` inverts one: ``guard=None``
     and ``scope=None`` would open the route. So the values are checked before Pyramid creates
-    predicates from them.
+    predicates from them. A host's own predicate replaces ours of the same name; then no route can
+    have it.
     """
     for name in ROUTE_OPTIONS:
         config.add_route_predicate(name, _predicate_factory(name))
@@ -138,7 +139,14 @@ def add_route_options(config: Configurator) -> None:
     def make(config: Configurator, **values: object) -> object:
         for name in ROUTE_OPTIONS.keys() & values.keys():
             _check_value(name, values[name], config.registry)
-        return make_predicates(config, **values)
+        made = make_predicates(config, **values)
+        ours = {each.name for each in made[1] if isinstance(each, RouteOption)}
+        for name in ROUTE_OPTIONS.keys() & values.keys() - ours:
+            raise ConfigurationError(
+                f"the application has its own route predicate {name!r}, which is a route option of"
+                " authsite; give the predicate another name"
+            )
+        return made
 
     predicates.make = make
 

@@ -43,7 +43,7 @@ def includeme(config: Configurator) -> None:
     }.items():
         config.add_request_attribute(name, function)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
-    config.add_view_deriver(bodies.body_deriver, "body")
+    config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)
     config.add_subscriber(host.reject_bad_host, BeforeTraversal)
     config.add_subscriber(methods.reject_other_methods, BeforeTraversal)

@@ -27,6 +27,7 @@ from .errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from .methods import is_own_view
 
 MAX_BODY = 64 * 1024  # bytes
 MAX_FIELDS = 100
@@ -129,7 +130,7 @@ def as_invalid_request(error: ApiError) -> ApiError:
 def body_deriver(view: View, info: IViewDeriverInfo) -> View:
     """View deriver for the option ``body``."""
     model = info.options.get("body")
-    if model is None:
+    if model is None or not is_own_view(info):
         return view
 
     def reading_view(context: object, request: Request) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyramid.events import ApplicationCreated, BeforeTraversal
-from pyramid.interfaces import IRoutesMapper
+from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.registry import Registry
 
 from authsite.request_state import Request
@@ -18,6 +18,12 @@ SAFE_METHODS = ("GET", "HEAD")
 def is_own(route_name: str | None) -> bool:
     """Whether a route is authsite's, by its name."""
     return (route_name or "").startswith("authsite.")
+
+
+def is_own_view(info: IViewDeriverInfo) -> bool:
+    """Whether a view is authsite's: view options such as ``body`` mean nothing on a host's view."""
+    standalone = info.registry["authsite.http"].standalone
+    return standalone or is_own(info.options.get("route_name"))
 
 
 def is_own_request(request: Request) -> bool:

@@ -10,4 +10,6 @@ def includeme(config: Any) -> None:
     """The view option ``rate_limit="register-address"``."""
     from .view_option import rate_limit_deriver
 
-    config.add_view_deriver(rate_limit_deriver, "rate_limit", under="body", over="rendered_view")
+    config.add_view_deriver(
+        rate_limit_deriver, "authsite_rate_limit", under="authsite_body", over="rendered_view"
+    )

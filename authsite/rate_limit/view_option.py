@@ -5,6 +5,7 @@ from typing import Any
 from pyramid.exceptions import ConfigurationError
 
 from authsite.http.errors import ApiError
+from authsite.http.methods import is_own_view
 from authsite.request_state import Request, view_options
 from authsite.settings.rate_limits import RATE_LIMITS
 
@@ -20,7 +21,7 @@ def rate_limit_deriver(view: Any, info: Any) -> Any:
     itself.
     """
     option = info.options.get("rate_limit")
-    if option is None:
+    if option is None or not is_own_view(info):
         return view
     names = (option,) if isinstance(option, str) else tuple(option)
     allowed = [name for name, limit in RATE_LIMITS.items() if limit.by_view]

@@ -29,9 +29,9 @@ def hosted(database_url, view, **option):
         }
     )  # fmt: skip
     config.include("authsite")
-    config.add_route("it", "/v1/it")
+    config.add_route("authsite.it", "/v1/it")  # only authsite's own views have the option
     config.add_view(
-        view, route_name="it", renderer="json", permission=NO_PERMISSION_REQUIRED, **option
+        view, route_name="authsite.it", renderer="json", permission=NO_PERMISSION_REQUIRED, **option
     )
     app = config.make_wsgi_app()
     return TestApp(app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
