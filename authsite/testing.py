@@ -1,0 +1,69 @@
+"""For the tests of an application that includes authsite: users who are signed in already.
+
+No password is hashed, and no login page is involved. The application must be on a database of the
+tests, with the schema of `authsite.db.migrate.upgrade`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy.orm import Session
+
+from authsite.context import Context, Services
+from authsite.http.cookies import SESSION
+from authsite.http.request_info import RequestInfo
+from authsite.login.fields import read_address
+from authsite.oauth import clients
+from authsite.oauth.issue import Owner, issue
+from authsite.sessions import service as sessions
+from authsite.users import service as users
+from authsite.users.account import Account
+from authsite.users.models import User
+
+if TYPE_CHECKING:
+    from pyramid.router import Router
+
+
+def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool = True) -> str:
+    """An access token of the user with this address, and with ``scope``.
+
+    A user who does not exist is created, with a confirmed address unless ``confirmed`` is false.
+    Raises `ValidationFailed` for a text that is no e-mail address, `InvalidGrant` for a disabled
+    user.
+    """
+    with _context(app) as ctx:
+        user = _user(ctx, email, confirmed)
+        client, _secret = clients.create(ctx, "tests", "password", scope, scope)
+        owner = Owner(client.id, client.epoch, user.id, user.epoch)
+    with _context(app) as ctx:  # the rows of the owner are committed
+        return issue(ctx, owner, scope).access_token
+
+
+def session_cookie(app: "Router", email: str, *, confirmed: bool = True) -> tuple[str, str]:
+    """Name and value of the cookie of a signed-in browser, for requests over plain ``http``.
+
+    The user: see `bearer_token`. Raises `ValidationFailed`, and ValueError for a disabled user.
+    """
+    with _context(app) as ctx:
+        user = _user(ctx, email, confirmed)
+        ctx.db.flush()
+        account = Account(*(getattr(user, name) for name in Account._fields))
+        key = sessions.begin(ctx, account, remember=False)
+    if key is None:
+        raise ValueError(f"the user {email} is disabled")
+    return SESSION, key
+
+
+@contextmanager
+def _context(app: "Router") -> Iterator[Context]:
+    """A context without a request; its transaction is committed at the end."""
+    services: Services = app.registry["authsite"]
+    with Session(services.database.transactional, expire_on_commit=False) as db, db.begin():
+        yield Context(services, RequestInfo(agent="tests"), lambda: db)
+
+
+def _user(ctx: Context, email: str, confirmed: bool) -> User:
+    address = read_address(email)
+    found = users.find(ctx.db, address.key)
+    return found or users.create(ctx, [address], None, confirmed=confirmed)
