@@ -28,7 +28,10 @@ def includeme(config: Configurator) -> None:
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Before the body is read and anything is counted.
     config.add_view_deriver(
-        policy.login_deriver, "personal_token", under="decorated_view", over=("body", "rate_limit")
+        policy.login_deriver,
+        "authsite_personal_token",
+        under="decorated_view",
+        over=("authsite_body", "authsite_rate_limit"),
     )
     # Around the rate limits: the form shows their errors as well.
     config.add_view_deriver(

@@ -1,6 +1,7 @@
 """The names that authsite takes in a host: all of them, and no other (trial 5)."""
 
 import pytest
+from pyramid.config import Configurator
 from pyramid.events import NewRequest, NewResponse
 from pyramid.interfaces import IRoutesMapper, ITweens
 from pyramid.response import Response
@@ -78,7 +79,6 @@ def registered(build, **options):
 @pytest.fixture
 def bare(database_url):
     """The same host without authsite: its request attributes, routes and registry keys."""
-    from pyramid.config import Configurator
     from webtest import TestApp
 
     def build(config):
@@ -116,6 +116,20 @@ def test_trial_5_routes_tweens_registry_keys_and_renderers_carry_our_name(host_w
     tweens = {name for name, _ in site.app.registry.getUtility(ITweens).implicit()}
     before = {name for name, _ in registry.getUtility(ITweens).implicit()}
     assert tweens - before == {"authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory"}
+
+
+def test_view_derivers_and_predicates_carry_our_name(host_with):
+    """Pyramid keeps one of each name, and the application's own wins without a word."""
+    names = {}
+    for application, site in (("host", host_with(page).app), ("bare", Configurator())):
+        introspector = site.registry.introspector
+        for kind in ("view derivers", "view predicates"):
+            found = introspector.get_category(kind) or ()
+            names[application, kind] = {each["introspectable"]["name"] for each in found}
+    for kind in ("view derivers", "view predicates"):
+        ours = names["host", kind] - names["bare", kind] - {"tm_active"}  # pyramid_tm's
+        assert ours
+        assert [name for name in ours if not name.startswith("authsite_")] == []
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
