@@ -3,9 +3,11 @@
 from time import time
 
 import pytest
+import requests
 from authlib.integrations.base_client.errors import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
 from oauthlib.oauth2 import BackendApplicationClient, LegacyApplicationClient
 from oauthlib.oauth2.rfc6749.errors import InvalidClientError, InvalidGrantError
 from requests_oauthlib import OAuth2Session
@@ -30,6 +32,7 @@ def server(backend, tmp_path_factory):
         http.token_url = f"{http.url}/v1/oauth/token"
         http.web = site.client("password", scope="notes:read notes:write")
         http.machine = site.client("personal", scope="notes:read", default_scope="notes:read")
+        http.resource = site.client("resource-server")
         yield http
     site.database.dispose()
 
@@ -132,6 +135,58 @@ def test_authlib_reads_our_errors(server, library):
     with pytest.raises(OAuthError) as refusal:
         session.fetch_token(server.token_url, grant_type="client_credentials")
     assert refusal.value.error == "unauthorized_client"
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("library", [AuthlibSession, OAuth2Client])
+def test_authlib_introspects_and_revokes(server, library, method):
+    metadata = server.get("/.well-known/oauth-authorization-server").json()
+    session = authlib(library, server, server.web, method, [])
+    token = session.fetch_token(metadata["token_endpoint"], scope="notes:read", **ANN)
+    resource = authlib(library, server, server.resource, method, [])
+
+    def introspected():
+        answer = resource.introspect_token(
+            metadata["introspection_endpoint"], token["access_token"], "access_token"
+        )
+        assert answer.status_code == 200
+        return answer.json()
+
+    before = introspected()
+    assert (before["active"], before["scope"]) == (True, "notes:read")
+    assert before["username"] == "ann@example.com"
+    answer = session.revoke_token(
+        metadata["revocation_endpoint"], token["refresh_token"], "refresh_token"
+    )
+    assert answer.status_code == 200
+    assert introspected() == {"active": False}
+    assert session.get(f"{server.url}/v1/user").status_code == 401
+
+
+def test_authlib_accepts_our_metadata(server):
+    url = get_well_known_url(server.url, external=True)
+    metadata = server.get(url).json()
+    assert metadata["issuer"] == server.url
+    AuthorizationServerMetadata(metadata).validate()
+
+
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+def test_oauthlib_revokes(server, kind):
+    metadata = server.get("/.well-known/oauth-authorization-server").json()
+    session, credentials = oauthlib_session(server, server.web, LegacyApplicationClient, [])
+    token = session.fetch_token(metadata["token_endpoint"], **ANN, **credentials)
+    url, headers, body = session._client.prepare_token_revocation_request(
+        metadata["revocation_endpoint"], token[kind], kind
+    )
+    answer = requests.post(
+        url,
+        data=body,
+        headers=headers,
+        auth=(server.web.client_id, server.web.client_secret),
+        timeout=30,
+    )
+    assert answer.status_code == 200
+    assert session.get(f"{server.url}/v1/user").status_code == 401
 
 
 def authlib(library, server, keys, method, saved):
