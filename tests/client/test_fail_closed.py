@@ -89,18 +89,22 @@ def test_a_server_that_never_responds_is_503(verifier_of):
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n "])
 def test_a_server_that_sends_a_byte_now_and_then_is_503(verifier_of, start):
     """The timeout of a socket would begin again with each byte."""
-    done = Event()
+    done, ended = Event(), Event()
 
     def drip(connection):
         with suppress(OSError):
             connection.sendall(start)
-            while not done.wait(0.02):
+            for _ in range(TIMEOUT * 50):
+                if done.wait(0.02):
+                    return
                 connection.sendall(b" ")
+            ended.set()
 
     with raw_server(drip) as server:
         with pytest.raises(Unavailable):
             verifier_of(Service(server.url, timeout=0.3)).verify("at_1")
         done.set()
+        assert not ended.is_set()
 
 
 def test_a_response_without_end_is_given_up(verifier_of):

@@ -246,6 +246,21 @@ def test_a_token_of_the_session_is_verified_by_a_resource_server(live, client_of
     verifier.close()
 
 
+def test_a_personal_token_is_verified_by_a_resource_server(live, client_of):
+    site = live()
+    keys = site.client("resource-server")
+    verifier = Verifier(site.address, keys.client_id, keys.client_secret, cache=0)
+    session = client_of(site).login(*ANN, scope="notes:read")
+    asked = {"name": "CI", "scope": "notes:read", "current_password": PASSWORD}
+    made = session.request("POST", "/v1/user/tokens", asked)
+    identity = verifier.verify(made["token"], "notes:read")
+    assert (identity.sub, identity.client_id) == (session.user()["id"], None)
+    session.request("DELETE", f"/v1/user/tokens/{made['id']}")
+    with pytest.raises(InvalidToken):
+        verifier.verify(made["token"])
+    verifier.close()
+
+
 def test_a_verifier_with_wrong_credentials_refuses_with_503(live):
     verifier = Verifier(live().address, WRONG.client_id, WRONG.client_secret)
     with pytest.raises(Unavailable):

@@ -80,9 +80,6 @@ class IdentityCache:
             flight = self._flights.pop(key)
         flight.set_result(outcome)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def _store(self, key: bytes, identity: Identity, since: float) -> None:
         if not self._seconds:
             return
