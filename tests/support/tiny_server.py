@@ -5,10 +5,21 @@ import socket
 import socketserver
 import threading
 from contextlib import contextmanager, suppress
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 TIMEOUT = 30  # seconds that a test waits for a condition at most
+
+
+class Received(NamedTuple):
+    """A request; ``form`` has the parameters of its body."""
+
+    command: str
+    path: str
+    headers: Message
+    form: dict
 
 
 class TinyServer(socketserver.ThreadingTCPServer):
@@ -59,11 +70,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", 0))
-        self.form = {
-            name: value for name, [value] in parse_qs(self.rfile.read(length).decode()).items()
-        }
-        self.server.requests.append(self)
-        status, headers, body = self.server.respond(self)
+        form = {name: value for name, [value] in parse_qs(self.rfile.read(length).decode()).items()}
+        request = Received(self.command, self.path, self.headers, form)
+        self.server.requests.append(request)
+        status, headers, body = self.server.respond(request)
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
