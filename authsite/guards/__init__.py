@@ -1,12 +1,17 @@
 """Guards: a route names one (``guard="api"``), which runs before any view."""
 
+from datetime import timedelta
+
 from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
 from authsite.http.api_metadata import Tag
+from authsite.sessions.cookies import session_key
 from authsite.users.errors import SignInEnded
 
 from . import bearer, csrf, forms, policy, return_to, route_options, session
+from .recent import RecentCallers
+from .route_options import Guard, Guards
 
 API_TAG = Tag(
     "Forward auth",
@@ -17,8 +22,12 @@ API_TAG = Tag(
 
 def includeme(config: Configurator) -> None:
     """Add the route options, the guards and what enforces them, and the routes of forward auth."""
-    config.registry["authsite.guards"] = route_options.Guards(
-        {"api": bearer.api_guard, "web": session.web_guard}
+    lifetime = config.registry["authsite"].settings.guard_cache
+    config.registry["authsite.guards"] = Guards(
+        {
+            "api": Guard(bearer.api_guard, bearer.credential, _recent_callers(lifetime)),
+            "web": Guard(session.web_guard, session_key, _recent_callers(lifetime)),
+        }
     )
     route_options.add_route_options(config)
     config.add_request_attribute("csrf_seed", csrf.seed)
@@ -47,3 +56,8 @@ def includeme(config: Configurator) -> None:
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
     config.add_route("authsite.guard.web", "/v1/guard/web")
     config.scan(".api")
+
+
+def _recent_callers(lifetime: timedelta) -> RecentCallers | None:
+    """A memory for each guard: a token must never be found as a browser session."""
+    return RecentCallers(lifetime) if lifetime else None

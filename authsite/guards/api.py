@@ -11,7 +11,7 @@ from authsite.http.api_metadata import Operation, Parameters
 from authsite.http.rendering import found
 from authsite.request_state import Request
 
-from .caller import caller_of
+from .caller import Caller
 from .errors import (
     EmailNotConfirmed,
     EmailNotVerified,
@@ -22,7 +22,8 @@ from .errors import (
     UserRequired,
 )
 from .forward_auth import identity, login_page, requirements
-from .policy import check
+from .policy import accept, require
+from .route_options import Guards
 from .session import accepts_json
 
 _HEADERS = (
@@ -71,10 +72,8 @@ class WebQuery(Parameters):
 )
 def guard_api(request: Request) -> Response:
     """The route's guard has checked the token; what the query requires is checked here."""
-    settings = request.authsite.settings
-    required = requirements("api", request.query_string, settings)
-    caller = caller_of(request)
-    check(required.rules, caller, settings)
+    required = requirements("api", request.query_string, request.authsite.settings)
+    caller = require(request, required.rules)
     return Response(status=204, headerlist=identity(caller))
 
 
@@ -99,13 +98,17 @@ def guard_api(request: Request) -> Response:
 )
 def guard_web(request: Request) -> Response:
     """The route has no guard, whose redirect would lead back to this address."""
-    settings = request.authsite.settings
-    required = requirements("web", request.query_string, settings)
-    caller = request.authsite.signed_in
-    if caller is None:
+    required = requirements("web", request.query_string, request.authsite.settings)
+
+    def authenticate(request: Request) -> Caller:
+        if request.authsite.signed_in is not None:
+            return request.authsite.signed_in
         login = login_page(request)
         if required.redirect and not accepts_json(request):
-            return found(request, login)
+            raise found(request, login)
         raise NotSignedIn(headers={"X-Auth-Login-Url": login})
-    check(required.rules, caller, settings)
+
+    guards: Guards = request.registry["authsite.guards"]
+    guard = guards.by_name["web"]._replace(authenticate=authenticate)
+    caller = accept(request, guard, required.rules)
     return Response(status=204, headerlist=identity(caller))

@@ -36,7 +36,13 @@ def api_guard(request: Request) -> Caller:
         family_uuid=token.family_id,
         client_uuid=active.client_id,
         client_name=active.client_name,
+        expires=token.expires,
     )
+
+
+def credential(request: Request) -> str | None:
+    """The Authorization header, or None."""
+    return request.environ.get("HTTP_AUTHORIZATION")
 
 
 def _looks_like_bearer(request: Request) -> bool:

@@ -13,12 +13,12 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.http.errors import ApiError
-from authsite.http.methods import is_own
+from authsite.http.methods import SAFE_METHODS, is_own
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
 
-from .caller import Caller
+from .caller import Caller, caller_of
 from .errors import (
     EmailNotConfirmed,
     EmailNotVerified,
@@ -28,7 +28,7 @@ from .errors import (
     UserRequired,
 )
 from .fresh import require_fresh
-from .route_options import Guards, Rules, rules_of
+from .route_options import Guard, Guards, Rules, rules_of
 from .session import accepts_json, login_redirect
 
 
@@ -87,8 +87,11 @@ def enforce(event: BeforeTraversal) -> None:
         request.authsite.error_format = "json"
     request.authsite.guarding = True
     try:
-        caller = guards.by_name[rules.guard](request)
-        check(rules, caller, request.authsite.settings)
+        guard = guards.by_name[rules.guard]
+        if guard.recent and rules.guard == "web" and is_own(route.name):
+            # Our own pages show what another process has just changed.
+            guard = guard._replace(recent=None)
+        caller = accept(request, guard, rules)
         if rules.fresh:  # after the checks that a new login would not change
             _check_fresh(request, caller, rules.fresh)
     except ApiError:
@@ -99,20 +102,53 @@ def enforce(event: BeforeTraversal) -> None:
     request.authsite.caller = caller
 
 
-def check(rules: Rules, caller: Caller, settings: Settings) -> None:
-    """Raise an error if the caller's credential is valid but not sufficient for ``rules``.
+def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
+    """The caller, if the credential satisfies ``rules``; else raises the guard's error.
 
-    The error is `InsufficientScope`, `UserRequired`, `EmailNotVerified` or `EmailNotConfirmed`.
+    With `guard-cache` a GET request may be accepted by what this process has just read. The
+    database decides on everything else: on each refusal, and on requests that may change something.
+    """
+    recent, settings = guard.recent, request.authsite.settings
+    credential = guard.credential(request) if recent else None
+    if recent is None or credential is None:
+        caller = guard.authenticate(request)
+    elif request.method not in SAFE_METHODS:
+        recent.forget(credential)
+        caller = guard.authenticate(request)
+    else:
+        known = recent.find(credential)
+        if known is not None and insufficient(rules, known, settings) is None:
+            return known
+        caller = recent.read(credential, lambda: guard.authenticate(request))
+    if error := insufficient(rules, caller, settings):
+        raise error
+    return caller
+
+
+def require(request: Request, rules: Rules) -> Caller:
+    """The caller of a guarded route, if the credential satisfies ``rules``, too."""
+    caller, settings = caller_of(request), request.authsite.settings
+    if insufficient(rules, caller, settings) is None:
+        return caller
+    guard = request.registry["authsite.guards"].by_name[caller.guard]
+    return accept(request, guard, rules)
+
+
+def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
+    """The error for a valid credential that does not satisfy ``rules``; None if it does.
+
+    The errors are `InsufficientScope`, `UserRequired`, `EmailNotVerified`, `EmailNotConfirmed`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
-        raise InsufficientScope(rules.scope)
+        return InsufficientScope(rules.scope)
     variant_b = settings.variant == "B"
     verified = rules.verified and (variant_b or settings.require_email_verification)
     if verified and caller.account is None:
-        raise UserRequired
+        return UserRequired()
     unverified = verified and caller.account is not None and not caller.account.confirmed
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
-        raise EmailNotConfirmed if variant_b else EmailNotVerified
+        return EmailNotConfirmed() if variant_b else EmailNotVerified()
+    return None
 
 
 def _check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:

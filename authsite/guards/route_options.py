@@ -20,6 +20,7 @@ from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
 
 from .caller import Caller
+from .recent import RecentCallers
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
 _parse_duration = duration(CENTURY)
@@ -43,11 +44,22 @@ class Rules:
     """The user must have logged in less than this long ago."""
 
 
+class Guard(NamedTuple):
+    """A guard: it authenticates the caller by the request's credential."""
+
+    authenticate: Callable[[Request], Caller]
+    """Raises the error that refuses the request."""
+    credential: Callable[[Request], str | None]
+    """The credential as it was sent, or None."""
+    recent: RecentCallers | None
+    """Its callers of the last moments; None if `guard-cache` is ``0s``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guards:
     """``registry["authsite.guards"]``: the guards by name, and a cache of the rules of routes."""
 
-    by_name: Mapping[str, Callable[[Request], Caller]]
+    by_name: Mapping[str, Guard]
     rules: dict[IRoute, Rules] = field(default_factory=dict)
 
 

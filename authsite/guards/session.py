@@ -74,7 +74,12 @@ def signed_in(request: Request) -> Caller | None:
     session = find_active(services.database, services.last_used, key, clock.now())
     if session is None:
         return None
-    return Caller(guard="web", account=session.account, session_uuid=session.id)
+    return Caller(
+        guard="web",
+        account=session.account,
+        session_uuid=session.id,
+        expires=session.ends_at.timestamp(),
+    )
 
 
 def sign_in_ended(_error: SignInEnded, request: Request) -> Response:

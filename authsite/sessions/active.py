@@ -33,6 +33,13 @@ class ActiveBrowserSession(NamedTuple):
     expires_at: datetime
     account: Account
 
+    @property
+    def ends_at(self) -> datetime:
+        """When the session ends by itself, unless it is used before."""
+        if self.remember:
+            return self.expires_at
+        return min(self.expires_at, self.used_at + IDLE_TIMEOUT)
+
 
 # The user of a session that no raised epoch has ended.
 ACTIVE_USER = and_(
@@ -72,10 +79,9 @@ def find_active(
     session = ACTIVE_SESSION.one(database, key_hash=key_hash(key))
     if session is None:
         return None
-    idle_at = session.expires_at if session.remember else session.used_at + IDLE_TIMEOUT
-    if session.expires_at <= now or idle_at <= now:
+    if session.ends_at <= now:
         return None
     # Other processes read the last use from the row: just before the timeout it is written at once.
-    urgent = idle_at <= now + WRITE_DELAY
+    urgent = session.ends_at <= now + WRITE_DELAY
     last_used.note(SESSIONS, session.id, session.used_at, now, urgent=urgent)
     return session

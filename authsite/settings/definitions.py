@@ -98,6 +98,7 @@ class Settings:
     expires_in: timedelta = setting(_LIFETIME, "3650", variable="API_TOKEN_EXPIRES")
     refresh_expires_in: timedelta = setting(_LIFETIME, "3650", variable="API_REFRESH_TOKEN_EXPIRES")
     refresh_grace: timedelta = setting(duration(timedelta(hours=1), zero=True), "10s")
+    guard_cache: timedelta = setting(duration(timedelta(seconds=60), zero=True), "0s")
     scopes: Mapping[str, str] = setting(values.scopes, "")
     personal_token_scopes: tuple[str, ...] = setting(values.list_of(values.scope), "")
     clients: Mapping[str, ProxyClient]  # from `clients.<name>.id` and `clients.<name>.secret`

@@ -1,0 +1,260 @@
+"""`guard-cache`: a process accepts again what it has just accepted, and refuses nothing by it."""
+
+import time
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from authsite import clock
+from authsite.guards.recent import RecentCallers
+from authsite.users import service as users
+from tests.support.acting import acting
+from tests.support.host import hello
+from tests.support.pages import sign_in
+from tests.support.site import bearer
+from tests.support.statements import counted
+
+
+def build(config):
+    for guard, path in (("api", "/v1/reports"), ("web", "/reports")):
+        for name, more in (("open", {}), ("verified", {"verified": True})):
+            config.add_route(f"{guard}.{name}", f"{path}/{name}", guard=guard, **more)
+            config.add_view(hello, route_name=f"{guard}.{name}")
+
+
+@pytest.fixture
+def site(host_with):
+    """A host that accepts from memory for a minute."""
+    return host_with(build, guard_cache="60s")
+
+
+@pytest.fixture
+def other(site, host_with):
+    """Another process on the same database."""
+    return host_with(build)
+
+
+@pytest.fixture
+def tokens(site):
+    site.user()
+    return site.login(site.client())
+
+
+def test_without_the_setting_there_is_no_memory(host_with):
+    site = host_with(build)
+    guards = site.app.registry["authsite.guards"].by_name.values()
+    assert [guard.recent for guard in guards] == [None, None]
+
+
+def test_an_accepted_token_is_accepted_again_without_a_query(site, tokens):
+    headers = bearer(tokens["access_token"])
+    first = site.http.get("/v1/reports/open", headers=headers, status=200)
+    with counted(site.database) as statements:
+        again = site.http.get("/v1/reports/open", headers=headers, status=200)
+    assert statements == []
+    assert again.text == first.text == "hello ann@example.com"
+
+
+def test_a_revocation_elsewhere_is_seen_by_what_is_not_a_get(site, other, tokens):
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/reports/open", headers=headers, status=200)
+    other.logout(tokens["access_token"])
+    site.http.get("/v1/reports/open", headers=headers, status=200)
+    site.http.post("/v1/reports/open", headers=headers, status=401)
+    # This process knows it now, too.
+    site.http.get("/v1/reports/open", headers=headers, status=401)
+
+
+def test_a_revocation_holds_when_the_time_is_over(host_with, other):
+    site = host_with(build, guard_cache="1s")
+    site.user()
+    token = site.login(site.client())["access_token"]
+    site.me(token)
+    other.logout(token)
+    revoked_at = time.monotonic()
+    accepted = []
+    while site.me(token, status="*").status_int == 200:
+        accepted.append(time.monotonic())
+        assert accepted[-1] < revoked_at + 30
+    # Only a request that began within the second was accepted.
+    assert all(before < revoked_at + 1 for before in accepted[:-1])
+
+
+def test_a_logout_here_holds_here_at_once(site, tokens):
+    site.me(tokens["access_token"])
+    site.logout(tokens["access_token"])
+    site.me(tokens["access_token"], status=401)
+
+
+def test_before_a_refusal_the_database_is_asked(site, other, tokens):
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/reports/open", headers=headers, status=200)
+    site.http.get("/v1/reports/verified", headers=headers, status=403)
+    with other.db() as db:
+        users.confirm(acting(db), users.find(db, "ann@example.com"))
+    site.http.get("/v1/reports/open", headers=headers, status=200)
+    site.http.get("/v1/reports/verified", headers=headers, status=200)
+
+
+def test_a_refusal_is_never_remembered(site, other, tokens):
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/reports/verified", headers=headers, status=403)
+    with other.db() as db:
+        users.confirm(acting(db), users.find(db, "ann@example.com"))
+    site.http.get("/v1/reports/verified", headers=headers, status=200)
+
+
+def test_a_token_refreshed_elsewhere_is_accepted_at_once(site, other, tokens):
+    keys = site.client()
+    mine = site.login(keys)
+    site.me(mine["access_token"])
+    new = other.refresh(keys, mine["refresh_token"])
+    site.me(new["access_token"])
+
+
+def test_a_session_ended_elsewhere_ends_our_own_pages_at_once(site, other, tokens):
+    sign_in(site)
+    site.http.get("/account", status=200)
+    with other.db() as db:
+        user = users.find(db, "ann@example.com")
+        users.end_sign_ins(acting(db), user.id)
+    site.http.get("/account", status=302)
+
+
+def test_forward_auth_accepts_from_memory_and_refuses_by_the_database(site, other, tokens):
+    headers = bearer(tokens["access_token"])
+    sign_in(site)
+    for path in ("/v1/guard/api", "/v1/guard/web"):
+        site.http.get(path, headers=headers, status=204)
+        with counted(site.database) as statements:
+            site.http.get(path, headers=headers, status=204)
+        assert statements == []
+        site.http.get(f"{path}?verified=1", headers=headers, status=403)
+    with other.db() as db:
+        users.confirm(acting(db), users.find(db, "ann@example.com"))
+    for path in ("/v1/guard/api", "/v1/guard/web"):
+        site.http.get(path, headers=headers, status=204)
+        site.http.get(f"{path}?verified=1", headers=headers, status=204)
+
+
+def test_a_page_of_the_host_is_shown_again_without_a_query(site, tokens):
+    sign_in(site)
+    site.http.get("/reports/open", status=200)
+    with counted(site.database) as statements:
+        site.http.get("/reports/open", status=200)
+    assert statements == []
+
+
+def test_one_token_never_answers_for_another(site, tokens):
+    site.user("bob@example.com")
+    keys = site.client()
+    for email in ("ann@example.com", "bob@example.com") * 2:
+        token = site.login(keys, email)["access_token"]
+        for _ in range(2):
+            answer = site.http.get("/v1/reports/open", headers=bearer(token), status=200)
+            assert answer.text == f"hello {email}"
+    site.http.get("/reports/open", headers=bearer(token), status=302)
+
+
+def test_a_token_is_no_browser_session_however_recent(site, tokens):
+    header = bearer(tokens["access_token"])["Authorization"]
+    site.http.get("/v1/reports/open", headers={"Authorization": header}, status=200)
+    site.http.get("/reports/open", headers={"Cookie": f'authsite="{header}"'}, status=302)
+    site.http.get("/reports/open", headers={"Cookie": f"authsite={header}"}, status=302)
+
+
+def test_a_token_ends_at_its_own_time(host_with):
+    site = host_with(build, guard_cache="60s", expires_in="2s")
+    site.user()
+    token = site.login(site.client())["access_token"]
+    began = time.monotonic()
+    while site.me(token, status="*").status_int == 200:
+        assert time.monotonic() < began + 30
+
+
+# The memory itself.
+
+
+class Stopwatch:
+    """A monotonic clock that the test moves."""
+
+    def __init__(self):
+        self.seconds = 1000.0
+
+    def __call__(self):
+        return self.seconds
+
+
+def caller(lasts=3600):
+    """What the memory reads of a caller."""
+    return SimpleNamespace(expires=clock.now().timestamp() + lasts)
+
+
+@pytest.fixture
+def watch():
+    return Stopwatch()
+
+
+@pytest.fixture
+def callers(watch):
+    return RecentCallers(timedelta(seconds=1), watch)
+
+
+def test_a_caller_is_found_until_the_lifetime_is_over(callers, watch):
+    ann = callers.read("ann", caller)
+    assert callers.find("ann") is ann
+    watch.seconds += 0.99
+    assert callers.find("ann") is ann
+    watch.seconds += 0.01
+    assert callers.find("ann") is None
+
+
+def test_the_time_counts_from_before_the_query(callers, watch):
+    def slow():
+        watch.seconds += 0.8
+        return caller()
+
+    callers.read("ann", slow)
+    watch.seconds += 0.3
+    assert callers.find("ann") is None
+
+
+def test_a_credential_that_ends_sooner_is_found_for_its_own_time(callers, watch):
+    callers.read("ann", lambda: caller(lasts=0.5))
+    watch.seconds += 0.6
+    assert callers.find("ann") is None
+    callers.read("bob", lambda: caller(lasts=-1))
+    assert callers.find("bob") is None
+
+
+def test_a_guard_that_refuses_leaves_nothing_behind(callers):
+    def refuse():
+        raise PermissionError
+
+    with pytest.raises(PermissionError):
+        callers.read("ann", refuse)
+    assert callers.find("ann") is None
+
+
+def test_the_memory_is_bounded(watch):
+    callers = RecentCallers(timedelta(seconds=1), watch, size=100)
+    for number in range(1000):
+        callers.read(str(number), caller)
+    assert callers.count() <= 200
+    assert callers.find("999")
+    assert callers.find("900")
+
+
+def test_what_is_over_is_dropped_with_time(callers, watch):
+    for number in range(100):
+        callers.read(str(number), caller)
+    for _ in range(2):
+        watch.seconds += 1
+        callers.read("later", caller)
+    assert callers.count() <= 2
+
+
+def test_the_memory_does_not_hold_the_credential(callers):
+    callers.read("at_secret", caller)
+    assert "at_secret" not in str(vars(callers))
