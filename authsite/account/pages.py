@@ -12,6 +12,7 @@ from authsite.guards.forms import form_view
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Email, Password
 from authsite.http.rendering import found, home_path, see_other
+from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.users import agents, pending
@@ -33,7 +34,7 @@ class EmailForm(Body):
 
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)
 def account(request: Request) -> dict[str, Any]:
-    """The values of the page: the user, the pending change of address, the active sessions."""
+    """The values of the page: the user, a pending change of address, the sessions and tokens."""
     caller = caller_of(request)
     user = caller.acting_user()
     change = pending.find(request.authsite.ctx.db, user.id)
@@ -44,6 +45,8 @@ def account(request: Request) -> dict[str, Any]:
         "pending_email": change and change.email,
         "sessions": found.sessions,
         "more_sessions": found.more,
+        "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
+        "new_token": None,
         "which": route or None,
         "program": agents.describe,
         "done": request.GET.get("done"),
@@ -85,7 +88,7 @@ def change_profile(request: Request) -> Response:
         given.name or "",
         {"username": given.username or "", "phone": given.phone or ""},
     )
-    return _back(request, "profile")
+    return back(request, "profile")
 
 
 @account_form("authsite.account.email", EmailForm)
@@ -94,14 +97,14 @@ def change_email(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
     given: EmailForm = request.authsite.validated
     email_change.request_change(request.authsite.ctx, user, given.current_password, given.email)
-    return _back(request, "email")
+    return back(request, "email")
 
 
 @account_form("authsite.account.email.resend")
 def resend(request: Request) -> Response:
     """Mail the link again, to the unconfirmed address."""
     verification.resend_link(request.authsite.ctx, caller_of(request).acting_user())
-    return _back(request, "resend")
+    return back(request, "resend")
 
 
 @account_form("authsite.account.password", PasswordBody)
@@ -113,7 +116,7 @@ def change_password(request: Request) -> Response:
         request.authsite.ctx, user, given.current_password, given.password
     )
     cookies.renew_session(request, request.response, renewed)
-    return _back(request, "password")
+    return back(request, "password")
 
 
 @account_form("authsite.account.sessions.end")
@@ -124,7 +127,7 @@ def end_one(request: Request) -> Response:
     if wanted == caller.session_uuid:
         cookies.clear_session(request, request.response)
         return see_other(request, f"{home_path(request)}?done=signed-out")
-    return _back(request, "sessions")
+    return back(request, "sessions")
 
 
 @account_form("authsite.account.sessions.end_others")
@@ -133,7 +136,7 @@ def end_others(request: Request) -> Response:
     caller = caller_of(request)
     renewed = service.end_others(request.authsite.ctx, caller.signed_in_user())
     cookies.renew_session(request, request.response, renewed)
-    return _back(request, "sessions")
+    return back(request, "sessions")
 
 
 @account_form("authsite.account.delete", DeleteBody)
@@ -146,5 +149,6 @@ def delete(request: Request) -> Response:
     return see_other(request, f"{home_path(request)}?done=deleted")
 
 
-def _back(request: Request, done: str) -> Response:
+def back(request: Request, done: str) -> Response:
+    """Redirect to the page, which says what was ``done``."""
     return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")

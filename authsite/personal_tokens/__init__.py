@@ -19,4 +19,7 @@ def includeme(config: Any) -> None:
         config.add_mail_builder(name, build)
     config.add_route("authsite.user.tokens", "/v1/user/tokens", guard="api")
     config.add_route("authsite.user.token", "/v1/user/tokens/{id}", guard="api")
+    config.add_route("authsite.account.tokens", "/account/tokens", guard="web")
+    config.add_route("authsite.account.tokens.revoke", "/account/tokens/{id}/revoke", guard="web")
     config.scan(".api")
+    config.scan(".pages")

@@ -108,6 +108,7 @@ def list_active(ctx: Context, user_id: UUID) -> list[PersonalToken]:
         _active(user_id, clock.now())
         .with_only_columns(Family)
         .order_by(Family.created_at.desc(), Family.id)
+        .limit(MAX_ACTIVE)
     )
     return [
         PersonalToken(

@@ -3,6 +3,7 @@
 `walked` sees which views answered, so that a test can insist on all of them.
 """
 
+import re
 from contextlib import contextmanager
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -37,6 +38,7 @@ ACCOUNT_FORMS = (
     "/account/email/resend",
     "/account/password",
     "/account/sessions/end-others",
+    "/account/tokens",
     "/account/delete",
 )
 NEW, NEWER = "purple wolf 77 tea", "green otter 31 rye"
@@ -201,6 +203,12 @@ def pages(site):
     account(site, "/email", email="cyd@example.org", current_password=NEW)
     account(site, "/email/resend")
     account(site, "/password", current_password=NEW, password=NEWER)
+    fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
+    made = submit(site, "/account/tokens", page="/account", **fields)
+    assert made.status_int == 200, made
+    token = made.html.find("form", action=re.compile("/revoke$"))["action"]
+    token = token.removeprefix(urlsplit(base_of(site)).path)
+    submit(site, token, page="/account")
     account(site, "/sessions/end-others")
     shown = site.http.get("/account")
     path = next(form.action for form in shown.forms.values() if form.action.endswith("/end"))
@@ -208,7 +216,7 @@ def pages(site):
     sign_in(site, "cy@example.com", NEWER)
     submit(site, "/logout", page="/account")
     sign_in(site, "cy@example.com", NEWER)
-    for form in ("/logout", "/.well-known/change-password", path, *ACCOUNT_FORMS):
+    for form in ("/logout", "/.well-known/change-password", path, token, *ACCOUNT_FORMS):
         site.http.get(form)
     account(site, "/delete", current_password=NEWER)
     site.http.reset()

@@ -13,7 +13,11 @@ from tests.system.browser.people import PASSWORD, Person, pages_server
 EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
 WIDTHS = (360, 1280)
 ELSEWHERE = "https://app.example.test"
-SETTINGS = {"return_origins": ELSEWHERE}
+SETTINGS = {
+    "return_origins": ELSEWHERE,
+    "personal_token_scopes": "reports:read reports:write",
+    "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
+}
 
 
 def _login_mistake(ann):
@@ -56,6 +60,31 @@ def _account_mistake(ann):
     form.locator("[name=password]").fill("password")
     ann.press("Change password")
     ann.page.locator("[aria-invalid=true]").first.wait_for()
+
+
+def _token_form(ann):
+    return ann.page.locator("form[action$='/account/tokens']")
+
+
+def _token_mistake(ann):
+    ann.go("/account")
+    ann.open("Create a token")
+    _token_form(ann).locator("[name=current_password]").fill("wrong wrong wrong 1")
+    ann.press("Create token")
+    ann.page.locator("[aria-invalid=true]").first.wait_for()
+
+
+def _token_created(ann):
+    for name, scope in (("Nightly backup of the archive", ""), ("x" * 100, "Read reports")):
+        ann.go("/account")
+        ann.open("Create a token")
+        form = _token_form(ann)
+        form.locator("[name=name]").fill(name)
+        form.locator("[name=current_password]").fill(PASSWORD)
+        if scope:
+            form.get_by_label(scope).check()
+        ann.press("Create token")
+        ann.sees("it is not shown again")
 
 
 def _leaving(ann):
@@ -105,6 +134,9 @@ SIGNED_IN = {
     "account": _at("/account"),
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
+    "account-token-mistake": _token_mistake,
+    "account-token-created": _token_created,
+    "account-tokens": _at("/account?done=token"),
 }
 
 

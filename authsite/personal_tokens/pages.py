@@ -1,0 +1,58 @@
+"""The forms for personal access tokens on the account page."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from authsite.account.pages import account, account_form, back, show_form
+from authsite.guards.caller import caller_of
+from authsite.http.bodies import Body, Password
+from authsite.ids import as_id
+from authsite.request_state import Request
+
+from . import service
+from .api import Lifetime, Name
+from .errors import UnknownToken
+
+
+class TokenForm(Body):
+    """A new token. Each scope is a field of its own, ``scope:<name>``."""
+
+    name: Name
+    expires_in: Lifetime | None = None
+    current_password: Password
+
+
+def show_section(request: Request) -> Response:
+    """Redirect the path of a form to the section of the account page.
+
+    A function of this module: venusian registers views where they are defined.
+    """
+    return show_form(request)
+
+
+@account_form("authsite.account.tokens", TokenForm, get=show_section)
+def create(request: Request) -> dict[str, Any]:
+    """Create a token; the response to the form itself shows it, and no other page does."""
+    given: TokenForm = request.authsite.validated
+    allowed = request.authsite.settings.personal_token_scopes
+    chosen = [scope for scope in allowed if request.authsite.raw_form.get(f"scope:{scope}")]
+    made = service.create(
+        request.authsite.ctx,
+        caller_of(request).signed_in_user(),
+        given.current_password,
+        service.RequestedToken(given.name, " ".join(chosen), given.expires_in),
+        allowed,
+    )
+    request.authsite.form_data = {}  # the form is empty again
+    return {**account(request), "which": None, "new_token": made.text}
+
+
+@account_form("authsite.account.tokens.revoke", get=show_section)
+def revoke(request: Request) -> Response:
+    """Revoke one token."""
+    wanted = as_id(request.matchdict["id"])
+    if wanted is None:
+        raise UnknownToken
+    service.revoke(request.authsite.ctx, caller_of(request).acting_user().id, wanted)
+    return back(request, "token")
