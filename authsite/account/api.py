@@ -112,9 +112,17 @@ class PendingAnswer(TypedDict):
 
 
 # Registered in `includeme`, before the other views of its route.
-@Operation("Show the user that the token acts for", {200: UserAnswer}, errors=(UserRequired,))
+@Operation(
+    "Show the user that the token acts for",
+    {200: UserAnswer},
+    description="The header `X-Auth-Scope` has the scopes of the token, separated by blanks.",
+    errors=(UserRequired,),
+)
 def show(request: Request) -> UserAnswer:
-    return as_json(caller_of(request).acting_user())
+    caller = caller_of(request)
+    # The bare list: WebOb's mapping searches it for every name.
+    request.response.headerlist.append(("X-Auth-Scope", " ".join(caller.scope)))
+    return as_json(caller.acting_user())
 
 
 @view_config(route_name="authsite.user", request_method="PATCH", body=ProfileBody, renderer="json")

@@ -10,7 +10,7 @@ METHODS = "GET, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (
     "Authorization, Content-Type, Accept, Accept-Language, X-Requested-With, X-Request-Id"
 )
-RESPONSE_HEADERS = "X-Request-Id, Retry-After"
+RESPONSE_HEADERS = "X-Request-Id, Retry-After, X-Auth-Scope"
 PREFLIGHT_LIFETIME = "600"  # seconds
 
 

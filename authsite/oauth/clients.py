@@ -10,9 +10,12 @@ from sqlalchemy.orm import Session
 from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
+from authsite.settings.values import scope as scope_name
 
 from .client_auth import hash_secret
 from .models import CLIENT_TYPES, Client
+
+MAX_SCOPE = 1024  # characters: the size of the columns
 
 # The number of an advisory lock of PostgreSQL; `authsite.tasks.leader` lists the others.
 _CREATE_ONCE_LOCK = 7165221
@@ -28,7 +31,8 @@ def create(
 ) -> tuple[Client, str]:
     """Create a client; returns it and its secret, of which only a hash is stored.
 
-    Raises ValueError for an unknown type, or a default scope outside ``scope``.
+    Raises ValueError for an unknown type, a scope with a character that RFC 6749, section 3.3,
+    excludes, and a default scope outside ``scope``.
     """
     if client_type not in CLIENT_TYPES:
         raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
@@ -60,7 +64,7 @@ def change(
 ) -> None:
     """Change the values that are not None. Narrowing the scope ends the tokens issued before.
 
-    Raises ValueError for a default scope outside the scope.
+    Raises ValueError as `create` does.
     """
     now = clock.now()
     before = set(client.scope.split())
@@ -144,5 +148,9 @@ def list_clients(db: Session) -> Sequence[Client]:
 
 
 def _check_scopes(scope: str, default_scope: str) -> None:
+    for name in scope.split():
+        scope_name(name)
+    if len(scope) > MAX_SCOPE:
+        raise ValueError(f"the scopes must have at most {MAX_SCOPE} characters together")
     if not set(default_scope.split()) <= set(scope.split()):
         raise ValueError("the default scope must be part of the scope")

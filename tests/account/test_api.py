@@ -30,6 +30,16 @@ def test_the_name_can_be_changed_and_taken_away(ann):
 
 
 @pytest.mark.control("U08")
+def test_the_scopes_of_the_token_are_in_a_header_and_not_in_the_user_object(site):
+    keys = site.client(scope="a b", default_scope="b")
+    site.user()
+    for scope, header in (("a b", "a b"), ("", "b")):
+        answer = site.me(site.login(keys, scope=scope)["access_token"])
+        assert answer.headers["X-Auth-Scope"] == header
+        assert "scope" not in answer.json
+    assert site.me(site.login(site.client())["access_token"]).headers["X-Auth-Scope"] == ""
+
+
 def test_nothing_else_can_be_written_through_the_profile(ann):
     site, _, _, tokens = ann
     extra = {

@@ -1,6 +1,12 @@
 """Scopes: what a login is granted, and what a refresh may make of it (RFC 6749, 3.3 and 6)."""
 
+from uuid import UUID
+
 import pytest
+
+from authsite.oauth import clients
+from authsite.oauth.models import Client
+from tests.support.acting import acting
 
 PERSONAL = {"grant_type": "client_credentials"}
 
@@ -8,6 +14,15 @@ PERSONAL = {"grant_type": "client_credentials"}
 @pytest.fixture
 def keys(site):
     return site.client("personal", scope="a b c", default_scope="a")
+
+
+@pytest.mark.parametrize("scope", ['a"b', "a\\b", "ä", "a\x00", "a\x7f", "x" * 1025])
+def test_what_is_no_scope_is_not_allowed_to_a_client(site, scope):
+    with pytest.raises(ValueError, match="scopes"):
+        site.client(scope=scope)
+    keys = site.client(scope="a")
+    with site.db() as db, pytest.raises(ValueError, match="scopes"):
+        clients.change(acting(db), db.get(Client, UUID(keys.client_id)), scope=f"a {scope}")
 
 
 def issue(site, keys, **form):
