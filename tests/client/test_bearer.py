@@ -3,13 +3,13 @@
 import pytest
 
 from authsite_client import InvalidToken, MissingToken
-from authsite_client.bearer import read_bearer
+from authsite_client.bearer import check_token, read_bearer
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   "])
 @pytest.mark.parametrize("token", ["at_AbC-019", "a", "a-._~+/==", "x" * 512])
 def test_the_token_of_a_wellformed_header_is_read(scheme, token):
-    assert read_bearer(scheme + token) == token
+    assert check_token(read_bearer(scheme + token)) == token
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic YTpi", "at_abc", "Digest x", "Bea rer x"])
@@ -44,5 +44,5 @@ def test_another_scheme_is_no_token(header):
 def test_a_malformed_token_is_invalid(header):
     """A refresh token (``rt_``) is none: introspection would say that it is active."""
     with pytest.raises(InvalidToken) as raised:
-        read_bearer(header)
+        check_token(read_bearer(header))
     assert raised.value.challenge == 'Bearer realm="authsite", error="invalid_token"'

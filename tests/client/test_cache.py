@@ -116,6 +116,7 @@ def test_a_cancelled_task_does_not_cancel_the_others(server, verifier):
         while not held.arrived.is_set():
             await asyncio.sleep(0)
         first.cancel()
+        await asyncio.wait([first])
         held.release()
         return await asyncio.gather(first, second, return_exceptions=True)
 

@@ -132,3 +132,16 @@ def test_an_expired_pair_is_refreshed_before_the_first_request(server, client):
     session.request("GET", "/v1/user")
     assert [request.path for request in server.requests] == ["/v1/oauth/token", "/v1/user"]
     assert server.requests[-1].headers["Authorization"] == "Bearer at_1"
+
+
+def test_an_early_refresh_that_fails_is_tried_again_after_a_pause(server, client, frozen_time):
+    server.respond = lambda request: (503, {}, {})
+    now = frozen_time.seconds
+    session = client.resume(Tokens("at_0", "rt_0", expires_at=now + 20, refresh_at=now - 10))
+    for seconds, requests in ((0, 1), (4, 1), (2, 2), (4, 2)):
+        frozen_time.advance(seconds)
+        assert session.access_token() == "at_0"
+        assert len(server.requests) == requests
+    server.respond = lambda request: (200, {}, PAIR)
+    frozen_time.advance(2)
+    assert session.access_token() == "at_1"

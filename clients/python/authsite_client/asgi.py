@@ -1,7 +1,7 @@
 """Middleware for ASGI applications: FastAPI, Starlette, Litestar, Django (ASGI 3)."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from .errors import VerificationError
 from .paths import Paths
@@ -49,14 +49,17 @@ class AsgiMiddleware:
 
 
 def _path(scope: Scope) -> str:
-    path, root = cast(str, scope["path"]), cast(str, scope.get("root_path", "")).rstrip("/")
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "").rstrip("/")
+    if not root:
+        return path
     return path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path
 
 
 def _authorization(scope: Scope) -> str | None:
     """The header, as a WSGI server gives it: several are joined by commas."""
-    headers = cast(Iterable[tuple[bytes, bytes]], scope["headers"])
-    found = [value for name, value in headers if name.lower() == b"authorization"]
+    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]  # their names are in lower case
+    found = [value for name, value in headers if name == b"authorization"]
     return b",".join(found).decode("latin-1") if found else None
 
 

@@ -5,17 +5,16 @@ import re
 from .errors import InvalidToken, MissingToken
 
 MAX_TOKEN_LENGTH = 512
-_CREDENTIALS = re.compile(r"bearer +([A-Z0-9\-._~+/]+=*)", re.IGNORECASE | re.ASCII)
-_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*", re.ASCII)
+_CREDENTIALS = re.compile(r"bearer +(.*)", re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 # authsite introspects refresh tokens, too (RFC 7662); in a request they are no credentials.
 _REFRESH_TOKEN_PREFIX = "rt_"
 
 
 def read_bearer(authorization: str | None) -> str:
-    """The token of an Authorization header.
+    """The token of an Authorization header, for `check_token`.
 
-    Raises `MissingToken` without a header or for another scheme, `InvalidToken` for a header that
-    is malformed or that occurs twice (servers join the values by a comma).
+    Raises `MissingToken` without a header or for another scheme, and `InvalidToken`.
     """
     if not authorization or authorization[:6].lower() != "bearer":
         raise MissingToken
@@ -26,7 +25,10 @@ def read_bearer(authorization: str | None) -> str:
 
 
 def check_token(token: str) -> str:
-    """``token``, if it can be an access token. Raises `InvalidToken`, without asking authsite."""
+    """``token``, if it can be an access token. Raises `InvalidToken`, without asking authsite.
+
+    A header that occurs twice is no token either: servers join the values by a comma.
+    """
     if (
         len(token) > MAX_TOKEN_LENGTH
         or token.startswith(_REFRESH_TOKEN_PREFIX)

@@ -1,7 +1,10 @@
 """Which requests a middleware protects."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+_AMBIGUOUS = re.compile(r"^[^/]|//|\\|/\.\.?(?:/|$)")
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,11 @@ class Paths:
     def protects(self, path: str) -> bool:
         """Whether a request for ``path`` needs a token.
 
-        A path that servers and frameworks may read differently (``//``, ``/../``) always needs one.
+        A path that servers and frameworks may read differently always needs one: with ``//`` or
+        ``/../`` in it, or without a slash at its beginning, which Werkzeug adds.
         """
         path = path or "/"
-        if "//" in path or "\\" in path or {".", ".."} & set(path.split("/")):
+        if _AMBIGUOUS.search(path):
             return True
         if any(_is_exempt(path, each) for each in self.exempt):
             return False

@@ -15,6 +15,8 @@ from .tokens import Tokens, expired
 if TYPE_CHECKING:
     from .client import Client
 
+PAUSE = 5.0  # seconds until the next try to refresh a token that is about to expire
+
 
 class User(TypedDict):
     """The user object of the API; times are text (RFC 3339)."""
@@ -50,6 +52,7 @@ class Session:
         self._lock = Lock()
         self._renewal: Future[Tokens] | None = None
         self._unsaved: Tokens | None = None
+        self._retry_at = 0.0
 
     @property
     def tokens(self) -> Tokens:
@@ -87,12 +90,15 @@ class Session:
         tokens = self._tokens
         if clock.time() < tokens.refresh_at:
             return tokens
+        if not expired(tokens) and clock.monotonic() < self._retry_at:
+            return tokens
         try:
             return self._renew(tokens)
         except (Unreachable, TemporarilyUnavailable, TooManyAttempts):
             if expired(tokens):
                 raise
-            return tokens  # which is early enough to try again with the next request
+            self._retry_at = clock.monotonic() + PAUSE
+            return tokens
 
     def _renew(self, used: Tokens) -> Tokens:
         """The successor of ``used``: one thread gets it, the others wait for that thread."""
