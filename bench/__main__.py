@@ -56,6 +56,7 @@ def measure(folder, rounds, seconds, url=None):
             "bare JSON view": (ports[0], {"path": "/"}),
             "prototype of a guard": (ports[1], {"path": "/", "tokens": prototype_tokens}),
             "guarded GET /v1/user": (ports[2], {"path": "/v1/user", "tokens": files["access"]}),
+            "forward auth": (ports[2], {"path": "/v1/guard/api", "tokens": files["access"]}),
             "introspection": (
                 ports[2],
                 {

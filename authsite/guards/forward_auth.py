@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from authsite.http.address import absolute, origin_of
 from authsite.http.host import is_host
-from authsite.http.methods import SAFE_METHODS
+from authsite.http.methods import is_original_safe
 from authsite.http.proxies import nearest
 from authsite.request_state import Request
 from authsite.settings import Settings
@@ -107,8 +107,9 @@ def login_page(request: Request) -> str:
     It has ``next`` if a trusted proxy names a page that a login may lead to. After a method that
     sends data, ``next`` is the page with the form, from ``Referer``. Raises `LoginPageGuarded`.
     """
-    page = _original_page(request) if request.authsite.through_trusted_proxy else None
-    if _sent_data(request):
+    trusted = request.authsite.through_trusted_proxy
+    page = _original_page(request) if trusted else None
+    if trusted and not is_original_safe(request):
         form = _page_at(request.headers.get("Referer", ""))
         same_site = form is not None and page is not None and form.origin == page.origin
         target = _target(request, form) if form and same_site else None
@@ -118,15 +119,6 @@ def login_page(request: Request) -> str:
     if page and f"{page.origin}{urlsplit(page.path).path}" == url.partition("?")[0]:
         raise LoginPageGuarded
     return url
-
-
-def _sent_data(request: Request) -> bool:
-    """Whether the method of the original request sends data, as a trusted proxy says."""
-    if not request.authsite.through_trusted_proxy:
-        return False
-    names = ("X-Forwarded-Method", "X-Original-Method")
-    methods = [request.headers.get(name) or "GET" for name in names]
-    return any(method.upper() not in SAFE_METHODS for method in methods)
 
 
 def _original_page(request: Request) -> _Page | None:

@@ -13,7 +13,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.http.errors import ApiError
-from authsite.http.methods import SAFE_METHODS, is_own
+from authsite.http.methods import is_own, is_safe
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
@@ -112,7 +112,7 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
     credential = guard.credential(request) if recent else None
     if recent is None or credential is None:
         caller = guard.authenticate(request)
-    elif request.method not in SAFE_METHODS:
+    elif not is_safe(request):
         recent.forget(credential)
         caller = guard.authenticate(request)
     else:

@@ -13,6 +13,8 @@ from .application import HttpApplication
 from .errors import MethodNotAllowed
 
 SAFE_METHODS = ("GET", "HEAD")
+# The headers that have the method of the original request: Traefik and Caddy; nginx.
+ORIGINAL_METHOD = ("X-Forwarded-Method", "X-Original-Method")
 
 
 def is_own(route_name: str | None) -> bool:
@@ -42,6 +44,19 @@ def is_forward_auth(request: Request) -> bool:
     """
     route = getattr(request, "matched_route", None)
     return route is not None and route.name.startswith("authsite.guard.")
+
+
+def is_safe(request: Request) -> bool:
+    """Whether the request only reads, and so does the one that a reverse proxy asks about."""
+    if request.method not in SAFE_METHODS:
+        return False
+    return not is_forward_auth(request) or is_original_safe(request)
+
+
+def is_original_safe(request: Request) -> bool:
+    """Whether the original request, which a reverse proxy asks about, only reads."""
+    methods = [request.headers.get(name) or "GET" for name in ORIGINAL_METHOD]
+    return all(method.upper() in SAFE_METHODS for method in methods)
 
 
 def allowed_methods(registry: Registry) -> dict[str, tuple[str, ...]]:

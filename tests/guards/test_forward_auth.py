@@ -12,7 +12,7 @@ from authsite.users.models import User
 from tests.openapi.test_document import OTHERS
 from tests.support.acting import acting
 from tests.support.pages import sign_in, submit
-from tests.support.site import bearer
+from tests.support.site import PASSWORD, bearer
 from tests.support.statements import counted
 
 API, WEB = "/v1/guard/api", "/v1/guard/web"
@@ -232,3 +232,41 @@ def test_the_last_use_of_a_token_or_session_is_noted(site, frozen):
     with site.db() as db:
         for column in (Family.used_at, BrowserSession.used_at):
             assert db.scalars(select(column)).one() == frozen.now().replace(minute=0)
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-Method", "X-Original-Method"])
+def test_with_a_cache_requests_that_may_change_something_ask_the_database(site_with, name):
+    site = site_with(guard_cache="60s")
+    site.user()
+    sign_in(site)
+    headers = bearer(token_of(site))
+    for path in (API, WEB):
+        site.http.get(path, headers=headers)
+        for method, queries in (("GET", 0), ("HEAD", 0), ("POST", 1), ("delete", 1)):
+            site.http.get(path, headers=headers)
+            with counted(site.database) as statements:
+                site.http.get(path, headers=headers | {name: method}, status=204)
+            assert len(statements) == queries, method
+    with site.db() as db:
+        db.scalars(select(User)).one().epoch += 1
+    for path in (API, WEB):
+        site.http.get(path, headers=headers | {name: "POST"}, status=401)
+        site.http.get(path, headers=headers, status=401)
+
+
+def guarded_host(config):
+    """Everything of a host that could come in the way."""
+    config.set_default_permission("never")
+    config.set_default_csrf_options(require_csrf=True)
+
+
+def test_in_a_host_application_it_works_below_the_prefix(host_with):
+    site = host_with(guarded_host, prefix="sso", allows=False)
+    site.user()
+    token = site.http.post(
+        "/sso/v1/oauth/token",
+        site.client().form(grant_type="password", username="ann@example.com", password=PASSWORD),
+    ).json["access_token"]
+    assert identity(site.http.get(f"/sso{API}", headers=bearer(token)))[1] == "ann@example.com"
+    answer = site.http.get(f"/sso{WEB}?redirect=1", status=302)
+    assert answer.headers["Location"] == "http://localhost/sso/login"

@@ -109,3 +109,9 @@ def test_the_login_pages_have_no_guard(site):
 def test_caddy_removes_names_with_an_underscore(site):
     removed, _target, _copied = Caddy(site).way("/orders", {"x_auth_user": "root", "accept": ""})
     assert removed == {"x_auth_user"}
+
+
+def test_the_page_about_it_shows_what_nginx_sends_as_the_example_has_it():
+    page = (EXAMPLES.parent / "docs" / "forward-auth.md").read_text()
+    lines = (EXAMPLES / "nginx" / "guard.conf").read_text().splitlines(keepends=True)
+    assert "".join(lines[lines.index("internal;\n") :]) in page

@@ -166,6 +166,8 @@ def test_headers_that_a_client_sends_itself_are_replaced(guarded, token, session
         "X-Auth-Client": machine.client_id,
         "X-Auth-Scope": "",
     }
+    hop = {"Connection": "close, X-Auth-User", **bearer(token)}  # as if of one connection only
+    assert http.get("/api/reports", headers=hop).json()["X-Auth-User"] == str(guarded.ann.id)
     answer = http.get("/orders", headers={**SPOOFED, **session})
     assert f"Orders of {EMAIL}" in answer.text
     assert "next" in login_of(http.get("/orders", headers=SPOOFED))
