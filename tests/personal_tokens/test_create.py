@@ -210,9 +210,14 @@ def test_twenty_creations_at_once_do_not_exceed_the_limit(ann):
 
     seen = together(*[creator(site) for site in (ann, other) for _ in range(10)])
     other.database.dispose()
-    assert seen.count(201) == 3
+    # On a busy machine some are 503. What they left is created one after the other.
     assert set(seen) <= {201, 409, 503}
-    assert len(listed(ann, ann.login_of_ann)) == MAX_ACTIVE
+    assert seen.count(201) <= 3
+    missing = MAX_ACTIVE - len(listed(ann, ann.login_of_ann))
+    assert missing == 3 - seen.count(201)
+    for _ in range(missing):
+        create(ann, ann.login_of_ann)
+    create(ann, ann.login_of_ann, status=409)
 
 
 def test_a_client_without_a_user_has_no_tokens(ann):

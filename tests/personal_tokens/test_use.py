@@ -17,7 +17,7 @@ from tests.support.pages import sign_in, submit
 from tests.support.personal import PATH, create, created, errors, listed, revoke
 from tests.support.purging import purged
 from tests.support.site import PASSWORD, WEB, Site, bearer
-from tests.support.statements import counted
+from tests.support.statements import counted, stepping_between
 
 NEW = "purple wolf 77 tea"
 HOUR = 3600
@@ -305,19 +305,15 @@ def test_a_token_is_never_a_recent_login(host_with):
     assert errors(answer) == [("insufficient_user_authentication", None)]
 
 
-def test_a_token_created_in_a_sign_in_that_was_ended_meanwhile_is_not_made(ann, monkeypatch):
-    """The epoch is raised between the password check and the insertion."""
-    from authsite.personal_tokens import service
-
-    check = service.reauthenticate
-
-    def check_and_raise(*args):
-        check(*args)
-        with Site(ann.url, **WEB).db() as db:
+def test_no_token_is_created_in_a_sign_in_that_ends_after_the_password_was_checked(ann):
+    def raise_epoch():
+        with ann.db() as db:
             db.execute(update(User).values(epoch=User.epoch + 1))
 
-    monkeypatch.setattr(service, "reauthenticate", check_and_raise)
-    answer = create(ann, ann.login_of_ann, status=401)
+    select_hash = "SELECT users.password_hash"
+    with stepping_between(ann.database.prepared, "after", select_hash, raise_epoch) as done:
+        answer = create(ann, ann.login_of_ann, status=401)
+    assert done
     assert answer.json["errors"] == []
     with ann.db() as db:
         assert len(db.scalars(select(Family).where(Family.kind == "pat")).all()) == 1
