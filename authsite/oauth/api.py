@@ -254,11 +254,14 @@ def client_of(request: Request, body: TokenBody | PresentedToken) -> Authenticat
     {200: LoggedOut},
     description=(
         "All tokens of the same login are revoked at once, on every server, and the refresh "
-        "cookies of the proxies are cleared. A personal access token revokes itself."
+        "cookies of the proxies are cleared. A personal access token revokes only itself."
     ),
 )
 def logout(request: Request) -> LoggedOut:
-    """Revoke the token family of the request, and call what `config.at_logout` registered."""
+    """Revoke the token family of the request; at a logout call what `config.at_logout` registered.
+
+    A personal access token is revoked alone.
+    """
     caller = caller_of(request)
     if caller.family_uuid:
         user_id = caller.account.id if caller.account else None
@@ -269,6 +272,7 @@ def logout(request: Request) -> LoggedOut:
             user_id=user_id,
             client_id=caller.client_uuid,
         )
-    for forget in request.authsite.services.extensions.at_logout:
-        forget(request)
+    if not caller.personal_token:  # which says nothing about the logins of this browser
+        for forget in request.authsite.services.extensions.at_logout:
+            forget(request)
     return {"message": "Token revoked successfully."}

@@ -18,7 +18,8 @@ SCHEMES = {
     BEARER: {
         "type": "http",
         "scheme": "bearer",
-        "description": "An access token, from the token endpoint or a first-party login.",
+        "description": "An access token, from the token endpoint or a first-party login. "
+        "Endpoints without the error `login_required` accept a personal access token, too.",
     },
     CLIENT_BASIC: {
         "type": "http",

@@ -79,6 +79,18 @@ def test_a_login_s_token_is_refused_nowhere_for_that_reason(site):
         assert answer.status_int != 401
 
 
+@pytest.mark.control("T27")
+def test_the_refusal_does_not_depend_on_the_guard_s_memory(site_with):
+    site = site_with(guard_cache="60s")
+    site.user()
+    login = site.login(site.client())["access_token"]
+    token = created(site, login)
+    for _ in range(2):
+        site.me(token)
+        assert is_refused(send(site, "GET", "/v1/user/tokens", token, b""))
+        assert send(site, "GET", "/v1/user/tokens", login, b"").status_int == 200
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b'{"name": 1}', b"x" * 70_000])
 def test_the_refusal_comes_before_the_body_is_read(site, body):
     token = created(site, site.login(site.keys)["access_token"])

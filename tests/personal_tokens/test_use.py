@@ -112,6 +112,12 @@ def test_logging_out_with_the_token_revokes_it_and_nothing_else(ann):
     assert listed(ann, ann.login_of_ann) == []
 
 
+def test_logging_out_with_the_token_leaves_the_cookies_of_the_browser(ann):
+    answer = ann.logout(ann.personal)
+    assert "Set-Cookie" not in answer.headers
+    assert "refreshToken=" in ann.logout(ann.login_of_ann).headers["Set-Cookie"]
+
+
 def test_logging_out_with_the_login_leaves_the_token(ann):
     ann.logout(ann.login_of_ann)
     ann.me(ann.personal)
