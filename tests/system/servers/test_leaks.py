@@ -39,7 +39,7 @@ class Flow:
     def keep(self, answer):
         """Note the tokens and cookies of an answer."""
         if answer.headers.get("Content-Type", "").startswith("application/json"):
-            for name in ("access_token", "refresh_token"):
+            for name in ("access_token", "refresh_token", "token"):
                 if name in answer.json():
                     self.secrets.add(answer.json()[name])
         self.secrets.update(self.http.cookies.jar and [c.value for c in self.http.cookies.jar])
@@ -83,8 +83,17 @@ def log_in_and_out(flow, web, grant):
     assert fresh.status_code == 200
     headers = bearer(fresh.json()["access_token"])
     assert flow.http.get("/v1/user", headers=headers).status_code == 200
+    personal_token(flow, headers)
     assert flow.http.delete("/v1/logout/", headers=headers).status_code == 200
     assert flow.http.get("/v1/user", headers=headers).status_code == 401
+
+
+def personal_token(flow, headers):
+    body = {"name": "backup", "current_password": RIGHT}
+    answer = flow.keep(flow.http.post("/v1/user/tokens", json=body, headers=headers))
+    own = bearer(answer.json()["token"])
+    assert flow.http.get("/v1/user", headers=own).status_code == 200
+    assert flow.http.get("/v1/user/tokens", headers=own).status_code == 403
 
 
 def reuse(flow, web):
@@ -144,9 +153,10 @@ def spellings(secret):
     found = {raw, quote(secret).encode(), quote_plus(secret).encode(), base64.b64encode(raw)}
     found.add(json.dumps(secret).strip('"').encode())
     found.add(raw.hex().encode())
-    if secret[:3] in ("at_", "rt_") and len(secret) == 91:
-        token = base64.urlsafe_b64decode(secret[3:])
-        found |= {secret[3:].encode(), token, token[-32:], token[-32:].hex().encode()}
+    prefix, _, rest = secret.partition("_")
+    if prefix in ("at", "rt", "pat") and len(rest) == 88:
+        token = base64.urlsafe_b64decode(rest)
+        found |= {rest.encode(), token, token[-32:], token[-32:].hex().encode()}
     return found
 
 
