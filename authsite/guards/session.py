@@ -3,7 +3,7 @@
 from urllib.parse import quote, urlsplit
 
 from pyramid.events import ApplicationCreated
-from pyramid.httpexceptions import HTTPFound
+from pyramid.httpexceptions import HTTPException
 from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 from pyramid.response import Response
@@ -37,7 +37,7 @@ def web_guard(request: Request) -> Caller:
     raise login_redirect(request)
 
 
-def login_redirect(request: Request, *, prompt: bool = False) -> HTTPFound:
+def login_redirect(request: Request, *, prompt: bool = False) -> HTTPException:
     """A redirect to the login page, and from there to the page that the request is about.
 
     ``prompt``: see `login_url`.
