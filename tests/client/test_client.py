@@ -127,6 +127,25 @@ def test_a_session_does_not_refresh_twice_for_one_request(server, client):
     assert paths == ["/v1/user", "/v1/oauth/token", "/v1/user"]
 
 
+def test_a_401_that_arrives_after_the_refresh_of_another_thread_uses_its_pair(server, client):
+    """A second use of the refresh token would end the login."""
+
+    def respond(request):
+        if request.path == "/v1/oauth/token":
+            return 200, {}, PAIR
+        if request.headers["Authorization"] == "Bearer at_1":
+            return 200, {}, {}
+        if request.path == "/v1/user":
+            session.request("GET", "/v1/other")  # in a thread of the server
+        return 401, {}, {}
+
+    server.respond = respond
+    session = client.resume(Tokens("at_0", "rt_0", expires_at=9e9, refresh_at=9e9))
+    session.user()
+    refreshed = [request for request in server.requests if request.path == "/v1/oauth/token"]
+    assert len(refreshed) == 1
+
+
 def test_an_expired_pair_is_refreshed_before_the_first_request(server, client):
     session = client.resume(OLD)
     session.request("GET", "/v1/user")
