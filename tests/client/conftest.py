@@ -2,8 +2,8 @@
 
 import pytest
 
-from authsite_client import Verifier, clock
-from tests.support.tiny_server import tiny_server
+from authsite_client import Service, Verifier, clock
+from tests.support.tiny_server import TIMEOUT, tiny_server
 
 CLIENT = ("the-id", "the-secret")
 CLAIMS = {
@@ -61,6 +61,8 @@ def verifier_of():
     made = []
 
     def new(service, **options):
+        # A busy machine may take longer than the three seconds of the default.
+        service = Service.of(service, TIMEOUT)
         made.append(Verifier(service, *CLIENT, **options))
         return made[-1]
 

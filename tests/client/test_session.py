@@ -16,6 +16,7 @@ from authsite_client import (
     InvalidGrant,
     InvalidScope,
     InvalidToken,
+    Service,
     Tokens,
     TooManyAttempts,
     UnauthorizedClient,
@@ -27,6 +28,7 @@ from authsite_client import (
 from authsite_client import clock as client_clock
 from tests.support.servers import free_port
 from tests.support.site import PASSWORD, ClientKeys
+from tests.support.tiny_server import TIMEOUT
 from tests.support.together import together
 
 ANN = ("ann@example.com", PASSWORD)
@@ -35,7 +37,7 @@ WRONG = ClientKeys("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "wrong")
 
 @pytest.fixture
 def live(site_with):
-    """A factory of sites with Ann that listen: ``.url``, and ``.keys`` of a password client."""
+    """A factory of sites with Ann that listen at ``.service``, with a password client."""
     running = []
 
     def new(**settings):
@@ -45,7 +47,8 @@ def live(site_with):
         server = StopableWSGIServer.create(site.app, host="127.0.0.1", port=free_port(), threads=8)
         running.append(server)
         assert server.wait()
-        site.address = f"http://127.0.0.1:{server.effective_port}"
+        # A busy machine may take longer than the defaults.
+        site.service = Service(f"http://127.0.0.1:{server.effective_port}", timeout=TIMEOUT)
         return site
 
     yield new
@@ -60,7 +63,7 @@ def client_of():
 
     def new(site, keys=None):
         keys = keys or site.keys
-        made.append(Client(site.address, keys.client_id, keys.client_secret))
+        made.append(Client(site.service, keys.client_id, keys.client_secret))
         return made[-1]
 
     yield new
@@ -231,7 +234,7 @@ def test_tasks_log_in_call_and_log_out(live, client_of):
 def test_a_token_of_the_session_is_verified_by_a_resource_server(live, client_of):
     site = live()
     keys = site.client("resource-server")
-    verifier = Verifier(site.address, keys.client_id, keys.client_secret, cache=0)
+    verifier = Verifier(site.service, keys.client_id, keys.client_secret, cache=0)
     session = client_of(site).login(*ANN, scope="notes:read")
     identity = verifier.verify(session.access_token(), "notes:read")
     assert (identity.sub, identity.username) == (session.user()["id"], "ann@example.com")
@@ -249,7 +252,7 @@ def test_a_token_of_the_session_is_verified_by_a_resource_server(live, client_of
 def test_a_personal_token_is_verified_by_a_resource_server(live, client_of):
     site = live()
     keys = site.client("resource-server")
-    verifier = Verifier(site.address, keys.client_id, keys.client_secret, cache=0)
+    verifier = Verifier(site.service, keys.client_id, keys.client_secret, cache=0)
     session = client_of(site).login(*ANN, scope="notes:read")
     asked = {"name": "CI", "scope": "notes:read", "current_password": PASSWORD}
     made = session.request("POST", "/v1/user/tokens", asked)
@@ -262,7 +265,7 @@ def test_a_personal_token_is_verified_by_a_resource_server(live, client_of):
 
 
 def test_a_verifier_with_wrong_credentials_refuses_with_503(live):
-    verifier = Verifier(live().address, WRONG.client_id, WRONG.client_secret)
+    verifier = Verifier(live().service, WRONG.client_id, WRONG.client_secret)
     with pytest.raises(Unavailable):
         verifier.verify("at_x")
     verifier.close()

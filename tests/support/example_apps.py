@@ -15,7 +15,7 @@ EXAMPLES = CHECKOUT / "examples"
 
 @contextmanager
 def example_app(name, authsite_url, keys, log):
-    """``python app.py`` in the folder of an example; yields an httpx client for it."""
+    """``python app.py`` in the folder of an example; yields an httpx client."""
     port = free_port()
     environ = {
         **{key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")},
@@ -33,6 +33,7 @@ def example_app(name, authsite_url, keys, log):
     client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
     try:
         wait_for_port(port, process)
+        client.name = name
         yield client
     finally:
         client.close()

@@ -58,21 +58,30 @@ def authsite(stand):
 def app(request, stand, authsite):
     """One of the applications, as an httpx client."""
     with stand.app(request.param) as running:
-        running.name = request.param
         yield running
 
 
+def notes(app, token, **request):
+    """The response to GET /notes, or to POST with a body.
+
+    On a busy machine authsite may take longer than the verifier waits, which is 503.
+    """
+    method = "POST" if request else "GET"
+    return until(
+        lambda: app.request(method, "/notes", headers=bearer(token), **request),
+        lambda answer: answer.status_code != 503,
+    )
+
+
 def add_note(app, token):
-    body = {"json": {"text": "Tea"}} if app.name == "fastapi" else {"data": {"text": "Tea"}}
-    return app.post("/notes", headers=bearer(token), **body)
+    return notes(app, token, **{"json" if app.name == "fastapi" else "data": {"text": "Tea"}})
 
 
-def until(status, ask, allowed):
-    """Ask again and again until the answer has ``status``; before it all are ``allowed``."""
+def until(ask, accepted):
+    """Ask again and again until the answer is ``accepted``."""
     deadline = time.monotonic() + TIMEOUT
-    while (answer := ask()).status_code != status:
-        assert answer.status_code == allowed, answer.text
-        assert time.monotonic() < deadline, f"still {allowed}"
+    while not accepted(answer := ask()):
+        assert time.monotonic() < deadline, answer.text
         time.sleep(0.05)
     return answer
 
@@ -93,20 +102,20 @@ def test_without_a_token_there_is_a_challenge(app):
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="authsite"'
     for token in ("at_forged", "x"):
-        answer = app.get("/notes", headers=bearer(token))
+        answer = notes(app, token)
         assert answer.status_code == 401
         assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
 def test_a_token_opens_the_application_and_names_the_user(stand, app):
-    answer = app.get("/notes", headers=bearer(stand.token()))
+    answer = notes(app, stand.token())
     assert answer.status_code == 200, answer.text
     assert answer.json()["user"] == "ann@example.com"
 
 
 def test_a_refresh_token_opens_nothing(stand, app):
     refresh_token = stand.site.login(stand.callers)["refresh_token"]
-    assert app.get("/notes", headers=bearer(refresh_token)).status_code == 401
+    assert notes(app, refresh_token).status_code == 401
 
 
 def test_a_view_may_need_a_scope(stand, app):
@@ -121,32 +130,41 @@ def test_a_view_may_need_a_scope(stand, app):
 
 def test_a_revoked_token_is_refused_once_the_cache_has_expired(stand, app):
     token = stand.token()
-    assert app.get("/notes", headers=bearer(token)).status_code == 200
+    assert notes(app, token).status_code == 200
     stand.site.logout(token)
-    until(401, lambda: app.get("/notes", headers=bearer(token)), allowed=200)
+    seen = set()
+
+    def refused(answer):
+        seen.add(answer.status_code)
+        return answer.status_code == 401
+
+    until(lambda: notes(app, token), refused)
+    assert seen <= {200, 401}
 
 
-def test_without_authsite_nothing_passes_until_it_is_back(stand, tmp_path_factory):
-    """The only test with an authsite that ends: a cached token passes, then there is 503."""
+def test_without_authsite_nothing_passes_until_it_is_back(tmp_path_factory):
+    """A cached token passes at first, then there is 503, and never 401."""
     own = Stand(tmp_path_factory.mktemp("outage"))
     token = own.token()
+    statuses = {name: [] for name in NAMES}
     with ExitStack() as stack:
         apps = [stack.enter_context(own.app(name)) for name in NAMES]
 
-        def asks(token):
-            return [lambda app=app: app.get("/notes", headers=bearer(token)) for app in apps]
+        def ask(app, token=token):
+            answer = app.get("/notes", headers=bearer(token))
+            statuses[app.name].append(answer.status_code)
+            return answer
 
         with own.authsite():
-            for ask in asks(token):
-                assert ask().status_code == 200
-        for ask in asks(token):
-            answer = until(503, ask, allowed=200)
+            for app in apps:
+                until(lambda app=app: ask(app), lambda answer: answer.status_code == 200)
+        for app in apps:
+            answer = until(lambda app=app: ask(app), lambda answer: answer.status_code == 503)
             assert int(answer.headers["Retry-After"]) >= 1
-        for ask in asks("at_forged"):
-            assert ask().status_code == 503
+            assert ask(app, "at_forged").status_code == 503
         with own.authsite():
-            for ask in asks(token):
-                until(200, ask, allowed=503)
-            for ask in asks("at_forged"):
-                assert ask().status_code == 401
+            for app in apps:
+                until(lambda app=app: ask(app), lambda answer: answer.status_code == 200)
+                assert notes(app, "at_forged").status_code == 401
+    assert all({*seen} == {200, 503} for seen in statuses.values()), statuses
     own.site.database.dispose()
