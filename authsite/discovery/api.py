@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from authsite.http.address import base_path
 from authsite.http.api_metadata import Operation, Parameters, response_body
-from authsite.http.cached_response import FIVE_MINUTES, CachedResponse, respond_from_cache
+from authsite.http.cached_response import CACHED, FIVE_MINUTES, CachedResponse, respond_from_cache
 from authsite.oauth.client_auth import METHODS
 from authsite.oauth.grants import GRANTS
 from authsite.request_state import Request
@@ -53,6 +53,7 @@ class MetadataPath(Parameters):
 @Operation(
     "Describe this authorization server",
     {200: MetadataAnswer, 304: None},
+    headers={200: CACHED, 304: CACHED},
     description=(
         "The metadata of RFC 8414. If the URL of this service has a path, the document is also at "
         "the address that section 3.1 defines, with the path of the issuer at its end."

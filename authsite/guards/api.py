@@ -7,7 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.api_metadata import Operation, Parameters
+from authsite.http.api_metadata import Operation, Parameters, ResponseHeader
 from authsite.http.rendering import found
 from authsite.request_state import Request
 
@@ -26,12 +26,23 @@ from .policy import accept, require
 from .route_options import Guards
 from .session import accepts_json
 
-_HEADERS = (
-    "The headers of a 204 response are `X-Auth-User` (the id of the user), `X-Auth-Email`, "
-    "`X-Auth-Client` (the id of the client) and `X-Auth-Scope` (separated by blanks); without a "
-    "value, a header is empty. In the e-mail address, `%` and characters that are not ASCII are "
-    "percent-encoded UTF-8."
-)
+_IDENTITY = {
+    "X-Auth-User": ResponseHeader(
+        "The id of the user, or empty.", "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
+    ),
+    "X-Auth-Email": ResponseHeader(
+        "The e-mail address, or empty. `%` and characters that are not ASCII are percent-encoded "
+        "UTF-8.",
+        "ann@example.com",
+    ),
+    "X-Auth-Client": ResponseHeader(
+        "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+    ),
+    "X-Auth-Scope": ResponseHeader("The scopes, separated by blanks, or empty.", "reports:read"),
+}
+_LOCATION = {
+    "Location": ResponseHeader("The URL of the login page.", "https://id.example.org/login")
+}
 _PAGE = (
     "The page to return to is read from `X-Forwarded-Proto`, `-Host` and `-Uri`, or from "
     "`X-Original-URL`, of a trusted proxy."
@@ -60,7 +71,7 @@ class WebQuery(Parameters):
 @Operation(
     "Let a proxy check an access token",
     {204: None},
-    description=_HEADERS,
+    headers={204: _IDENTITY},
     errors=(
         InvalidRequirement,
         InsufficientScope("reports:read"),
@@ -83,13 +94,14 @@ def guard_api(request: Request) -> Response:
 @Operation(
     "Let a proxy check a browser session",
     {204: None, 302: None},
+    headers={204: _IDENTITY, 302: _LOCATION},
     description=(
-        f"{_HEADERS} A 401 response has the URL of the login page in `X-Auth-Login-Url`; with "
+        f"A 401 response has the URL of the login page in `X-Auth-Login-Url`; with "
         f"`redirect=1`, browsers are redirected to it (302), and scripts still get 401. {_PAGE}"
     ),
     errors=(
         InvalidRequirement,
-        NotSignedIn,
+        NotSignedIn(headers={"X-Auth-Login-Url": "https://id.example.org/login"}),
         EmailNotVerified,
         EmailNotConfirmed,
         LoginPageGuarded,

@@ -6,7 +6,7 @@ A view has ``@Operation("Show the user", {200: UserAnswer}, errors=(UserRequired
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, with_config
@@ -56,11 +56,24 @@ class Message(TypedDict):
     """Human-readable."""
 
 
+class ResponseHeader(NamedTuple):
+    """A header of a response (OpenAPI 3.1, section 4.8.21)."""
+
+    description: str
+    example: str
+    always: bool = True
+    """Whether every response of the status has it."""
+
+
+Headers = Mapping[str, ResponseHeader]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """Decorator that describes a view (OpenAPI 3.1, section 4.8.10) and returns it unchanged.
 
-    ``responses`` maps a status to the type of the body, or to None for an empty body. ``errors``
+    ``responses`` maps a status to the type of the body, or to None for an empty body. ``headers``
+    maps a status to the headers by which it differs from all other responses. ``errors``
     has classes, and instances where the message or the fields depend on the case; the document adds
     those of the route's guard and of the view's ``body=``. ``credentials`` names a security scheme
     that a client may use instead of fields of the body.
@@ -70,6 +83,7 @@ class Operation:
     responses: Mapping[int, Any]
     _: KW_ONLY
     description: str = ""
+    headers: Mapping[int, Headers] = field(default_factory=dict)
     errors: Sequence[ApiError | type[ApiError]] = ()
     credentials: str | None = None
     path: type[Parameters] | None = None

@@ -9,7 +9,16 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
+from .api_metadata import ResponseHeader
+
 FIVE_MINUTES = "public, max-age=300"
+# The headers of `respond_from_cache`, for an `Operation`.
+CACHED = {
+    "Cache-Control": ResponseHeader("Caches may store the response.", FIVE_MINUTES),
+    "ETag": ResponseHeader("The validator, for `If-None-Match`.", '"5f0c1b7d2e9a48c36b1d"'),
+    "Content-Encoding": ResponseHeader("If the client accepts it.", "gzip", always=False),
+    "Vary": ResponseHeader("What the response depends on.", "Accept-Encoding", always=False),
+}
 
 _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
 

@@ -16,8 +16,7 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[([0-9A-Fa-f:.]+)\])(?::([0-9]{1,5}))?"
 
 
 class BadHost(ApiError):
-    """The Host header is malformed, repeated, too long or missing."""
-
+    summary = "The Host header is malformed, repeated, too long or missing."
     status = 400
     code = "invalid_request"
     message = "Send one Host header, with a host name or address and perhaps a port."

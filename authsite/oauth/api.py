@@ -9,7 +9,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.guards.caller import caller_of
-from authsite.http.api_metadata import CLIENT_BASIC, Operation, response_body
+from authsite.http.api_metadata import CLIENT_BASIC, Operation, ResponseHeader, response_body
 from authsite.http.bodies import Body, MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
@@ -252,6 +252,15 @@ def client_of(request: Request, body: TokenBody | PresentedToken) -> Authenticat
 @Operation(
     "Log out: revoke the token of the request",
     {200: LoggedOut},
+    headers={
+        200: {
+            "Set-Cookie": ResponseHeader(
+                "Deletes the refresh cookie of each proxy that the browser has one of.",
+                "refreshToken=; Max-Age=0; Path=/v1/clients/web",
+                always=False,
+            )
+        }
+    },
     description=(
         "All tokens of the same login are revoked at once, on every server, and the refresh "
         "cookies of the proxies are cleared. A personal access token revokes only itself."

@@ -10,7 +10,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.http.api_metadata import Operation
-from authsite.http.cached_response import FIVE_MINUTES, CachedResponse, respond_from_cache
+from authsite.http.cached_response import CACHED, FIVE_MINUTES, CachedResponse, respond_from_cache
 from authsite.request_state import Request
 
 from .document import document
@@ -25,7 +25,11 @@ class Description(TypedDict):
 
 
 @view_config(route_name="authsite.openapi", request_method="GET", permission=NO_PERMISSION_REQUIRED)
-@Operation("Describe this API as OpenAPI 3.1", {200: Description, 304: None})
+@Operation(
+    "Describe this API as OpenAPI 3.1",
+    {200: Description, 304: None},
+    headers={200: CACHED, 304: CACHED},
+)
 def openapi(request: Request) -> Response:
     """Respond from the cache, which has one document for each server URL."""
     documents: dict[str, CachedResponse] = request.registry["authsite.openapi"]

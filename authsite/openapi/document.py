@@ -8,8 +8,10 @@ from authsite.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
 from authsite.http.bodies import FORM, JSON, Body
 from authsite.settings import Settings
 
+from . import headers
 from .endpoints import Endpoint, endpoints
 from .error_responses import errors_of
+from .headers import SECURITY_HEADERS
 from .responses import ERROR_BODIES, failures, successes
 from .schemas import Key, example_of, schemas_of, tidied
 
@@ -34,7 +36,8 @@ SCHEMES = {
         "description": "Set by a first-party login; scripts cannot read it.",
     },
 }
-INTRODUCTION = """\
+INTRODUCTION = (
+    """\
 Get an access token from the token endpoint, or from the login of a first-party client, and send \
 it as `Authorization: Bearer <access_token>`. When it expires, use the refresh token to get the \
 next pair.
@@ -42,9 +45,14 @@ next pair.
 Bodies are JSON or forms, at most 64 KiB; the OAuth endpoints take forms only. Times are in UTC \
 (RFC 3339), ids are UUIDs.
 
-Every response has an `X-Request-Id`. Errors are JSON with a stable code and a human-readable \
-message. Besides the listed errors, every endpoint may respond with 405 (with `Allow`) and with \
-500 (with the request id to report)."""
+Errors are JSON with a stable code and a human-readable message. Every path responds to other \
+methods with 405 and `Allow`. Besides the listed headers, every response has `Content-Type` (if it \
+has a body), `Content-Length` and """
+    + SECURITY_HEADERS
+    + """, and over TLS, depending on the \
+settings, `Strict-Transport-Security`. Scripts of the origins in `cors-origins` get `Vary` and the \
+headers of CORS."""
+)
 
 
 def document(registry: Any, server: str) -> dict[str, Any]:
@@ -74,7 +82,11 @@ def document(registry: Any, server: str) -> dict[str, Any]:
         "servers": [{"url": server}],
         "tags": [{"name": name, "description": description} for name, description in tags.items()],
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": SCHEMES},
+        "components": {
+            "schemas": components,
+            "headers": headers.components(),
+            "securitySchemes": SCHEMES,
+        },
     }
 
 

@@ -24,19 +24,26 @@ from authsite.http.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from authsite.http.host import BadHost
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.settings import Settings
 
 from .endpoints import Endpoint
 
 
+class InternalError(ApiError):
+    summary = "An error of the service, whose log has the request id."
+
+
 def errors_of(endpoint: Endpoint, cfg: Settings) -> list[ApiError]:
-    """All errors of ``endpoint``, except 405 and 500, which every endpoint has."""
+    """All errors of ``endpoint``; none has 405, since a method of an endpoint is allowed."""
     return [
+        BadHost(),
         *_by_guard(endpoint, cfg),
         *_by_body(endpoint),
         *(error() if isinstance(error, type) else error for error in endpoint.operation.errors),
         *_by_load(endpoint),
+        InternalError(),
     ]
 
 

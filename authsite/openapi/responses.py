@@ -9,6 +9,7 @@ from authsite.http.error_bodies import ErrorBody, OAuthErrorBody, json_body, oau
 from authsite.http.errors import ApiError
 from authsite.i18n import translate
 
+from .headers import EXAMPLE_REQUEST_ID, headers_of, headers_of_errors
 from .schemas import Key, example_of, resolve
 
 JSON = "application/json"
@@ -22,12 +23,14 @@ def successes(
     """The responses that ``operation`` declares, by status."""
     responses: dict[str, Any] = {}
     for status, type_ in operation.responses.items():
+        headers = headers_of(operation.headers.get(status, {}))
         if type_ is None:
-            responses[str(status)] = {"description": HTTPStatus(status).phrase}
+            responses[str(status)] = {"description": HTTPStatus(status).phrase, "headers": headers}
             continue
         schema = schemas[type_, "serialization"]
         responses[str(status)] = {
             "description": resolve(schema, components)["description"],
+            "headers": headers,
             "content": {JSON: {"schema": schema, "example": example_of(schema, components)}},
         }
     return responses
@@ -43,15 +46,12 @@ def failures(errors: Sequence[ApiError], style: str, schemas: Mapping[Key, Any])
 
 
 def _failure(errors: Sequence[ApiError], style: str, schemas: Mapping[Key, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": HTTPStatus(errors[0].status).phrase}
-    headers = {name: value for error in errors for name, value in error.headers.items()}
-    if headers:
-        response["headers"] = {
-            name: {"schema": {"type": "string"}, "example": value}
-            for name, value in headers.items()
-        }
+    response: dict[str, Any] = {
+        "description": HTTPStatus(errors[0].status).phrase,
+        "headers": headers_of(headers_of_errors(errors)),
+    }
     if style in _BODY_OF:
-        bodies: list[Any] = [_BODY_OF[style](error, "") for error in errors]
+        bodies: list[Any] = [_BODY_OF[style](error, EXAMPLE_REQUEST_ID) for error in errors]
         narrow = _only_these_errors if style == "oauth" else _only_these_codes
         response["content"] = {
             JSON: {

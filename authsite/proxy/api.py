@@ -7,7 +7,7 @@ from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters
+from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters, ResponseHeader
 from authsite.http.bodies import Body, MaybeEmpty, Password
 from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
@@ -65,6 +65,13 @@ class ClientPath(Parameters):
     """The client's name in the settings."""
 
 
+_COOKIES = {
+    "Set-Cookie": ResponseHeader(
+        "The refresh cookie; a login sets the cookie of a recognized browser as well.",
+        "refreshToken=rt_EjRWeJCrze8SNFZ4kKvN7xI; Max-Age=2592000; Path=/v1/clients/web; secure; "
+        "HttpOnly; SameSite=Strict",
+    )
+}
 # Errors of the configured credentials.
 _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttempts(60))
 
@@ -86,6 +93,7 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttemp
 @Operation(
     "Log a user in for a first-party client, whose credentials the server adds",
     {200: TokenAnswer},
+    headers={200: _COOKIES},
     description=(
         "The refresh token is also set as the cookie `refreshToken`, which scripts cannot read "
         "and which browsers send only to the routes of this client, from pages of the same site. "
@@ -123,6 +131,7 @@ def login(request: Request) -> TokenAnswer:
 @Operation(
     "Renew the tokens for a first-party client, by cookie or by parameter",
     {200: TokenAnswer},
+    headers={200: _COOKIES},
     description=(
         "For our own pages, for origins in `cors-origins`, and for programs other than browsers. "
         "With the cookie and without an `Origin` header, send `Content-Type: application/json`. "

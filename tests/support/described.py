@@ -28,11 +28,27 @@ class Described:
         rooted = {**schema, "components": self.document["components"]}
         return [error.message for error in Draft202012Validator(rooted).iter_errors(value)]
 
+    def _headers_fit(self, answer, response):
+        described = {
+            name: self.document["components"]["headers"][name] if "$ref" in header else header
+            for name, header in response["headers"].items()
+        }
+        for name, header in described.items():
+            assert name in answer.headers or not header["required"], f"{name} is missing"
+            if header["schema"]["type"] == "integer" and name in answer.headers:
+                assert answer.headers[name].isdecimal(), name
+        for name, value in answer.headers.items():
+            if "$ref" in response["headers"].get(name, ()) and name != "X-Request-Id":
+                assert value == described[name]["example"], name
+            general = f"`{name}`" in self.document["info"]["description"]
+            assert name in described or general, f"{name} is not announced"
+
     def fits(self, answer, method, path):
         """Assert that ``answer`` is one that the operation announces; it is returned."""
         responses = self.operation(method, path)["responses"]
         assert str(answer.status_int) in responses, f"{answer.status_int} is not announced"
         response = responses[str(answer.status_int)]
+        self._headers_fit(answer, response)
         if "content" not in response:
             assert not answer.body
             return answer
