@@ -26,6 +26,8 @@ def successes(
         headers = headers_of(operation.headers.get(status, {}))
         if type_ is None:
             responses[str(status)] = {"description": HTTPStatus(status).phrase, "headers": headers}
+            if status == HTTPStatus.FOUND:
+                responses[str(status)]["content"] = {"text/plain": {"schema": {"type": "string"}}}
             continue
         schema = schemas[type_, "serialization"]
         responses[str(status)] = {

@@ -73,7 +73,7 @@ _COOKIES = {
     )
 }
 # Errors of the configured credentials.
-_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttempts(60))
+_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 
 
 @view_config(
@@ -104,6 +104,7 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient, TooManyAttemp
         InvalidGrant,
         InvalidScope,
         ForeignOrigin,
+        TooManyAttempts(60),
         *_CLIENT_ERRORS,
     ),
     path=ClientPath,

@@ -1,5 +1,8 @@
 """The JSON views of password recovery."""
 
+from typing import Annotated
+
+from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
@@ -22,7 +25,7 @@ class ForgotBody(Body):
 
     email: Email
     """The address of the account."""
-    reset_url: Url | None = None
+    reset_url: Annotated[Url | None, Field(examples=["https://app.example.com/reset"])] = None
     """The page that the link opens: one of those configured."""
     reseturl: Url | None = None
     """Another spelling of `reset_url`."""

@@ -27,7 +27,9 @@ class NotificationBody(Body):
         "verify."
     )
 
-    verification_url: Url | None = None
+    verification_url: Annotated[
+        Url | None, Field(examples=["https://app.example.com/verified"])
+    ] = None
     """The page that the link opens: one of those configured. Variant B has a default."""
     email: Email | None = None
     """Variant B, without a token: the address to verify."""

@@ -1,0 +1,259 @@
+"""Each operation, called with each example of the document, answers as the document states.
+
+The values of an example are sent as they are, but for those that only a server can issue, such as
+tokens; `Issued` has them. Each call starts on an empty database.
+"""
+
+import json
+from contextlib import nullcontext
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from authsite.settings.rate_limits import RATE_LIMITS
+from tests.support import databases
+from tests.support.described import Described
+from tests.support.mails import link_in
+from tests.support.pages import sign_in
+from tests.support.site import WEB, bearer
+
+PASSWORD = "correct-horse-battery-staple"  # of every example
+VERIFY, RESET = "https://app.example.com/verified", "https://app.example.com/reset"
+PAGES = {
+    "A": {"allowed_verify_email_urls": VERIFY, "allowed_reset_password_urls": RESET},
+    "B": {"users_confirm_email_url": VERIFY, "users_reset_password_url": RESET},
+}
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+UNKNOWN = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
+# Parameters that belong to nothing, and bodies that no operation accepts.
+ANY = {"client": "web", "id": UNKNOWN, "user_id": UNKNOWN, "hash": "0" * 64}
+QUERY = {"expires": "1", "signature": "0" * 64}
+BODIES = [
+    (JSON, b"{}"),
+    (JSON, b"["),
+    (JSON, b'{"current_password": "", "email": 1, "token": "x", "password": "x"}'),
+    (FORM, b"a=1&a=2"),
+    (FORM, b"x" * 70_000),
+    ("text/xml", b"<a/>"),
+]
+LIMITS = {f"limits_{name.replace('-', '_')}": "1/hour" for name in RATE_LIMITS}
+
+
+@pytest.fixture(params=["A", "B"])
+def site(request, site_with):
+    return site_with(variant=request.param, **PAGES[request.param], **WEB)
+
+
+class Issued:
+    """What a site has issued to Ann, the user of the examples."""
+
+    def __init__(self, site):
+        self.site, self.http = site, site.http
+        self.keys = site.client(scope="reports:read", default_scope="reports:read")
+        site.first_party("web")
+        self.ann = site.user(password=PASSWORD)
+        self.pair = site.login(self.keys, password=PASSWORD)
+        self.headers = bearer(self.pair["access_token"])
+        self.of_browser = {}
+
+    def another_session(self):
+        self.site.login(self.keys, password=PASSWORD)
+        sessions = self.http.get("/v1/user/sessions", headers=self.headers).json["sessions"]
+        return {"id": next(each["id"] for each in sessions if not each["current"])}
+
+    def personal_token(self):
+        body = {"name": "backup", "current_password": PASSWORD}
+        return {"id": self.http.post_json("/v1/user/tokens", body, headers=self.headers).json["id"]}
+
+    def pending_address(self):
+        body = {"email": "ann.lee@example.com", "current_password": PASSWORD}
+        self.http.put_json("/v1/user/email", body, headers=self.headers, status=202)
+        return {}
+
+    def link(self):
+        """The parameters of a mailed verification link."""
+        self.http.post_json(
+            "/v1/email/verification-notification",
+            {"verification_url": VERIFY},
+            headers=self.headers,
+            status=202,
+        )
+        [mail] = self.site.mails()
+        [signed] = parse_qs(urlsplit(link_in(mail)).query)["url"]
+        *_, user_id, digest = urlsplit(signed).path.split("/")
+        query = {name: value for name, [value] in parse_qs(urlsplit(signed).query).items()}
+        return {"user_id": user_id, "hash": digest, **query}
+
+    def presented_token(self):
+        return self.keys.form(token=self.pair["access_token"])
+
+    def grant(self, example):
+        """The client and the token for an example of the token endpoint."""
+        if example["grant_type"] == "client_credentials":
+            return self.site.client("personal", name="machine").form()
+        if "refresh_token" not in example:
+            return self.keys.form()
+        return self.keys.form(refresh_token=self.pair["refresh_token"])
+
+    def refresh(self, example):
+        """The refresh token of the proxy: in the browser's cookie, or as a parameter."""
+        login = {"username": "ann@example.com", "password": PASSWORD}
+        pair = self.http.post_json("/v1/clients/web/login", login).json
+        if "refresh_token" not in example:
+            self.of_browser = {"Sec-Fetch-Site": "same-origin"}
+            return {"client": "web"}
+        self.http.reset()
+        return {"client": "web", "refresh_token": pair["refresh_token"]}
+
+    def browser(self):
+        sign_in(self.site, password=PASSWORD)
+        return {}
+
+    def reset_token(self):
+        return {"token": self.site.reset_token(self.ann)}
+
+    def nobody(self):
+        """Ann does not exist yet."""
+        databases.empty(self.site.database)
+        return {}
+
+
+# operationId -> the values of parameters and fields that only the server can issue.
+VALUES = {
+    "get_user_email_pending": lambda issued, _: issued.pending_address(),
+    "delete_user_session": lambda issued, _: issued.another_session(),
+    "delete_user_token": lambda issued, _: issued.personal_token(),
+    "get_verification_verify": lambda issued, _: issued.link(),
+    "post_verification_verify": lambda issued, _: issued.link(),
+    "post_oauth_token": lambda issued, example: issued.grant(example),
+    "post_oauth_introspect": lambda issued, _: issued.presented_token(),
+    "post_oauth_revoke": lambda issued, _: issued.presented_token(),
+    "post_recovery_reset": lambda issued, _: issued.reset_token(),
+    "post_register": lambda issued, _: issued.nobody(),
+    "post_proxy_login": lambda issued, _: {"client": "web"},
+    "post_proxy_users_login": lambda issued, _: {"client": "web"},
+    "post_proxy_refresh": lambda issued, example: issued.refresh(example),
+    "get_guard_web": lambda issued, _: issued.browser(),
+}
+
+
+def calls(described):
+    """``(method, path, operation, media type, example)`` of every example; None without a body."""
+    for method, path, operation in described.operations():
+        content = operation.get("requestBody", {}).get("content", {None: {}})
+        for kind, media in content.items():
+            examples = media.get("examples", {"": {"value": None}})
+            for example in examples.values():
+                yield method, path, operation, kind, example["value"]
+
+
+def replay(site, method, path, operation, kind, example):
+    """Send the example as its operation describes it."""
+    databases.empty(site.database)
+    site.http.reset()
+    site.mails()
+    issued = Issued(site)
+    values = VALUES.get(operation["operationId"], lambda issued, example: {})(issued, example)
+    parameters = operation.get("parameters", ())
+    named = {each["name"] for each in parameters}
+    query = {
+        each["name"]: values[each["name"]]
+        for each in parameters
+        if each["in"] == "query" and each["name"] in values
+    }
+    headers = issued.headers if is_guarded(operation) else issued.of_browser
+    body = None
+    if example is not None:
+        body = example | {name: value for name, value in values.items() if name not in named}
+    return send(site.http, method, path.format_map(values), query, headers, kind, body)
+
+
+def is_guarded(operation):
+    return {"bearer": []} in operation["security"]
+
+
+def send(http, method, path, query, headers, kind, body):
+    target = f"{path}?{urlencode(query)}" if query else path
+    if body is None:
+        return http.request(target, method=method, headers=headers, status="*")
+    text = json.dumps(body) if kind == JSON else urlencode(body)
+    return http.request(
+        target, method=method, headers=headers, body=text.encode(), content_type=kind, status="*"
+    )
+
+
+def requests(described, issued):
+    """``(method, path, arguments)`` of requests that most operations refuse."""
+    machine = issued.site.client("personal", name="machine")
+    token = issued.site.token(machine, grant_type="client_credentials").json["access_token"]
+    body = {"name": "backup", "current_password": PASSWORD}
+    personal = issued.http.post_json("/v1/user/tokens", body, headers=issued.headers).json["token"]
+    for method, path, operation in described.operations():
+        yield method, path, {"headers": {"Host": "not a host"}}
+        yield method, path.replace("{client}", "unknown"), {"headers": issued.headers}
+        if is_guarded(operation):
+            for headers in ({}, bearer("at_x"), bearer(token), bearer(personal)):
+                if "logout" not in path:
+                    yield method, path, {"headers": headers}
+        if "requestBody" in operation:
+            for kind, text in BODIES:
+                sent = {"body": text, "content_type": kind, "headers": issued.headers}
+                yield method, path, sent
+
+
+@pytest.mark.parametrize("reachable", [True, False], ids=["", "without the database"])
+def test_refusals_are_as_the_document_states(site, reachable):
+    described, issued = Described(site), Issued(site)
+    asked = list(requests(described, issued))
+    statuses = set()
+    with nullcontext() if reachable else databases.away(site.database):
+        for method, path, arguments in asked:
+            target = f"{path.format_map(ANY)}?{urlencode(QUERY)}" if "verify" in path else path
+            answer = site.http.request(
+                target.format_map(ANY), method=method, status="*", **arguments
+            )
+            described.fits(answer, method, path.replace("/unknown/", "/{client}/"))
+            statuses.add(answer.status_int)
+    assert statuses >= ({400, 401, 403, 404, 413, 415, 422} if reachable else {400, 503})
+
+
+def test_every_example_of_a_request_is_answered_as_the_document_states(site):
+    described, wrong, seen = Described(site), [], set()
+    for method, path, operation, kind, example in calls(described):
+        answer = replay(site, method, path, operation, kind, example)
+        seen.add(operation["operationId"])
+        if answer.status_int >= 300:
+            wrong.append((method, path, kind, example, answer.status_int, answer.text))
+        described.fits(answer, method, path)
+    assert wrong == []
+    assert seen >= VALUES.keys()
+
+
+def test_a_redirect_and_an_unchanged_document_are_as_the_document_states(site):
+    described, http = Described(site), site.http
+    described.fits(http.get("/v1/guard/web?redirect=1", status=302), "GET", "/v1/guard/web")
+    for path in ("/v1/openapi.json", "/.well-known/oauth-authorization-server"):
+        tag = http.get(path).headers["ETag"]
+        for headers in ({"If-None-Match": tag}, {"Accept-Encoding": "gzip"}):
+            described.fits(http.get(path, headers=headers), "GET", path)
+
+
+def test_every_limit_is_as_the_document_states(site_with):
+    """A wrong password, a wrong secret and a wrong token are what some limits count."""
+    site = site_with(limits="on", **LIMITS, **PAGES["A"], **WEB)
+    described, missing = Described(site), []
+    wrong = {"password": "wrong", "current_password": "wrong", "token": "x", "client_secret": "x"}
+    for method, path, operation, kind, example in calls(described):
+        if kind != FORM:
+            continue
+        databases.empty(site.database)
+        issued = Issued(site)
+        headers = issued.headers if is_guarded(operation) else {}
+        body = {**example, **({} if is_guarded(operation) else issued.keys.form())}
+        body |= {name: wrong[name] for name in wrong.keys() & body.keys()}
+        for _ in range(3):
+            answer = send(site.http, method, path.format_map(ANY), {}, headers, kind, body)
+            described.fits(answer, method, path)
+        if (answer.status_int == 429) != ("429" in operation["responses"]):
+            missing.append((method, path, example, answer.status_int, answer.text))
+    assert missing == []
