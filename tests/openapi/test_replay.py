@@ -238,7 +238,7 @@ def test_a_redirect_and_an_unchanged_document_are_as_the_document_states(site):
             described.fits(http.get(path, headers=headers), "GET", path)
 
 
-def test_every_limit_is_as_the_document_states(site_with):
+def test_every_limit_is_as_the_document_states(site_with, frozen):
     """A wrong password, a wrong secret and a wrong token are what some limits count."""
     site = site_with(limits="on", **LIMITS, **PAGES["A"], **WEB)
     described, missing = Described(site), []
