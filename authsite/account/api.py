@@ -10,7 +10,13 @@ from typing_extensions import TypedDict
 from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.errors import UserRequired
-from authsite.http.api_metadata import Message, Operation, Parameters, response_body
+from authsite.http.api_metadata import (
+    Message,
+    Operation,
+    Parameters,
+    ResponseHeader,
+    response_body,
+)
 from authsite.http.bodies import Body, Email, MaybeEmpty, Password, Url
 from authsite.http.page_urls import page_not_allowed
 from authsite.login.errors import WrongCurrentPassword
@@ -115,7 +121,13 @@ class PendingAnswer(TypedDict):
 @Operation(
     "Show the user that the token acts for",
     {200: UserAnswer},
-    description="The header `X-Auth-Scope` has the scopes of the token, separated by blanks.",
+    headers={
+        200: {
+            "X-Auth-Scope": ResponseHeader(
+                "The scopes of the token, separated by blanks, or empty.", "reports:read"
+            )
+        }
+    },
     errors=(UserRequired,),
 )
 def show(request: Request) -> UserAnswer:
