@@ -52,11 +52,11 @@ class Front:
             )
         )  # fmt: skip
 
-    def application(self, name, block, port):
-        """The servers in ``block`` at ``name``, before an application at ``port``."""
+    def application(self, name, block, port, upstream="authsite"):
+        """The servers in ``block`` at ``name``, before a server at ``port``."""
         self._parts.append(
             adapted(
-                block, name=name, upstream="authsite", ports=[port],
+                block, name=name, upstream=upstream, ports=[port],
                 tls=self.tls, plain=self.plain, certificate=self.certificate,
             )
         )  # fmt: skip

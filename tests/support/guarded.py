@@ -15,6 +15,7 @@ from tests.support.site import WEB, Site
 from tests.support.world import Caller
 
 AUTH, APP = "auth.example.test", "app.example.test"
+ONE = "one.example.test"  # has authsite, a site and an API
 EXAMPLES = CHECKOUT / "examples"
 SETTINGS = {
     "base_url": f"https://{AUTH}",
@@ -30,7 +31,7 @@ class Guarded:
 
     def __init__(self, folder, stack):
         self.authority = Authority(folder)
-        certificate = self.authority.sign(AUTH, APP)
+        certificate = self.authority.sign(AUTH, APP, ONE)
         self.front = Front(folder / "nginx", certificate, free_port(), free_port())
         url = databases.migrated(databases.new_url("sqlite", folder, "guarded"))
         self.site = Site(url, **SETTINGS)
@@ -45,12 +46,25 @@ class Guarded:
         self.front.authsite(AUTH, "authsite", [self.server.base_url.port])
         block = block.replace("/srv/manual/", f"{folder}/manual/")
         self.front.application(APP, block, stack.enter_context(application(folder)))
+        below = {**WEB, "base_url": f"https://{ONE}/auth", "trusted_proxies": "127.0.0.1"}
+        one = stack.enter_context(serving(write_ini(folder, url, **below)))
+        self.front.application(ONE, one_host(), one.base_url.port, upstream="one")
         stack.enter_context(self.front.running())
 
     def client(self, host=APP):
         """An HTTP client at ``host``, which follows no redirect."""
         trust = ssl.create_default_context(cafile=self.authority.path)
         return self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+
+
+def one_host():
+    """The server of examples/nginx/nginx.conf and its upstream, with TLS."""
+    text = (EXAMPLES / "nginx" / "nginx.conf").read_text()
+    server = text[text.index("    server {") : text.rindex("}")]
+    tls = "listen 443 ssl; ssl_certificate x; ssl_certificate_key x; types { text/html html; }"
+    server = server.replace("listen 127.0.0.1:8080;", tls)
+    server = server.replace("root site;", f"root {EXAMPLES}/nginx/site;")
+    return f"upstream authsite {{ server 127.0.0.1:6543; }}\n{server}"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import need
 from tests.support import nginx
-from tests.support.guarded import APP, AUTH, Guarded
+from tests.support.guarded import APP, AUTH, ONE, Guarded
 from tests.support.site import PASSWORD, bearer
 from tests.support.world import browser_home, chromium_flags
 from tests.system.browser.conftest import CHROMIUM
@@ -77,8 +77,8 @@ def session(guarded):
     return {"Cookie": f"__Secure-authsite={http.cookies['__Secure-authsite']}"}
 
 
-def sign_in(page):
-    page.wait_for_url(f"https://{AUTH}/login?**")
+def sign_in(page, base_url=f"https://{AUTH}"):
+    page.wait_for_url(f"{base_url}/login?**")
     page.locator("[name=username]").fill(EMAIL)
     page.locator("[name=password]").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
@@ -102,6 +102,20 @@ def test_a_page_leads_to_the_login_and_the_login_back_to_the_page(page, path, ti
     assert page.title() == title
     page.goto(f"https://{APP}/other")  # signed in for every page of the host
     page.get_by_text(f"Orders of {EMAIL}").wait_for()
+
+
+def test_on_one_host_a_page_leads_to_the_login_below_a_path_and_back(page, guarded, token):
+    page.goto(f"https://{ONE}/second.html?page=2")
+    sign_in(page, f"https://{ONE}/auth")
+    page.wait_for_url(f"https://{ONE}/second.html?page=2")
+    page.get_by_role("heading", name="The second page").wait_for()
+    page.goto(f"https://{ONE}/")
+    page.get_by_role("link", name="Your account").click()
+    page.get_by_text(EMAIL).first.wait_for()
+    http = guarded.client(ONE)
+    assert http.get("/api/reports").status_code == 401
+    told = http.get("/api/reports", headers={**SPOOFED, **bearer(token)}).json()
+    assert (told["X-Auth-Email"], told["X-Auth-Scope"]) == (EMAIL, "")
 
 
 def test_a_form_that_is_sent_after_its_session_ended_leads_back_to_its_page(page):
