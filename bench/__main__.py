@@ -30,12 +30,12 @@ def main():
 def measure(folder, rounds, seconds, url=None):
     """The table."""
     url = url or f"sqlite:///{folder}/bench.sqlite"
-    ini = seed.ini(folder, url)
+    ini, cached = seed.ini(folder, url), seed.ini(folder, url, "cached", guard_cache="1s")
     files, pools, app_keys = seed.fill(folder, url, rounds)
     prototype_url = f"sqlite:///{folder}/prototype.sqlite" if url.startswith("sqlite") else url
     prototype_tokens = seed.fill_prototype(folder, prototype_url)
-    ports = [machine.free_port() for _ in range(3)]
-    serve = ("-m", "authsite", "serve", "--config", ini, "--port", ports[2], "--workers", WORKERS)
+    ports = [machine.free_port() for _ in range(5)]
+    serve = ("-m", "authsite", "serve", "--workers", WORKERS, "--config")
     no_env_file = {"AUTHSITE_ENV_FILE": os.devnull}
     with (
         machine.process("-m", "bench.serve", "bare", ports[0], WORKERS, port=ports[0]),
@@ -48,15 +48,29 @@ def measure(folder, rounds, seconds, url=None):
             port=ports[1],
             BENCH_DATABASE_URL=prototype_url,
         ),
-        machine.process(*serve, port=ports[2], **no_env_file) as (pid, began),
+        machine.process("-m", "bench.serve", "bridged", ports[3], WORKERS, port=ports[3]),
+        machine.process(*serve, cached, "--port", ports[4], port=ports[4], **no_env_file),
+        machine.process(*serve, ini, "--port", ports[2], port=ports[2], **no_env_file) as (
+            pid,
+            began,
+        ),
     ):
         first = first_answer(ports[2], began)
         time.sleep(2)
         jobs = {
             "bare JSON view": (ports[0], {"path": "/"}),
+            "bare JSON view, our server": (ports[3], {"path": "/"}),
             "prototype of a guard": (ports[1], {"path": "/", "tokens": prototype_tokens}),
             "guarded GET /v1/user": (ports[2], {"path": "/v1/user", "tokens": files["access"]}),
+            "the same, guard-cache = 1s": (
+                ports[4],
+                {"path": "/v1/user", "tokens": files["access"]},
+            ),
             "forward auth": (ports[2], {"path": "/v1/guard/api", "tokens": files["access"]}),
+            "forward auth, guard-cache = 1s": (
+                ports[4],
+                {"path": "/v1/guard/api", "tokens": files["access"]},
+            ),
             "introspection": (
                 ports[2],
                 {

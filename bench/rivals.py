@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from authsite.passwords import HashPool
 from authsite.server import worker
+from authsite.server.asgi import AsgiBridge
 from authsite.settings import read_ini
 
 TOKENS = Table(
@@ -47,6 +48,11 @@ def bare():
         config.add_route("bare", "/")
         config.add_view(lambda request: {"hello": "world"}, route_name="bare", renderer="json")
         return config.make_wsgi_app()
+
+
+def bridged():
+    """The bare view on the ASGI bridge of ``authsite serve``."""
+    return AsgiBridge(bare(), worker.THREADS, worker.ACTIVE["postgresql"])
 
 
 def prototype():

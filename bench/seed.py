@@ -21,17 +21,20 @@ from .rivals import TOKENS, engine
 
 SECRET = "bench-Zr8Vt3Kq9Lx2Mw7Ny5Bp4Cd6Fg1Hj0"
 PASSWORD = "purple wolf 77 tea"
-FAMILIES = 1000
+FAMILIES = 4000
 POOL = 200  # refresh tokens in turn; more than there are connections
 
 
-def ini(folder, url):
-    """An ini file for ``authsite serve`` on ``url``, limits off."""
-    path = folder / "bench.ini"
+def ini(folder, url, name="bench", **settings):
+    """An ini file for ``authsite serve`` on ``url``, limits off, with further ``settings``."""
+    path = folder / f"{name}.ini"
     path.write_text(
         "[app:main]\nuse = egg:authsite\n"
         f"authsite.secret = {SECRET}\nauthsite.database-url = {url}\nauthsite.limits = off\n"
         "authsite.expires-in = 60m\nauthsite.refresh-expires-in = 30d\n"
+        + "".join(
+            f"authsite.{key.replace('_', '-')} = {value}\n" for key, value in settings.items()
+        )
     )
     subprocess.run(
         [sys.executable, "-m", "authsite", "db", "upgrade", "--config", str(path)],

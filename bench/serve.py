@@ -1,5 +1,6 @@
 """``python -m bench.serve bare 8001 2``: a rival on Granian's plain WSGI server.
 
+``bridged`` is the bare view on the server of ``authsite serve``.
 ``authsite`` instead of ``bare`` is authsite itself ($AUTHSITE_CONFIG) on Granian's WSGI interface,
 without the ASGI bridge of ``authsite serve`` (authsite/server/asgi.py).
 """
@@ -18,8 +19,8 @@ if __name__ == "__main__":
         factory=True,
         address="127.0.0.1",
         port=port,
-        interface=Interfaces.WSGI,
+        interface=Interfaces.ASGINL if name == "bridged" else Interfaces.WSGI,
         workers=workers,
-        blocking_threads=THREADS,
+        blocking_threads=1 if name == "bridged" else THREADS,
         websockets=False,
     ).serve()
