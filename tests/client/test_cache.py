@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from authsite_client import InvalidToken
+from authsite_client import InvalidToken, Unavailable
 from tests.client.conftest import active
 from tests.support.forks import in_forked_process
 from tests.support.tiny_server import TIMEOUT, Held
@@ -124,6 +124,13 @@ def test_a_cancelled_task_does_not_cancel_the_others(server, verifier):
     assert isinstance(first, asyncio.CancelledError)
     assert second.username == "ann@example.com"
     assert len(server.requests) == 1
+
+
+def test_a_verifier_that_is_closed_leaves_no_task_waiting(verifier):
+    verifier.close()
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            asyncio.run(asyncio.wait_for(verifier.verify_async("at_1"), TIMEOUT))
 
 
 class Ended(BaseException):

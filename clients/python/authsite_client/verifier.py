@@ -82,7 +82,7 @@ class Verifier:
         return await self.verify_async(read_bearer(authorization), scope)
 
     def close(self) -> None:
-        """Close the connections and end the threads; nothing can be verified after this."""
+        """Close the idle connections, and end the threads; tasks get `Unavailable` from then on."""
         self._executor.shutdown()
         self._connections.close()
 
