@@ -18,7 +18,7 @@ from authsite.settings import Settings
 
 from .caller import Caller
 from .errors import InvalidRequirement, LoginPageGuarded
-from .return_to import local_path, return_target
+from .return_to import local_path, referring_url, return_target
 from .route_options import Rules, contradiction, is_scope
 from .session import login_url
 
@@ -110,7 +110,7 @@ def login_page(request: Request) -> str:
     trusted = request.authsite.through_trusted_proxy
     page = _original_page(request) if trusted else None
     if trusted and not is_original_safe(request):
-        form = _page_at(request.headers.get("Referer", ""))
+        form = _page_at(referring_url(request))
         same_site = form is not None and page is not None and form.origin == page.origin
         target = _target(request, form) if form and same_site else None
         url = absolute(request, login_url(request, target, unsaved=True))

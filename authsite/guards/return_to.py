@@ -61,10 +61,15 @@ def page_of_form(request: Request) -> str | None:
     return None
 
 
+def referring_url(request: Request) -> str:
+    """The URL in ``Referer``, or an empty text; a target only after one of the checks here."""
+    url: str = request.headers.get("Referer", "")
+    return url
+
+
 def _referring_page(request: Request) -> str | None:
-    referer: str = request.headers.get("Referer", "")
-    own = f"{request.authsite.address.origin}/"
-    return referer.removeprefix(own[:-1]) if referer.startswith(own) else None
+    url, own = referring_url(request), f"{request.authsite.address.origin}/"
+    return url.removeprefix(own[:-1]) if url.startswith(own) else None
 
 
 def next_page(request: Request) -> str | None:
