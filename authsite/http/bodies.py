@@ -27,7 +27,7 @@ from .errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
-from .methods import is_own_view
+from .own_routes import is_own_view
 
 MAX_BODY = 64 * 1024  # bytes
 MAX_FIELDS = 100

@@ -14,7 +14,7 @@ from authsite.request_state import Request
 
 from .error_bodies import ErrorFormat, error_format_of, json_body, oauth_body
 from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
-from .methods import is_own_request
+from .own_routes import is_own_request
 from .rendering import render_page
 
 ERROR = "authsite:templates/http/error.jinja2"

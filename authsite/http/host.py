@@ -9,7 +9,7 @@ from pyramid.events import BeforeTraversal
 from authsite.request_state import Request
 
 from .errors import ApiError
-from .methods import is_own_request
+from .own_routes import is_own_request
 
 MAX_LENGTH = 255  # characters; RFC 1035, section 2.3.4
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[([0-9A-Fa-f:.]+)\])(?::([0-9]{1,5}))?")

@@ -19,7 +19,7 @@ from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.request_state import Request, View
 
-from .methods import is_own
+from .own_routes import is_own
 from .rendering import render_page
 
 TWEENS = ("authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory")

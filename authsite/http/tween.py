@@ -10,7 +10,7 @@ from authsite.request_state import Request
 from . import cors, security_headers
 from .address import absolute, take_mount
 from .application import HttpApplication
-from .methods import is_own_request
+from .own_routes import is_own_request
 from .request_info import REQUEST_ID
 
 Handler = Callable[[Request], Response]
