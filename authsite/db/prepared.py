@@ -4,7 +4,7 @@ SQLAlchemy compiles the SQL and supplies the converters of types; the driver exe
 avoids Core's cost per execution (docs/performance.md). Every guarded request runs one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
@@ -57,6 +57,14 @@ class PreparedQuery(Generic[Row]):
         rows = pool.read(query) if self._reads else pool.write([query])[0]
         return self.first(query, rows)
 
+    def all(self, database: Database, **values: object) -> list[Row]:
+        """Run a SELECT with ``values`` for its parameters. Returns all its rows.
+
+        It runs a second time if the server had closed the connection. Raises SQLAlchemy's errors.
+        """
+        query = self.bind(database, values)
+        return [self._make(query, row) for row in database.prepared.read(query)]
+
     def bind(self, database: Database, values: Mapping[str, object]) -> BoundQuery:
         """The query in the dialect of ``database``, with its parameters."""
         dialect = database.prepared.dialect
@@ -69,9 +77,10 @@ class PreparedQuery(Generic[Row]):
 
     def first(self, query: BoundQuery, rows: Rows) -> Row | None:
         """The first of the ``rows`` that ``query`` returned, or None."""
-        if not rows:
-            return None
-        values = list(rows[0])
+        return self._make(query, rows[0]) if rows else None
+
+    def _make(self, query: BoundQuery, row: Sequence[Any]) -> Row:
+        values = list(row)
         for position, convert in query[0].results:
             values[position] = convert(values[position])
         if self._last is None:

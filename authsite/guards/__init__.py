@@ -1,10 +1,11 @@
 """Guards: a route names one (``guard="api"``), which runs before any view."""
 
-from datetime import timedelta
+from functools import partial
 
 from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
+from authsite.context import Services
 from authsite.http.api_metadata import Tag
 from authsite.sessions.cookies import session_key
 from authsite.users.errors import SignInEnded
@@ -22,11 +23,15 @@ API_TAG = Tag(
 
 def includeme(config: Configurator) -> None:
     """Add the route options, the guards and what enforces them, and the routes of forward auth."""
-    lifetime = config.registry["authsite"].settings.guard_cache
+    services: Services = config.registry["authsite"]
+    lifetime = services.settings.guard_cache
+    # Each guard has a memory of its own: a token must never be found as a browser session.
+    tokens = RecentCallers(lifetime, partial(bearer.read_together, services))
+    sessions = RecentCallers(lifetime)
     config.registry["authsite.guards"] = Guards(
         {
-            "api": Guard(bearer.api_guard, bearer.credential, _recent_callers(lifetime)),
-            "web": Guard(session.web_guard, session_key, _recent_callers(lifetime)),
+            "api": Guard(bearer.api_guard, bearer.credential, tokens if lifetime else None),
+            "web": Guard(session.web_guard, session_key, sessions if lifetime else None),
         }
     )
     route_options.add_route_options(config)
@@ -56,8 +61,3 @@ def includeme(config: Configurator) -> None:
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
     config.add_route("authsite.guard.web", "/v1/guard/web")
     config.scan(".api")
-
-
-def _recent_callers(lifetime: timedelta) -> RecentCallers | None:
-    """A memory for each guard: a token must never be found as a browser session."""
-    return RecentCallers(lifetime) if lifetime else None

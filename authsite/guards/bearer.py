@@ -1,10 +1,12 @@
 """The api guard: a bearer token in the Authorization header (RFC 6750, section 2.1)."""
 
 import re
+from collections.abc import Sequence
 
 from authsite import clock
-from authsite.oauth.active import find_active, note_use
-from authsite.oauth.tokens import decode_bearer
+from authsite.context import Services
+from authsite.oauth.active import ActiveToken, find_active, find_together, is_current, note_use
+from authsite.oauth.tokens import Token, decode_bearer
 from authsite.request_state import Request
 
 from .caller import Caller
@@ -29,6 +31,35 @@ def api_guard(request: Request) -> Caller:
     if not token or not active:
         raise NotAuthenticated(token_sent=True)
     note_use(request.authsite.services.last_used, token, active, now)
+    return _caller(token, active)
+
+
+def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller | None]:
+    """The callers as the database has them now; None for a token that is no longer active."""
+    now, grace = clock.now(), services.settings.refresh_grace
+    tokens = [
+        Token(caller.family_uuid, caller.generation, int(caller.expires))
+        for caller in callers
+        if caller.family_uuid
+    ]
+    found = find_together(services.database, [token.family_id for token in tokens])
+    again: list[Caller | None] = []
+    for token in tokens:
+        active = found.get(token.family_id)
+        if active and is_current(token, active, now, grace):
+            note_use(services.last_used, token, active, now)
+            again.append(_caller(token, active))
+        else:
+            again.append(None)
+    return again
+
+
+def credential(request: Request) -> str | None:
+    """The Authorization header, or None."""
+    return request.environ.get("HTTP_AUTHORIZATION")
+
+
+def _caller(token: Token, active: ActiveToken) -> Caller:
     return Caller(
         guard="api",
         account=active.account,
@@ -36,13 +67,9 @@ def api_guard(request: Request) -> Caller:
         family_uuid=token.family_id,
         client_uuid=active.client_id,
         client_name=active.client_name,
+        generation=token.generation,
         expires=token.expires,
     )
-
-
-def credential(request: Request) -> str | None:
-    """The Authorization header, or None."""
-    return request.environ.get("HTTP_AUTHORIZATION")
 
 
 def _looks_like_bearer(request: Request) -> bool:

@@ -50,6 +50,8 @@ class Caller:
     client_name: str | None = None
     """The name of the client that the token was issued to; None for a browser session."""
     session_uuid: UUID | None = None
+    generation: int = 0
+    """The generation of the token in its family."""
     expires: float = 0.0
     """When the access token or browser session ends by itself, in Unix seconds."""
 

@@ -5,68 +5,132 @@ was read may be out of date: another process has refreshed the token or confirme
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from hashlib import sha256
-from typing import NamedTuple
+from threading import Lock
 
 from authsite import clock
 
 from .caller import Caller
 
-SIZE = 10_000  # callers in each of two halves: about 20 MB together
+SIZE = 20_000  # callers: about 20 MB
+BATCH = 64  # callers that are read together
+
+ReadTogether = Callable[[Sequence[Caller]], Sequence[Caller | None]]
+"""Reads callers again, at most `BATCH`; None for a credential that has ended."""
 
 
-class Acceptance(NamedTuple):
-    """A caller, and until when it is accepted, in seconds of the monotonic clock."""
+class _Entry:
+    """A caller, and when it was read and until when it is accepted, on the monotonic clock."""
 
-    caller: Caller
-    until: float
+    __slots__ = ("caller", "read_at", "until", "used")
+
+    def __init__(self, caller: Caller, read_at: float, lifetime: float) -> None:
+        left = caller.expires - clock.now().timestamp()
+        self.caller, self.read_at, self.until = caller, read_at, read_at + min(lifetime, left)
+        self.used = False  # since it was read
 
 
 class RecentCallers:
     """The callers that this process has accepted within ``lifetime``, by their credentials.
 
-    Holds hashes of the credentials. It is bounded: when the newer half is full, or older than
-    ``lifetime``, it becomes the older half, and what was the older half is dropped. The single
-    operations on a dict are atomic, so threads need no lock: at worst an entry is lost, and the
-    database is asked. ``now``: the monotonic clock, in seconds.
+    It holds hashes of the credentials, in the order of reading. When an entry is over that is still
+    in use, it is read again together with others in use (``read_together``): with thousands of
+    tokens in use, one query for each would cost as much as no memory at all. ``now``: the monotonic
+    clock, in seconds.
     """
 
     def __init__(
-        self, lifetime: timedelta, now: Callable[[], float] = time.monotonic, size: int = SIZE
+        self,
+        lifetime: timedelta,
+        read_together: ReadTogether | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        size: int = SIZE,
     ) -> None:
-        self._lifetime, self._size = lifetime.total_seconds(), size
-        self._now = now
-        self._newer: dict[bytes, Acceptance] = {}
-        self._older: dict[bytes, Acceptance] = {}
-        self._newer_since = now()
+        self._lifetime, self._size, self._now = lifetime.total_seconds(), size, now
+        self._read_together = read_together
+        self._entries: dict[bytes, _Entry] = {}
+        self._changing = Lock()  # the order of entries; held for moments only
+        self._reading = Lock()  # one thread reads together
 
     def count(self) -> int:
         """How many credentials it holds."""
-        return len(self._newer) + len(self._older)
+        return len(self._entries)
 
     def find(self, credential: str) -> Caller | None:
         """The caller that was read by ``credential`` within the lifetime, or None."""
         key = _key(credential)
-        found = self._newer.get(key) or self._older.get(key)
-        return found.caller if found and self._now() < found.until else None
+        entry = self._entries.get(key)
+        if entry is not None and self._now() >= entry.until:
+            entry = self._renewed(key, entry) if entry.used and self._read_together else None
+        if entry is None:
+            return None
+        entry.used = True
+        return entry.caller
 
     def read(self, credential: str, authenticate: Callable[[], Caller]) -> Caller:
         """The caller by ``authenticate``, which reads the database; it is kept for `find`."""
         read_at = self._now()  # before the query: what it reads may change at any time after that
         caller = authenticate()
-        if read_at - self._newer_since >= self._lifetime or len(self._newer) >= self._size:
-            self._older, self._newer, self._newer_since = self._newer, {}, read_at
-        left = caller.expires - clock.now().timestamp()
-        self._newer[_key(credential)] = Acceptance(caller, read_at + min(self._lifetime, left))
+        with self._changing:
+            self._drop_old()
+            key = _key(credential)
+            self._entries.pop(key, None)
+            self._entries[key] = _Entry(caller, read_at, self._lifetime)
         return caller
 
     def forget(self, credential: str) -> None:
         """Drop what `find` would return."""
-        key = _key(credential)
-        self._newer.pop(key, None)
-        self._older.pop(key, None)
+        with self._changing:
+            self._entries.pop(_key(credential), None)
+
+    def _renewed(self, key: bytes, entry: _Entry) -> _Entry | None:
+        """The entry, read again with others; None if it has ended or another thread is reading."""
+        if self._read_together is None or not self._reading.acquire(blocking=False):
+            return None
+        try:
+            with self._changing:
+                due = {key: entry, **self._due()}
+            read_at = self._now()
+            callers = self._read_together([each.caller for each in due.values()])
+            with self._changing:
+                for each, caller in zip(due, callers, strict=True):
+                    # What was forgotten meanwhile stays so.
+                    if self._entries.pop(each, None) is not None and caller is not None:
+                        self._entries[each] = _Entry(caller, read_at, self._lifetime)
+            renewed = self._entries.get(key)
+            return renewed if renewed and self._now() < renewed.until else None
+        finally:
+            self._reading.release()
+
+    def _due(self) -> dict[bytes, _Entry]:
+        """The entries in use that are over, or half over, at most one less than `BATCH`."""
+        half_over = self._now() - self._lifetime / 2
+        due: dict[bytes, _Entry] = {}
+        for key, entry in self._entries.items():
+            if entry.read_at > half_over or len(due) == BATCH - 1:
+                break
+            if entry.used:
+                due[key] = entry
+        return due
+
+    def _drop_old(self) -> None:
+        """Drop the oldest entries that are over and not in use, or too many: two for each new one.
+
+        An entry in use is dropped a lifetime later.
+        """
+        now = self._now()
+        for _ in range(2):
+            key = next(iter(self._entries), None)
+            if key is None:
+                return
+            entry = self._entries[key]
+            over = entry.until + (self._lifetime if entry.used else 0) <= now
+            if not over and len(self._entries) < self._size:
+                return
+            del self._entries[key]
 
 
 def _key(credential: str) -> bytes:

@@ -5,9 +5,13 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from pyramid.request import Request, apply_request_extensions
 
 from authsite import clock
+from authsite.guards import bearer as bearer_guard
+from authsite.guards import recent
 from authsite.guards.recent import RecentCallers
+from authsite.oauth import active
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.host import hello
@@ -157,6 +161,24 @@ def test_one_token_never_answers_for_another(site, tokens):
     site.http.get("/reports/open", headers=bearer(token), status=302)
 
 
+def test_tokens_in_use_are_read_again_in_one_query(host_with):
+    site = host_with(build, guard_cache="1s")
+    site.user()
+    keys = site.client()
+    headers = [bearer(site.login(keys)["access_token"]) for _ in range(20)]
+
+    def send():
+        for each in headers:
+            site.http.get("/v1/reports/open", headers=each, status=200)
+
+    for _ in range(2):
+        send()
+    time.sleep(1)
+    with counted(site.database) as statements:
+        send()
+    assert len(statements) < 20
+
+
 def test_a_token_is_no_browser_session_however_recent(site, tokens):
     header = bearer(tokens["access_token"])["Authorization"]
     site.http.get("/v1/reports/open", headers={"Authorization": header}, status=200)
@@ -198,7 +220,7 @@ def watch():
 
 @pytest.fixture
 def callers(watch):
-    return RecentCallers(timedelta(seconds=1), watch)
+    return RecentCallers(timedelta(seconds=1), now=watch)
 
 
 def test_a_caller_is_found_until_the_lifetime_is_over(callers, watch):
@@ -238,21 +260,164 @@ def test_a_guard_that_refuses_leaves_nothing_behind(callers):
 
 
 def test_the_memory_is_bounded(watch):
-    callers = RecentCallers(timedelta(seconds=1), watch, size=100)
+    callers = RecentCallers(timedelta(seconds=1), now=watch, size=100)
     for number in range(1000):
         callers.read(str(number), caller)
-    assert callers.count() <= 200
+        assert callers.count() <= 100
     assert callers.find("999")
-    assert callers.find("900")
+    assert callers.find("901")
 
 
-def test_what_is_over_is_dropped_with_time(callers, watch):
+def test_what_is_over_is_dropped_when_others_come(callers, watch):
     for number in range(100):
         callers.read(str(number), caller)
+    watch.seconds += 1
+    for number in range(50):
+        callers.read(f"new {number}", caller)
+    assert callers.count() == 50
+
+
+class Reader:
+    """Stands for the database: notes who is read together, and what became of them."""
+
+    def __init__(self):
+        self.read, self.ended, self.action = [], set(), None
+
+    def __call__(self, callers):
+        self.read.append([each.name for each in callers])
+        if self.action:
+            self.action()
+        return [None if each.name in self.ended else each for each in callers]
+
+
+@pytest.fixture
+def reader():
+    return Reader()
+
+
+@pytest.fixture
+def together(reader, watch):
+    """A memory that reads together what is in use."""
+    return RecentCallers(timedelta(seconds=1), reader, now=watch)
+
+
+def add(callers, *names, used=True):
+    for name in names:
+        found = caller()
+        found.name = name
+        callers.read(name, lambda found=found: found)
+        if used:
+            assert callers.find(name) is found
+
+
+def test_what_is_in_use_is_read_together(together, reader, watch):
+    add(together, "ann", "bob")
+    add(together, "idle", used=False)
+    add(together, "cat")
+    watch.seconds += 0.7
+    add(together, "dan")
+    watch.seconds += 0.4
+    assert together.find("bob").name == "bob"
+    # Not who has not been seen since, and not whose time is not half over.
+    assert [sorted(names) for names in reader.read] == [["ann", "bob", "cat"]]
+    for name in ("ann", "cat", "dan"):
+        assert together.find(name).name == name
+    assert together.find("idle") is None
+    assert len(reader.read) == 1
+
+
+def test_what_was_read_together_counts_from_before_the_query(together, reader, watch):
+    def slow():
+        watch.seconds += 0.6
+
+    add(together, "ann", "bob")
+    watch.seconds += 1
+    reader.action = slow
+    assert together.find("ann")
+    watch.seconds += 0.3
+    assert together.find("bob")
+    watch.seconds += 0.1
+    reader.ended = {"ann", "bob"}
+    assert together.find("bob") is None
+
+
+def test_what_has_ended_is_gone(together, reader, watch):
+    add(together, "ann", "bob")
+    watch.seconds += 1
+    reader.ended = {"ann", "bob"}
+    assert together.find("ann") is None
+    assert together.count() == 0
+
+
+def test_what_is_forgotten_while_it_is_read_stays_so(together, reader, watch):
+    add(together, "ann", "bob")
+    watch.seconds += 1
+    reader.action = lambda: together.forget("bob")
+    assert together.find("ann")
+    assert together.find("bob") is None
+
+
+def test_while_one_thread_reads_others_do_not_wait(together, reader, watch):
+    add(together, "ann", "bob")
+    watch.seconds += 1
+    seen = []
+    reader.action = lambda: seen.append(together.find("bob"))
+    assert together.find("ann")
+    assert seen == [None]
+
+
+def test_not_more_are_read_together_than_one_query_takes(together, reader, watch):
+    names = [str(number) for number in range(200)]
+    add(together, *names)
+    watch.seconds += 1
+    assert together.find("199")
+    assert len(reader.read[0]) == recent.BATCH == active.BATCH
+    assert "199" in reader.read[0]
+
+
+def test_an_error_of_the_database_is_raised_and_the_next_request_reads_again(
+    together, reader, watch
+):
+    def fail():
+        raise ConnectionError
+
+    add(together, "ann")
+    watch.seconds += 1
+    reader.action = fail
     for _ in range(2):
-        watch.seconds += 1
-        callers.read("later", caller)
-    assert callers.count() <= 2
+        with pytest.raises(ConnectionError):
+            together.find("ann")
+    reader.action = None
+    assert together.find("ann")
+
+
+def test_tokens_read_together_are_judged_as_each_by_itself(site, other, tokens):
+    services, keys = site.app.registry["authsite"], site.client()
+    pairs = [site.login(keys) for _ in range(6)]
+    machine = site.token(site.client("personal"), grant_type="client_credentials").json
+    old_and_new = [pairs[0], other.refresh(keys, pairs[0]["refresh_token"])]
+    twice = other.refresh(keys, pairs[1]["refresh_token"])
+    other.refresh(keys, twice["refresh_token"])
+    guard = site.app.registry["authsite.guards"].by_name["api"]
+    sent = [machine, *old_and_new, twice, *pairs[2:]]
+    before = [read_caller(site, guard, each["access_token"]) for each in sent]
+    other.logout(pairs[2]["access_token"])
+    other.logout(pairs[4]["access_token"])
+    again = bearer_guard.read_together(services, before)
+    singly = [site.me(each["access_token"], status="*").status_int for each in sent[1:]]
+    assert singly == [200, 200, 200, 401, 200, 401, 200]
+    assert [each is not None for each in again] == [True, *[each == 200 for each in singly]]
+    assert [each for each in again if each] == [
+        each for each, now in zip(before, again, strict=True) if now
+    ]
+
+
+def read_caller(site, guard, access_token):
+    """The caller that the guard reads by a token."""
+    request = Request.blank("/", environ={"HTTP_AUTHORIZATION": f"Bearer {access_token}"})
+    request.registry = site.app.registry
+    apply_request_extensions(request)
+    return guard.authenticate(request)
 
 
 def test_the_memory_does_not_hold_the_credential(callers):
