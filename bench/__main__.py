@@ -62,10 +62,6 @@ def measure(folder, rounds, seconds, url=None):
             "bare JSON view, our server": (ports[3], {"path": "/"}),
             "prototype of a guard": (ports[1], {"path": "/", "tokens": prototype_tokens}),
             "guarded GET /v1/user": (ports[2], {"path": "/v1/user", "tokens": files["access"]}),
-            "the same, guard-cache = 1s": (
-                ports[4],
-                {"path": "/v1/user", "tokens": files["access"]},
-            ),
             "forward auth": (ports[2], {"path": "/v1/guard/api", "tokens": files["access"]}),
             "forward auth, guard-cache = 1s": (
                 ports[4],

@@ -12,7 +12,7 @@ from authsite.request_state import Request
 from .caller import Caller
 from .errors import NotAuthenticated
 
-_BEARER = re.compile(r"bearer(?: +|$)(.{0,512})", re.IGNORECASE)
+_BEARER = re.compile(r"bearer(?: ++|$)(.{0,512})", re.IGNORECASE)
 
 
 def api_guard(request: Request) -> Caller:

@@ -14,7 +14,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.http.errors import ApiError
 from authsite.http.methods import is_safe
-from authsite.http.own_routes import is_own
+from authsite.http.own_routes import is_forward_auth, is_own
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
@@ -88,11 +88,7 @@ def enforce(event: BeforeTraversal) -> None:
         request.authsite.error_format = "json"
     request.authsite.guarding = True
     try:
-        guard = guards.by_name[rules.guard]
-        if guard.recent and rules.guard == "web" and is_own(route.name):
-            # Our own pages show what another process has just changed.
-            guard = guard._replace(recent=None)
-        caller = accept(request, guard, rules)
+        caller = accept(request, guards.by_name[rules.guard], rules)
         if rules.fresh:  # after the checks that a new login would not change
             _check_fresh(request, caller, rules.fresh)
     except ApiError:
@@ -106,14 +102,14 @@ def enforce(event: BeforeTraversal) -> None:
 def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
     """The caller, if the credential satisfies ``rules``; else raises the guard's error.
 
-    With `guard-cache` a GET request may be accepted by what this process has just read. The
-    database decides on everything else: on each refusal, and on requests that may change something.
+    With `guard-cache` a GET request to a route of the host, or to forward auth, may be accepted by
+    what this process has just read. The database decides on everything else, and on each refusal.
     """
     recent, settings = guard.recent, request.authsite.settings
     credential = guard.credential(request) if recent else None
     if recent is None or credential is None:
         caller = guard.authenticate(request)
-    elif not is_safe(request):
+    elif _decided_by_database(request):
         recent.forget(credential)
         caller = guard.authenticate(request)
     else:
@@ -124,6 +120,12 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
     if error := insufficient(rules, caller, settings):
         raise error
     return caller
+
+
+def _decided_by_database(request: Request) -> bool:
+    """Whether a request may change something, or shows what another process has just changed."""
+    own = is_own(request.matched_route.name) and not is_forward_auth(request)
+    return own or not is_safe(request)
 
 
 def require(request: Request, rules: Rules) -> Caller:

@@ -55,8 +55,8 @@ if (signIn) {
 async function loadDocument() {
   const response = await fetch(viewer.dataset.document);
   const document = await response.json();
-  const { schemas, securitySchemes } = document.components;
-  document.components = { schemas, securitySchemes: { bearer: securitySchemes.bearer } };
+  const { bearer } = document.components.securitySchemes;
+  document.components.securitySchemes = { bearer };
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       if (operation.security.some((each) => CLIENT_BASIC in each)) forServers.add(`${method} ${path}`);

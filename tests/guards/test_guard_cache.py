@@ -74,11 +74,12 @@ def test_a_revocation_holds_when_the_time_is_over(host_with, other):
     site = host_with(build, guard_cache="1s")
     site.user()
     token = site.login(site.client())["access_token"]
-    site.me(token)
+    headers = bearer(token)
+    site.http.get("/v1/reports/open", headers=headers, status=200)
     other.logout(token)
     revoked_at = time.monotonic()
     accepted = []
-    while site.me(token, status="*").status_int == 200:
+    while site.http.get("/v1/reports/open", headers=headers, status="*").status_int == 200:
         accepted.append(time.monotonic())
         assert accepted[-1] < revoked_at + 30
     # Only a request that began within the second was accepted.
@@ -86,9 +87,10 @@ def test_a_revocation_holds_when_the_time_is_over(host_with, other):
 
 
 def test_a_logout_here_holds_here_at_once(site, tokens):
-    site.me(tokens["access_token"])
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/guard/api", headers=headers, status=204)
     site.logout(tokens["access_token"])
-    site.me(tokens["access_token"], status=401)
+    site.http.get("/v1/guard/api", headers=headers, status=401)
 
 
 def test_before_a_refusal_the_database_is_asked(site, other, tokens):
@@ -112,9 +114,17 @@ def test_a_refusal_is_never_remembered(site, other, tokens):
 def test_a_token_refreshed_elsewhere_is_accepted_at_once(site, other, tokens):
     keys = site.client()
     mine = site.login(keys)
-    site.me(mine["access_token"])
+    site.http.get("/v1/reports/open", headers=bearer(mine["access_token"]), status=200)
     new = other.refresh(keys, mine["refresh_token"])
-    site.me(new["access_token"])
+    site.http.get("/v1/reports/open", headers=bearer(new["access_token"]), status=200)
+
+
+def test_what_another_process_has_changed_is_shown_at_once(site, other, tokens):
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/guard/api", headers=headers, status=204)
+    assert site.me(tokens["access_token"]).json["name"] is None
+    other.http.patch_json("/v1/user", {"name": "Ann"}, headers=headers)
+    assert site.me(tokens["access_token"]).json["name"] == "Ann"
 
 
 def test_a_session_ended_elsewhere_ends_our_own_pages_at_once(site, other, tokens):
@@ -189,9 +199,9 @@ def test_a_token_is_no_browser_session_however_recent(site, tokens):
 def test_a_token_ends_at_its_own_time(host_with):
     site = host_with(build, guard_cache="60s", expires_in="2s")
     site.user()
-    token = site.login(site.client())["access_token"]
+    headers = bearer(site.login(site.client())["access_token"])
     began = time.monotonic()
-    while site.me(token, status="*").status_int == 200:
+    while site.http.get("/v1/reports/open", headers=headers, status="*").status_int == 200:
         assert time.monotonic() < began + 30
 
 

@@ -30,7 +30,9 @@ def example_app(name, authsite_url, keys, log):
             [sys.executable, "app.py"], cwd=EXAMPLES / name, env=environ,
             stdout=output, stderr=output,
         )  # fmt: skip
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+    # Each request has its own connection: the servers close idle ones, also at the moment of use.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=limits)
     try:
         wait_for_port(port, process)
         client.name = name
