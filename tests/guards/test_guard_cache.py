@@ -30,7 +30,7 @@ def build(config):
 @pytest.fixture
 def site(host_with):
     """A host that accepts from memory for a minute."""
-    return host_with(build, guard_cache="60s")
+    return host_with(build, guard_cache="60s", refresh_grace="1h")
 
 
 @pytest.fixture
