@@ -9,6 +9,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
 
 from authsite_client import IDENTITY, VerificationError, Verifier, WsgiMiddleware
 
@@ -32,12 +33,16 @@ def home(request):
 
 
 @csrf_exempt  # a page of another site cannot send the header with the token
+@require_http_methods(["GET", "HEAD", "POST"])
 def show_or_add(request):
     identity = request.META[IDENTITY]
-    if request.method == "GET":
+    if request.method != "POST":
         return JsonResponse({"user": identity.username, "notes": notes})
     identity.require("notes:write")
-    notes.append(request.POST["text"])
+    text = request.POST.get("text")
+    if not text:
+        return JsonResponse({"message": "The field text is missing."}, status=400)
+    notes.append(text)
     return JsonResponse({"notes": notes}, status=201)
 
 

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from authsite_client import InvalidToken, Unavailable
+from authsite_client import Identity, InvalidToken, Unavailable
+from authsite_client.cache import IdentityCache
 from tests.client.conftest import active
 from tests.support.forks import in_forked_process
 from tests.support.tiny_server import TIMEOUT, Held
@@ -185,3 +186,23 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(server, verif
     assert in_forked_process(lambda: verifier.verify("at_1").username == "ann@example.com")
     held.release()
     thread.join(TIMEOUT)
+
+
+@pytest.mark.parametrize("late", [0, 1, 1_800_000_000])
+def test_an_active_token_beyond_its_expiry_is_refused(server, verifier, frozen_time, late):
+    server.respond = lambda request: active(request, exp=int(frozen_time.seconds) - late)
+    with pytest.raises(InvalidToken):
+        verifier.verify("at_1")
+    server.respond = active
+    assert verifier.verify("at_1").sub  # that was no failure of authsite
+
+
+def test_an_outcome_that_cannot_be_stored_leaves_nobody_waiting():
+    """Whatever goes wrong: the next request makes a request of its own."""
+    cache = IdentityCache(5.0, 10)
+    flight, _ = cache.join(b"key")
+    outcome = Identity("x", None, (), None, None, exp=10**400)
+    with pytest.raises(OverflowError):
+        cache.finish(b"key", outcome, 0.0)
+    assert flight.result(0) is outcome
+    assert cache.join(b"key")[1]

@@ -1,10 +1,24 @@
 """The typed client on a server that misbehaves: what is repeated, and the exceptions."""
 
+import asyncio
+from concurrent.futures import Future
+from threading import Event, Thread
+
 import pytest
 
-from authsite_client import ApiError, Client, TemporarilyUnavailable, Tokens, Unreachable
+from authsite_client import (
+    ApiError,
+    AsyncSession,
+    Client,
+    Service,
+    TemporarilyUnavailable,
+    Tokens,
+    Unreachable,
+)
+from authsite_client import client as client_module
 from tests.client.conftest import CLIENT
-from tests.support.tiny_server import raw_server
+from tests.support.settings import settings
+from tests.support.tiny_server import TIMEOUT, Held, raw_server
 
 PAIR = {"token_type": "Bearer", "expires_in": 600, "access_token": "at_1", "refresh_token": "rt_1"}
 OLD = Tokens("at_0", "rt_0", expires_at=0.0, refresh_at=0.0)
@@ -73,6 +87,10 @@ def test_a_login_is_never_sent_twice():
         {**PAIR, "refresh_token": 1},
         {**PAIR, "expires_in": "600"},
         {**PAIR, "expires_in": True},
+        {**PAIR, "expires_in": 10**400},
+        {**PAIR, "expires_in": 2**53},
+        {**PAIR, "expires_in": -1},
+        {**PAIR, "scope": ["notes:read"]},
     ],
 )
 def test_what_is_no_pair_is_no_usable_response(server, client, body):
@@ -164,3 +182,79 @@ def test_an_early_refresh_that_fails_is_tried_again_after_a_pause(server, client
     server.respond = lambda request: (200, {}, PAIR)
     frozen_time.advance(2)
     assert session.access_token() == "at_1"
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """A refresh that ends soon."""
+    monkeypatch.setattr(client_module, "REFRESH_TIMEOUT", 0.3)
+
+
+def test_a_refresh_whose_response_is_lost_is_repeated_at_once(server, hurried):
+    """Later than ``refresh-grace`` the same token would end the login."""
+    lost = Held(lambda request: (200, {}, PAIR))
+
+    def respond(request):
+        return lost(request) if len(server.requests) == 1 else (200, {}, PAIR)
+
+    server.respond = respond
+    client = Client(Service(server.url, timeout=TIMEOUT), *CLIENT)
+    assert client.resume(OLD).access_token() == "at_1"
+    lost.release()
+    assert [request.form["refresh_token"] for request in server.requests] == ["rt_0", "rt_0"]
+    client.close()
+
+
+def test_a_refresh_is_repeated_once(hurried):
+    requests, done = [], Event()
+
+    def talk(connection):
+        requests.append(connection.recv(65536))
+        done.wait(TIMEOUT)
+
+    with raw_server(talk) as server:
+        with pytest.raises(Unreachable):
+            Client(Service(server.url, timeout=TIMEOUT), *CLIENT).refresh("rt_0")
+        done.set()
+    assert len(requests) == 2
+
+
+def test_a_repeated_refresh_arrives_within_the_grace_of_authsite():
+    """It arrives after one exchange and one connection."""
+    assert settings().refresh_grace.total_seconds() > 2 * client_module.REFRESH_TIMEOUT
+
+
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+def test_a_save_that_uses_its_session_is_an_error(client, kind):
+    """It would wait for itself."""
+
+    def save(tokens):
+        if kind == "threads":
+            session.user()
+        else:
+            asyncio.run(asyncio.wait_for(AsyncSession(session).user(), TIMEOUT))
+
+    session = client.resume(OLD, save)
+    outcome = Future()
+
+    def refresh():
+        try:
+            outcome.set_result(session.access_token())
+        except RuntimeError as error:
+            outcome.set_exception(error)
+
+    Thread(target=refresh, daemon=True).start()
+    with pytest.raises(RuntimeError, match=r"save\(\) may not"):
+        outcome.result(TIMEOUT)
+
+
+def test_a_login_that_is_too_old_is_not_refreshed(server, client):
+    """RFC 9470: new tokens of the same login are as old; the user logs in again."""
+    challenge = 'Bearer error="insufficient_user_authentication", max_age=600'
+    body = {"message": "x", "errors": [{"code": "insufficient_user_authentication"}]}
+    server.respond = lambda request: (401, {"WWW-Authenticate": challenge}, body)
+    session = client.resume(Tokens("at_0", "rt_0", expires_at=9e9, refresh_at=9e9))
+    with pytest.raises(ApiError) as raised:
+        session.user()
+    assert raised.value.code == "insufficient_user_authentication"
+    assert [request.path for request in server.requests] == ["/v1/user"]

@@ -1,5 +1,6 @@
 """authsite away, slow or wrong: requests get 503, few ask again, and recovery is automatic."""
 
+import asyncio
 import json
 from contextlib import suppress
 from threading import Event
@@ -38,6 +39,9 @@ UNUSABLE = {
     "a number as sub": (200, {}, {**CLAIMS, "sub": 1}),
     "a list as scope": (200, {}, {**CLAIMS, "scope": ["a"]}),
     "a text as exp": (200, {}, {**CLAIMS, "exp": "4000000000"}),
+    "a huge exp": (200, {}, {**CLAIMS, "exp": 10**400}),
+    "an exp beyond what a float has": (200, {}, {**CLAIMS, "exp": 2**53}),
+    "a negative exp": (200, {}, {**CLAIMS, "exp": -1}),
     "deep": (200, {}, b"[" * 60_000),
     "half": (200, {"Content-Length": "100", "Connection": "close"}, b'{"active": false}'),
     "too long": (200, {}, {**CLAIMS, "more": "x" * 70_000}),
@@ -56,6 +60,8 @@ def test_an_unusable_response_is_503_and_never_401(server, verifier, answer):
     assert raised.value.status == 503
     assert json.loads(raised.value.body)["errors"][0]["code"] == "temporarily_unavailable"
     assert len(server.requests) == 1  # no redirect was followed, nothing repeated
+    with pytest.raises(Unavailable):  # nothing waits for the first one
+        asyncio.run(asyncio.wait_for(verifier.verify_async("at_1"), TIMEOUT))
 
 
 @pytest.mark.parametrize(

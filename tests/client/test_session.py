@@ -25,6 +25,7 @@ from authsite_client import (
     ValidationFailed,
     Verifier,
 )
+from authsite_client import client as client_module
 from authsite_client import clock as client_clock
 from tests.support.servers import free_port
 from tests.support.site import PASSWORD, ClientKeys
@@ -57,8 +58,9 @@ def live(site_with):
 
 
 @pytest.fixture
-def client_of():
+def client_of(monkeypatch):
     """A factory of clients that are closed at the end."""
+    monkeypatch.setattr(client_module, "REFRESH_TIMEOUT", TIMEOUT)
     made = []
 
     def new(site, keys=None):

@@ -137,8 +137,36 @@ def test_the_exempt_home_page_opens_nothing_else(app_with):
         {"protect": ["api"]},
         {"protect": "/"},
         {"protect": [""]},
+        {"protect": ["/notes?all"]},
     ],
 )
 def test_what_is_no_list_of_paths_is_an_error_at_once(app_with, options):
     with pytest.raises(ValueError, match="path"):
         app_with(**options)
+
+
+BEYOND_ASCII = {"protect": ["/größe"], "exempt": ["/größe/öffentlich/*"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/größe".encode(), 401),
+        ("/größe/1".encode(), 401),
+        ("/größe/öffentlich/1".encode(), 200),
+        ("/grö".encode(), 200),
+        ("/größe".encode("latin-1"), 401),
+        ("/gr\udcfföße".encode(errors="surrogateescape"), 401),
+    ],
+)
+def test_a_path_beyond_ascii_is_compared_as_text(verifier, path, status):
+    """The server decodes it by latin-1 (PEP 3333). Some frameworks skip what is not UTF-8."""
+    environ = {"PATH_INFO": path.decode("latin-1"), "REQUEST_METHOD": "GET", "SCRIPT_NAME": ""}
+    app = TestApp(WsgiMiddleware(show, verifier, **BEYOND_ASCII), lint=False)
+    assert app.request("/x", environ=environ, status=status)
+
+
+@pytest.mark.parametrize("option", ["protect", "exempt"])
+def test_an_encoded_path_is_an_error_that_says_what_to_write(app_with, option):
+    with pytest.raises(ValueError, match="paths are compared decoded: write '/größe'"):
+        app_with(**{option: ["/gr%C3%B6%C3%9Fe"]})

@@ -75,10 +75,12 @@ class IdentityCache:
         It may be used for ``seconds`` from ``since`` on, when the request began.
         """
         with self._lock:
-            if isinstance(outcome, Identity):
-                self._store(key, outcome, since)
             flight = self._flights.pop(key)
-        flight.set_result(outcome)
+            try:
+                if isinstance(outcome, Identity):
+                    self._store(key, outcome, since)
+            finally:  # whatever happens, nobody waits for ever
+                flight.set_result(outcome)
 
     def _store(self, key: bytes, identity: Identity, since: float) -> None:
         if not self._seconds:

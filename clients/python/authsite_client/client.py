@@ -1,5 +1,6 @@
 """A client of authsite: its logins, and the requests of its tokens (RFC 6749, RFC 7009)."""
 
+import math
 from collections.abc import Callable
 from urllib.parse import urlencode
 
@@ -12,6 +13,8 @@ from .tokens import Tokens, read_tokens
 from .verifier import basic
 
 TIMEOUT = 10.0  # seconds, unless the `Service` says otherwise: a login computes a password hash
+# Seconds for a refresh. It is repeated once, which has to arrive within authsite's `refresh-grace`.
+REFRESH_TIMEOUT = 4.0
 
 Save = Callable[[Tokens], None]
 
@@ -20,7 +23,8 @@ class Client:
     """An application with its id and secret. Threads may share it.
 
     All methods raise `ApiError` (its subclasses for what can be told apart) and `Unreachable`.
-    ``save`` receives each new pair of tokens before it is used, to store it.
+    ``save`` receives each new pair of tokens before it is used, to store it. It may not use the
+    session.
     """
 
     def __init__(self, service: str | Service, client_id: str, client_secret: str) -> None:
@@ -57,10 +61,14 @@ class Client:
         """The next pair; a refresh token that was used before ends the login (RFC 9700, 4.14).
 
         `Session` does this when it is time. authsite answers a repeated request with the same pair
-        for some seconds, so this one may be repeated when a connection breaks.
+        for some seconds. So this one has a short deadline, and is repeated once if its response is
+        lost.
         """
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return self._tokens(form, repeatable=True)
+        try:
+            return self._tokens(form, repeatable=True, timeout=REFRESH_TIMEOUT)
+        except Unreachable:  # another idle connection may be as dead: this time a new one
+            return self._tokens(form, timeout=REFRESH_TIMEOUT)
 
     def revoke(self, token: str) -> None:
         """End the login that a token of this client belongs to (RFC 7009)."""
@@ -77,15 +85,19 @@ class Client:
             save(tokens)
         return Session(self, tokens, save, log_in)
 
-    def _tokens(self, form: dict[str, str], *, repeatable: bool = False) -> Tokens:
+    def _tokens(
+        self, form: dict[str, str], *, repeatable: bool = False, timeout: float = math.inf
+    ) -> Tokens:
         asked_at = clock.time()
-        body = self._post("/v1/oauth/token", form, repeatable=repeatable)
+        body = self._post("/v1/oauth/token", form, repeatable=repeatable, timeout=timeout)
         try:
             return read_tokens(body, asked_at)
         except ValueError as error:
             raise Unreachable(str(error)) from error
 
-    def _post(self, path: str, form: dict[str, str], *, repeatable: bool) -> object:
+    def _post(
+        self, path: str, form: dict[str, str], *, repeatable: bool, timeout: float = math.inf
+    ) -> object:
         body = urlencode({name: value for name, value in form.items() if value}).encode()
-        response = self.connections.send(Request("POST", path, self._headers, body, repeatable))
-        return read_json(response)
+        request = Request("POST", path, self._headers, body, repeatable, timeout)
+        return read_json(self.connections.send(request))

@@ -1,6 +1,7 @@
 """HTTP to authsite: kept-alive connections, one deadline, bounded responses, no redirects."""
 
 import http.client
+import math
 import os
 import ssl
 from collections import deque
@@ -57,6 +58,7 @@ class Request(NamedTuple):
 
     With ``repeatable`` the request may be sent over a kept-alive connection, and a second time if
     the server has closed that. Other requests use new connections, so they are sent once.
+    ``timeout`` is in seconds, if it is shorter than that of the service.
     """
 
     method: str
@@ -64,6 +66,7 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     body: bytes | None = None
     repeatable: bool = True
+    timeout: float = math.inf
 
 
 class Response(NamedTuple):
@@ -110,7 +113,7 @@ class Connections:
                 response = self._send_again(request)
                 if response is not None:
                     return response
-            return self._exchange(self._connect(), request)
+            return self._exchange(self._connect(request), request)
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise Unreachable(f"no usable response from {self._host}: {reason}") from error
@@ -124,10 +127,9 @@ class Connections:
                 return
 
     def _send_again(self, request: Request) -> Response | None:
-        """The response over an idle connection; None if the server has closed it."""
-        try:
-            connection = self._idle.pop()
-        except IndexError:
+        """The response over an idle connection; None if there is none, or the server closes it."""
+        connection = self._pop_idle()
+        if connection is None:
             return None
         try:
             return self._exchange(connection, request)
@@ -135,13 +137,26 @@ class Connections:
             self.close()  # the others are as old, and the server may have restarted
             return None
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _pop_idle(self) -> http.client.HTTPConnection | None:
+        """An idle connection that is open, and on which nothing arrived that nobody asked for."""
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # another thread was faster
+                return None
+            if isinstance(connection.sock, TimedSocket) and connection.sock.is_quiet():
+                return connection
+            connection.close()
+        return None
+
+    def _connect(self, request: Request) -> http.client.HTTPConnection:
+        timeout = min(self._timeout, request.timeout)
         if self._tls:
             connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=self._timeout, context=self._tls
+                self._host, self._port, timeout=timeout, context=self._tls
             )
         else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
         try:
             connection.connect()
         except BaseException:
@@ -153,12 +168,12 @@ class Connections:
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Response:
         reusable = False
         try:
-            connection.sock.settimeout(self._timeout)
+            connection.sock.settimeout(min(self._timeout, request.timeout))
             path = self._prefix + request.path
             connection.request(request.method, path, request.body, request.headers)
             with connection.getresponse() as answer:
                 body = _read(answer)
-                reusable = not answer.will_close and len(self._idle) < MAX_IDLE
+                reusable = _keeps_alive(answer) and len(self._idle) < MAX_IDLE
                 return Response(answer.status, answer.headers, body)
         finally:
             if reusable:
@@ -167,12 +182,25 @@ class Connections:
                 connection.close()
 
 
+def _keeps_alive(answer: http.client.HTTPResponse) -> bool:
+    """Whether the connection stays open, and the end of the body is clear (RFC 9112, 6.3)."""
+    lengths = (*answer.headers.get_all("Content-Length", ()),)
+    encodings = (*answer.headers.get_all("Transfer-Encoding", ()),)
+    return not answer.will_close and len(lengths) + len(encodings) <= 1
+
+
 def _read(answer: http.client.HTTPResponse) -> bytes:
+    if answer.status < 200:
+        # The response is still on its way (RFC 9110, 15.2). http.client skips 100 alone.
+        raise http.client.HTTPException(f"an informational response: {answer.status}")
     body = b""
-    while chunk := answer.read(MAX_RESPONSE):
-        body += chunk
-        if len(body) > MAX_RESPONSE:
-            raise http.client.HTTPException("the response is too large")
+    try:
+        while chunk := answer.read(MAX_RESPONSE):
+            body += chunk
+            if len(body) > MAX_RESPONSE:
+                raise http.client.HTTPException("the response is too large")
+    except ValueError as error:  # a chunk with a negative size
+        raise http.client.HTTPException("the response has no clear end") from error
     if answer.length:  # the connection ended before the body did
         raise http.client.IncompleteRead(body, answer.length)
     return body

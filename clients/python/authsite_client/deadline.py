@@ -6,6 +6,7 @@ sends a byte now and then would hold a thread for hours.
 
 import io
 import socket
+import ssl
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ class TimedSocket:
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._deadline = 0.0
+        self.has_surplus = False
 
     def settimeout(self, seconds: float) -> None:
         """Everything from here on ends within ``seconds``, or raises TimeoutError."""
@@ -30,7 +32,22 @@ class TimedSocket:
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """A file for reading; the connection stays open until file and socket are closed."""
-        return io.BufferedReader(_Reader(self, self._socket.makefile("rb", buffering=0)))
+        return _File(_Reader(self, self._socket.makefile("rb", buffering=0)))
+
+    def is_quiet(self) -> bool:
+        """Whether the connection is open, and has nothing to read.
+
+        To be asked between two exchanges: what can be read is lost. Unlike `select`, reading sees
+        what TLS has decrypted already, and skips its session tickets.
+        """
+        self._socket.settimeout(0)
+        try:
+            self._socket.recv(1)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return not self.has_surplus
+        except OSError:
+            return False
+        return False
 
     def close(self) -> None:
         self._socket.close()
@@ -45,16 +62,33 @@ class TimedSocket:
 
 class _Reader(io.RawIOBase):
     def __init__(self, timed: TimedSocket, file: io.RawIOBase) -> None:
-        self._timed = timed
+        self.timed = timed
+        self.ended = False
         self._file = file
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
-        self._timed.apply_deadline()
+        if self.ended:
+            return 0
+        self.timed.apply_deadline()
         return self._file.readinto(buffer)
 
     def close(self) -> None:
         self._file.close()
+        super().close()
+
+
+class _File(io.BufferedReader):
+    """Notices what was read beyond the end of a response, which the buffer would hide."""
+
+    def __init__(self, reader: _Reader) -> None:
+        super().__init__(reader)
+        self._reader = reader
+
+    def close(self) -> None:
+        if not self.closed:
+            self._reader.ended = True
+            self._reader.timed.has_surplus |= bool(self.peek())
         super().close()

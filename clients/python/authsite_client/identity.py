@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from . import clock
 from .errors import InsufficientScope
+from .numbers import is_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Identity:
 def read_identity(claims: object) -> Identity | None:
     """The identity in an introspection response; None for a token that is not active.
 
-    A refresh token can be active, too, and opens nothing: its type is not Bearer. Raises ValueError
-    for anything else.
+    A refresh token can be active, too, and opens nothing: its type is not Bearer. Neither does a
+    token beyond its expiry, whatever the response says. Raises ValueError for anything else.
     """
     if not isinstance(claims, dict) or not isinstance(claims.get("active"), bool):
         raise ValueError("the response says nothing about a token")
@@ -43,9 +45,9 @@ def read_identity(claims: object) -> Identity | None:
     if str(claims.get("token_type")).lower() != "bearer":
         return None
     exp = claims.get("exp")
-    if exp is not None and type(exp) is not int:
-        raise ValueError("exp is not a whole number")
-    return Identity(
+    if exp is not None and not is_seconds(exp):
+        raise ValueError("exp is not a time")
+    identity = Identity(
         sub=_text(claims, "sub"),
         username=_text(claims, "username"),
         scope=tuple((_text(claims, "scope") or "").split()),
@@ -53,6 +55,7 @@ def read_identity(claims: object) -> Identity | None:
         owner=_text(claims, "owner"),
         exp=exp,
     )
+    return None if exp is not None and exp <= clock.time() else identity
 
 
 def _text(claims: dict[str, object], name: str) -> str | None:

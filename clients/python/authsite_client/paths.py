@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
-_AMBIGUOUS = re.compile(r"^[^/]|//|\\|/\.\.?(?:/|$)")
+_AMBIGUOUS = re.compile(r"^[^/]|//|\\|\ufffd|/\.\.?(?:/|$)")
+_WRONG = re.compile(r"[*?#]")  # also what would protect nothing: a query is no part of a path
 
 
 @dataclass(frozen=True)
@@ -12,7 +14,8 @@ class Paths:
     """``/reports`` in ``protect`` is this path and everything below it; ``/`` is everything.
 
     ``exempt`` is stricter: ``/healthz`` or ``/`` is this path alone, ``/static/*`` is what is below
-    ``/static/``. Raises ValueError for anything else, and for ``/*``, which would open everything.
+    ``/static/``. Paths are compared as decoded text. Raises ValueError for anything else, and for
+    ``/*``, which would open everything.
     """
 
     protect: Sequence[str] = ("/",)
@@ -22,14 +25,17 @@ class Paths:
         if isinstance(self.protect, str) or isinstance(self.exempt, str):
             raise ValueError("protect and exempt are lists of paths")
         for path in (*self.protect, *self.exempt):
-            if not path.startswith("/") or "*" in path.removesuffix("/*") or path == "/*":
+            if "%" in path:
+                raise ValueError(f"paths are compared decoded: write {unquote(path)!r}")
+            if not path.startswith("/") or _WRONG.search(path.removesuffix("/*")) or path == "/*":
                 raise ValueError(f"{path!r} is not a path such as /reports or /static/*")
 
     def protects(self, path: str) -> bool:
         """Whether a request for ``path`` needs a token.
 
         A path that servers and frameworks may read differently always needs one: with ``//`` or
-        ``/../`` in it, or without a slash at its beginning, which Werkzeug adds.
+        ``/../`` in it, without a slash at its beginning, which Werkzeug adds, or with bytes that
+        are not UTF-8, which Bottle skips.
         """
         path = path or "/"
         if _AMBIGUOUS.search(path):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .client import Client
 
 PAUSE = 5.0  # seconds until the next try to refresh a token that is about to expire
+# The renewal whose ``save`` runs. Unlike the id of a thread it reaches coroutines that it calls.
+_saving: ContextVar["Future[Tokens] | None"] = ContextVar("authsite_saving", default=None)
 
 
 class User(TypedDict):
@@ -69,12 +72,12 @@ class Session:
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
         """Call authsite's API at ``path`` (``/v1/…``) with a JSON ``body``; returns JSON.
 
-        After a 401 the tokens are refreshed, and the request is sent once more. Raises `ApiError`
-        and `Unreachable`.
+        After a 401 the tokens are refreshed, and the request is sent once more; but not if the user
+        has to log in again for it (RFC 9470). Raises `ApiError` and `Unreachable`.
         """
         tokens = self._current()
         response = self._send(tokens, method, path, body)
-        if response.status == 401:
+        if response.status == 401 and not _needs_login(response):
             response = self._send(self._renew(tokens), method, path, body)
         return read_json(response)
 
@@ -101,7 +104,10 @@ class Session:
             return tokens
 
     def _renew(self, used: Tokens) -> Tokens:
-        """The successor of ``used``: one thread gets it, the others wait for that thread."""
+        """The successor of ``used``: one thread gets it, the others wait for that thread.
+
+        Raises RuntimeError in ``save``, which would wait for itself.
+        """
         with self._lock:
             if self._tokens is not used:
                 return self._tokens
@@ -109,7 +115,7 @@ class Session:
             self._renewal = renewal = self._renewal or Future()
         if first:
             try:
-                tokens = self._next_tokens(used)
+                tokens = self._next_tokens(used, renewal)
             except BaseException as error:
                 self._renewal = None
                 renewal.set_exception(error)
@@ -117,13 +123,19 @@ class Session:
             with self._lock:
                 self._tokens, self._renewal = tokens, None
             renewal.set_result(tokens)
+        elif _saving.get() is renewal:
+            raise RuntimeError("save() may not use its session: take the tokens that it receives")
         return renewal.result()
 
-    def _next_tokens(self, used: Tokens) -> Tokens:
+    def _next_tokens(self, used: Tokens, renewal: "Future[Tokens]") -> Tokens:
         # A pair that could not be saved is saved at the next call; its predecessor is used up.
         self._unsaved = self._unsaved or self._issued(used)
         if self._save:
-            self._save(self._unsaved)
+            before = _saving.set(renewal)
+            try:
+                self._save(self._unsaved)
+            finally:
+                _saving.reset(before)
         tokens, self._unsaved = self._unsaved, None
         return tokens
 
@@ -145,3 +157,9 @@ class Session:
             content = json.dumps(body).encode()
         repeatable = method in ("GET", "HEAD")
         return self._client.connections.send(Request(method, path, headers, content, repeatable))
+
+
+def _needs_login(response: Response) -> bool:
+    """Whether the login is too old: so are all tokens that a refresh gets (RFC 9470, section 3)."""
+    challenges = ",".join(response.headers.get_all("WWW-Authenticate", ()))
+    return 'error="insufficient_user_authentication"' in challenges

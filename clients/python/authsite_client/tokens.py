@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from . import clock
+from .numbers import is_seconds
 
 EARLY = 30.0  # seconds before the expiry; a tenth of the lifetime if that is less
 
@@ -25,16 +26,20 @@ def read_tokens(body: object, asked_at: float) -> Tokens:
     """The pair in a token response to a request of ``asked_at``. Raises ValueError."""
     if not isinstance(body, dict):
         raise ValueError("the response is not an object")
-    lifetime = body.get("expires_in")
+    lifetime, scope = body.get("expires_in"), body.get("scope")
     access, refresh = body.get("access_token"), body.get("refresh_token")
-    if type(lifetime) is not int or not isinstance(access, str) or not isinstance(refresh, str):
+    if not is_seconds(lifetime):
+        raise ValueError("expires_in is not a number of seconds")
+    if scope is not None and not isinstance(scope, str):
+        raise ValueError("scope is not a text")
+    if not isinstance(access, str) or not isinstance(refresh, str):
         raise ValueError("the response has no tokens")
     return Tokens(
         access_token=access,
         refresh_token=refresh,
         expires_at=asked_at + lifetime,
         refresh_at=asked_at + lifetime - min(EARLY, lifetime / 10),
-        scope=body.get("scope"),
+        scope=scope,
     )
 
 

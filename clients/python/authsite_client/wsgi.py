@@ -36,7 +36,8 @@ class WsgiMiddleware:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        if self._paths.protects(environ.get("PATH_INFO", "")):
+        path = environ.get("PATH_INFO", "").encode("latin-1")  # its bytes (PEP 3333)
+        if self._paths.protects(path.decode("utf-8", "replace")):
             authorization = environ.get("HTTP_AUTHORIZATION")
             try:
                 environ[IDENTITY] = self._verifier.verify_header(authorization, self._scope)

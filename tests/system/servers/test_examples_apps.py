@@ -128,6 +128,15 @@ def test_a_view_may_need_a_scope(stand, app):
     assert "Tea" in answer.json()["notes"]
 
 
+def test_other_methods_and_a_note_without_text_change_nothing(stand, app):
+    headers = bearer(stand.token("notes:read notes:write"))
+    before = notes(app, stand.token()).json()["notes"]
+    assert app.head("/notes", headers=headers).status_code in (200, 405)
+    assert app.delete("/notes", headers=headers).status_code == 405
+    assert app.post("/notes", headers=headers).status_code in (400, 422)
+    assert notes(app, stand.token()).json()["notes"] == before
+
+
 def test_a_revoked_token_is_refused_once_the_cache_has_expired(stand, app):
     token = stand.token()
     assert notes(app, token).status_code == 200
