@@ -144,7 +144,7 @@ class Connections:
                 connection = self._idle.pop()
             except IndexError:  # another thread was faster
                 return None
-            if isinstance(connection.sock, TimedSocket) and connection.sock.is_quiet():
+            if isinstance(connection.sock, TimedSocket) and connection.sock.is_idle():
                 return connection
             connection.close()
         return None

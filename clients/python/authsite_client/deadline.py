@@ -34,7 +34,7 @@ class TimedSocket:
         """A file for reading; the connection stays open until file and socket are closed."""
         return _File(_Reader(self, self._socket.makefile("rb", buffering=0)))
 
-    def is_quiet(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether the connection is open, and has nothing to read.
 
         To be asked between two exchanges: what can be read is lost. Unlike `select`, reading sees
