@@ -45,7 +45,7 @@ UNUSABLE = {
     "deep": (200, {}, b"[" * 60_000),
     "half": (200, {"Content-Length": "100", "Connection": "close"}, b'{"active": false}'),
     "too long": (200, {}, {**CLAIMS, "more": "x" * 70_000}),
-    "a bad length": (200, {"Content-Length": "-5"}, b""),
+    "a bad length": (200, {"Content-Length": "-5", "Connection": "close"}, b""),
     "latin-1": (200, {}, b'{"active": true, "sub": "\xe9"}'),
 }
 

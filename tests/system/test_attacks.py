@@ -149,7 +149,7 @@ def test_a_cookie_of_a_sibling_signs_nobody_in(new_context, alice, mallory):
         form.locator("[name=name]").fill(f"Alice {len(shape)}")
         form.locator("button").click()
         page.wait_for_url(f"https://{AUTH}/account?*")
-        assert page.locator("[name=name]").input_value() == f"Alice {len(shape)}", shape
+        assert form.locator("[name=name]").input_value() == f"Alice {len(shape)}", shape
         context.close()
 
 

@@ -38,7 +38,7 @@ def test_the_whole_journey(visitor, script):
 
     ann.send("/account/profile", name="Ann Lee")
     ann.at("/account")
-    assert ann.page.locator("[name=name]").input_value() == "Ann Lee"
+    assert ann.page.locator("[action$='/account/profile'] [name=name]").input_value() == "Ann Lee"
     ann.send("/account/password", current_password=PASSWORD, password=SECOND)
     ann.at("/account")
     assert not other.opens_account()
