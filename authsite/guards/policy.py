@@ -130,10 +130,13 @@ def _decided_by_database(request: Request) -> bool:
 
 def require(request: Request, rules: Rules) -> Caller:
     """The caller of a guarded route, if the credential satisfies ``rules``, too."""
-    caller, settings = caller_of(request), request.authsite.settings
-    if insufficient(rules, caller, settings) is None:
+    caller = caller_of(request)
+    error = insufficient(rules, caller, request.authsite.settings)
+    if error is None:
         return caller
-    guard = request.registry["authsite.guards"].by_name[caller.guard]
+    guard: Guard = request.registry["authsite.guards"].by_name[caller.guard]
+    if guard.recent is None:  # the caller was read for this request
+        raise error
     return accept(request, guard, rules)
 
 
