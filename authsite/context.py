@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from authsite.crypto.keys import Keys
 from authsite.db import Database, open_database, request_session
-from authsite.db.last_used import LastUsedTracker
+from authsite.db.last_used import LastUsedTracker, precision
 from authsite.db.privileges import warn_of_superuser
 from authsite.http.request_info import RequestInfo
 from authsite.passwords import HashPool, Passwords
@@ -96,7 +96,7 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
             settings.bcrypt_cost, settings.password_pepper, HashPool(settings.hash_threads)
         ),
         rate_limits=rate_limits,
-        last_used=LastUsedTracker(database),
+        last_used=LastUsedTracker(database, precision(settings.session_idle)),
     )
 
 

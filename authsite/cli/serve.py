@@ -9,6 +9,7 @@ import click
 
 from authsite.cores import usable_cores
 from authsite.settings import (
+    Settings,
     SettingsError,
     check_start,
     environment,
@@ -56,7 +57,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-    click.echo(greeting(cfg.base_url[0] if cfg.base_url else local_url))
+    click.echo(greeting(cfg.base_url[0] if cfg.base_url else local_url, cfg))
     Granian(
         "authsite.server.worker:application",
         factory=True,
@@ -102,14 +103,18 @@ def refuse_if_taken(host: str, port: int) -> None:
         ) from None
 
 
-def greeting(url: str) -> str:
+def greeting(url: str, cfg: Settings) -> str:
     """The text at the start: the address to open, and commands to copy."""
+    register = f"""\
+curl -s {url}/v1/register \\
+                   -d email=you@example.com -d 'password=purple wolf 77 tea'"""
+    if not cfg.registration:
+        register = "authsite user create --email you@example.com"
     return f"""\
 authsite serves {url}  (stop with Ctrl-C)
 
-  Open           {url}/docs
-  Register       curl -s {url}/v1/register \\
-                   -d email=you@example.com -d 'password=purple wolf 77 tea'
+  Open           {url}{"/docs" if cfg.docs_page else "/"}
+  Register       {register}
   Log in         curl -s {url}/v1/clients/web/login \\
                    -d username=you@example.com -d 'password=purple wolf 77 tea'
   Who am I       curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'

@@ -1,5 +1,7 @@
 """When a row was last used: noted by the guards, written in batches, precise to the hour.
 
+With a short `session-idle` it is more precise, see `precision`.
+
 A guard only looks into a set. ``used_at`` has no index, so that the write, like every refresh, is
 a HOT update on PostgreSQL.
 """
@@ -20,12 +22,13 @@ from .engine import Database
 log = structlog.get_logger("authsite.last_used")
 
 HOUR = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
 BATCH = 500  # rows in one UPDATE
 MAX_NOTES = 20_000  # notes, and ids, held in one process: about 4 MB
 
 
 class Note(NamedTuple):
-    """A row of ``table`` that was used in the hour that begins at ``hour``."""
+    """A row of ``table`` that was used in the hour (see `precision`) that begins at ``hour``."""
 
     table: Table
     id: UUID
@@ -39,11 +42,12 @@ class LastUsedTracker:
     not run it) the first request of an hour writes for its own row.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, hour: timedelta = HOUR) -> None:
         self.wake: Event | None = None
         self._database = database
         self._notes: deque[Note] = deque(maxlen=MAX_NOTES)  # when it is full, the oldest are lost
         self._seen: set[int] = set()  # not UUIDs, whose hash is computed in Python
+        self._seconds = int(hour.total_seconds())
         self._hour = self._next_hour = datetime.min.replace(tzinfo=UTC)
 
     def note(
@@ -85,9 +89,9 @@ class LastUsedTracker:
 
     def _begin_hour(self, now: datetime) -> None:
         # Not locked: concurrent threads note a row twice at worst.
-        hour = now.replace(minute=0, second=0, microsecond=0)
+        hour = datetime.fromtimestamp(now.timestamp() // self._seconds * self._seconds, now.tzinfo)
         self._seen = set()
-        self._hour, self._next_hour = hour, hour + HOUR
+        self._hour, self._next_hour = hour, hour + timedelta(seconds=self._seconds)
 
     def _next_batch(self) -> list[Note]:
         notes: list[Note] = []
@@ -97,6 +101,14 @@ class LastUsedTracker:
             except IndexError:  # another thread took the last one
                 break
         return notes
+
+
+def precision(idle: timedelta) -> timedelta:
+    """An hour, or less where a session ends after a short time without use: `session-idle`.
+
+    A session that is in use would otherwise end up to an hour too early.
+    """
+    return min(HOUR, max(idle / 12, _MINUTE))
 
 
 @cache

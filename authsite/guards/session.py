@@ -71,14 +71,15 @@ def signed_in(request: Request) -> Caller | None:
     if not key:
         return None
     services = request.authsite.services
-    session = find_active(services.database, services.last_used, key, clock.now())
+    idle = services.settings.session_idle
+    session = find_active(services.database, services.last_used, key, clock.now(), idle)
     if session is None:
         return None
     return Caller(
         guard="web",
         account=session.account,
         session_uuid=session.id,
-        expires=session.ends_at.timestamp(),
+        expires=session.ends_at(idle).timestamp(),
     )
 
 

@@ -13,6 +13,7 @@ from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Identifier, Password
 from authsite.http.rendering import go_on, home_path, lead_on, see_other
+from authsite.mail.wording import duration_words
 from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies, service
@@ -46,7 +47,12 @@ def login_form(request: Request) -> dict[str, Any]:
     ``again``: the signed-in user, if a route's ``fresh`` requires a new login.
     """
     caller = request.authsite.signed_in if _prompts(request) else None
-    return {"unsaved": request.GET.get("unsaved"), "again": caller and caller.user}
+    language = request.authsite.request_info.language
+    return {
+        "unsaved": request.GET.get("unsaved"),
+        "again": caller and caller.user,
+        "remember_for": duration_words(request.authsite.settings.session_remember, language),
+    }
 
 
 def show_login(request: Request) -> dict[str, Any] | Response:

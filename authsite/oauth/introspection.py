@@ -102,7 +102,8 @@ def _facts(
     """What both kinds of token have in common; ``lifetime``: that of a new token of this kind."""
     issued = int(family.rotated_at.timestamp())
     if token.generation != family.generation:
-        # Issued before the last refresh. The row no longer has the time; the expiry implies it.
+        # Issued before the last refresh. The row no longer has the time; the expiry implies it,
+        # or an earlier one if `family-lifetime` has shortened the token.
         issued = min(issued, token.expires - int(lifetime.total_seconds()))
     answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
     if family.client_id:

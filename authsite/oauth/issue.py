@@ -15,7 +15,7 @@ from authsite.users.models import User, unchanged_since
 
 from .errors import InvalidGrant
 from .models import OAUTH, Client, Family
-from .tokens import Generation, TokenPair, encode_pair, expiry
+from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ def issue(ctx: Context, owner: Owner, scope: str) -> TokenPair:
     """
     now, info = clock.now(), ctx.request_info
     family_id = UUID(bytes=secrets.token_bytes(16), version=4)
-    first = Generation(family_id, 0, now, expiry(now, ctx.settings.refresh_expires_in), scope)
+    expires_at = refresh_expiry(now, now, ctx.settings)
+    first = Generation(family_id, 0, now, expires_at, scope, now)
     values = {
         "new_id": family_id,
         "new_kind": OAUTH,

@@ -14,6 +14,7 @@ from uuid import UUID
 from authsite.context import Context
 from authsite.crypto.keys import Keys
 from authsite.crypto.sealed import SealedFormat
+from authsite.settings import Settings
 
 ACCESS = "at_"
 REFRESH = "rt_"
@@ -44,6 +45,7 @@ class Generation(NamedTuple):
     rotated_at: datetime
     refresh_expires_at: datetime
     scope: str
+    created_at: datetime  # of the family
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ def decode_bearer(keys: Keys, text: str, now: datetime) -> Token | None:
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:
     """The tokens of ``generation``; the same text each time."""
-    family_id, number, rotated_at, refresh_expires_at, scope = generation
-    access_expires_at = expiry(rotated_at, ctx.settings.expires_in)
+    family_id, number, rotated_at, refresh_expires_at, scope, created_at = generation
+    access_expires_at = _limited(rotated_at, ctx.settings.expires_in, created_at, ctx.settings)
     access = Token(family_id, number, int(access_expires_at.timestamp()))
     refresh = Token(family_id, number, int(refresh_expires_at.timestamp()))
     return TokenPair(
@@ -88,6 +90,21 @@ def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPai
     )
 
 
+def refresh_expiry(now: datetime, created_at: datetime, cfg: Settings) -> datetime:
+    """When a refresh token expires that is issued ``now`` in a family of ``created_at``."""
+    return _limited(now, cfg.refresh_expires_in, created_at, cfg)
+
+
+def family_limit(created_at: datetime, cfg: Settings) -> datetime | None:
+    """When all tokens of a family have expired, however often it is refreshed; None for never."""
+    return expiry(created_at, cfg.family_lifetime) if cfg.family_lifetime else None
+
+
 def expiry(now: datetime, lifetime: timedelta) -> datetime:
     """``lifetime`` after ``now``, rounded up to a whole second: the precision of a token."""
     return datetime.fromtimestamp(ceil(now.timestamp()), now.tzinfo) + lifetime
+
+
+def _limited(now: datetime, lifetime: timedelta, created_at: datetime, cfg: Settings) -> datetime:
+    end, limit = expiry(now, lifetime), family_limit(created_at, cfg)
+    return min(end, limit) if limit else end

@@ -8,9 +8,10 @@ API_TAG = Tag("API description", "The OpenAPI document.")
 
 
 def includeme(config: Any) -> None:
-    """Add the routes and views of the document and the page."""
+    """Add the routes and views of the document, and of the page unless `docs-page` is off."""
     config.registry["authsite.openapi"] = {}  # cached documents by server
     config.add_route("authsite.openapi", "/v1/openapi.json")
-    config.add_route("authsite.docs", "/docs")
     config.scan(".api")
-    config.scan(".pages")
+    if config.registry["authsite"].settings.docs_page:
+        config.add_route("authsite.docs", "/docs")
+        config.scan(".pages")

@@ -16,11 +16,12 @@ API_TAG = Tag(
 
 
 def includeme(config: "Configurator") -> None:
-    """Two login paths and one refresh path for every configured client."""
+    """Two login paths and one refresh path for every client; `/app` unless `app-page` is off."""
     config.add_route("authsite.proxy.login", "/v1/clients/{client}/login")
     config.add_route("authsite.proxy.users_login", "/v1/clients/{client}/users/login")
     config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh")
     config.at_logout(clear_all)
-    config.add_route("authsite.app", "/app")
     config.scan(".api")
-    config.scan(".pages")
+    if config.registry["authsite"].settings.app_page:
+        config.add_route("authsite.app", "/app")
+        config.scan(".pages")

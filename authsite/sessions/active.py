@@ -17,7 +17,7 @@ from authsite.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
-from .models import IDLE_TIMEOUT, BrowserSession
+from .models import BrowserSession
 
 WRITE_DELAY = timedelta(minutes=3)  # a noted use is written within this time
 
@@ -33,12 +33,11 @@ class ActiveBrowserSession(NamedTuple):
     expires_at: datetime
     account: Account
 
-    @property
-    def ends_at(self) -> datetime:
-        """When the session ends by itself, unless it is used before."""
+    def ends_at(self, idle: timedelta) -> datetime:
+        """When the session ends by itself, unless it is used before; ``idle``: `session-idle`."""
         if self.remember:
             return self.expires_at
-        return min(self.expires_at, self.used_at + IDLE_TIMEOUT)
+        return min(self.expires_at, self.used_at + idle)
 
 
 # The user of a session that no raised epoch has ended.
@@ -73,15 +72,19 @@ def key_hash(key: str) -> str:
 
 
 def find_active(
-    database: Database, last_used: LastUsedTracker, key: str, now: datetime
+    database: Database, last_used: LastUsedTracker, key: str, now: datetime, idle: timedelta
 ) -> ActiveBrowserSession | None:
-    """The active session that has this key, or None; notes in ``last_used`` that it is used."""
+    """The active session that has this key, or None; notes in ``last_used`` that it is used.
+
+    ``idle``: setting `session-idle`.
+    """
     session = ACTIVE_SESSION.one(database, key_hash=key_hash(key))
     if session is None:
         return None
-    if session.ends_at <= now:
+    ends_at = session.ends_at(idle)
+    if ends_at <= now:
         return None
     # Other processes read the last use from the row: just before the timeout it is written at once.
-    urgent = session.ends_at <= now + WRITE_DELAY
+    urgent = ends_at <= now + WRITE_DELAY
     last_used.note(SESSIONS, session.id, session.used_at, now, urgent=urgent)
     return session

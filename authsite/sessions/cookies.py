@@ -5,7 +5,6 @@ from pyramid.response import Response
 from authsite.http import cookies
 from authsite.request_state import Request
 
-from .models import REMEMBERED_TIMEOUT
 from .service import RenewedSession
 
 MAX_KEY_LENGTH = 128
@@ -18,8 +17,9 @@ def session_key(request: Request) -> str | None:
 
 
 def set_session(request: Request, response: Response, key: str, *, remember: bool) -> None:
-    """Set the cookie: until the browser is closed, or for `REMEMBERED_TIMEOUT`."""
-    _write(request, response, key, int(REMEMBERED_TIMEOUT.total_seconds()) if remember else None)
+    """Set the cookie: until the browser is closed, or for `session-remember`."""
+    lifetime = request.authsite.settings.session_remember
+    _write(request, response, key, int(lifetime.total_seconds()) if remember else None)
 
 
 def renew_session(request: Request, response: Response, renewed: RenewedSession | None) -> None:

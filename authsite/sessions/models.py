@@ -1,21 +1,21 @@
-"""Browser sessions: one row for each browser in which a user is signed in, and its timeouts."""
+"""Browser sessions: one row for each browser in which a user is signed in."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
 
-# Without "stay signed in" a session ends at the first of two timeouts (ASVS 7.3); with it, at one.
-IDLE_TIMEOUT = timedelta(hours=12)
-ABSOLUTE_TIMEOUT = timedelta(days=30)
-REMEMBERED_TIMEOUT = timedelta(days=90)
-
 
 class BrowserSession(Base):
-    """A signed-in browser. The cookie's value is stored only as its SHA-256."""
+    """A signed-in browser. The cookie's value is stored only as its SHA-256.
+
+    A session ends at ``expires_at``: after `session-lifetime`, or with ``remember`` ("stay signed
+    in") after `session-remember`. Without ``remember`` it also ends after `session-idle` without
+    use (ASVS 5.0, 7.3).
+    """
 
     __tablename__ = "web_sessions"
 

@@ -9,10 +9,10 @@ from authsite.db.batches import Batch
 from authsite.db.table_scan import sweep_table
 from authsite.settings import Settings
 
-from .models import IDLE_TIMEOUT, BrowserSession
+from .models import BrowserSession
 
 
-def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
     """Delete sessions that were idle or old for too long."""
-    idle = BrowserSession.remember.is_(False) & (BrowserSession.used_at <= now - IDLE_TIMEOUT)
+    idle = BrowserSession.remember.is_(False) & (BrowserSession.used_at <= now - cfg.session_idle)
     return sweep_table(connection, BrowserSession, or_(BrowserSession.expires_at <= now, idle))

@@ -16,7 +16,7 @@ from authsite.users.account import Account
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER, key_hash
-from .models import ABSOLUTE_TIMEOUT, IDLE_TIMEOUT, REMEMBERED_TIMEOUT, BrowserSession
+from .models import BrowserSession
 
 
 class RenewedSession(NamedTuple):
@@ -52,7 +52,7 @@ def begin(
     The session replaces the browser's previous one, whose key is ``former_key`` (ASVS 7.2.4).
     Returns None if the user was disabled, or the user's epoch was raised, since the check.
     """
-    now = clock.now()
+    now, cfg = clock.now(), ctx.settings
     still_valid = (
         select(User.id)
         .where(User.id == account.id, *unchanged_since(account.epoch))
@@ -71,7 +71,7 @@ def begin(
         remember=remember,
         created_at=now,
         used_at=now,
-        expires_at=now + (REMEMBERED_TIMEOUT if remember else ABSOLUTE_TIMEOUT),
+        expires_at=now + (cfg.session_remember if remember else cfg.session_lifetime),
         address=ctx.request_info.address,
         agent=ctx.request_info.agent,
     )
@@ -122,13 +122,14 @@ def list_active(
 ) -> Sequence[BrowserSession]:
     """At most ``limit`` active sessions of a user: ``current`` first, then by last use."""
     now = clock.now()
+    idle = BrowserSession.used_at <= now - ctx.settings.session_idle
     return ctx.db.scalars(
         select(BrowserSession)
         .join(User, ACTIVE_USER)
         .where(
             BrowserSession.user_id == user_id,
             BrowserSession.expires_at > now,
-            or_(BrowserSession.remember, BrowserSession.used_at > now - IDLE_TIMEOUT),
+            or_(BrowserSession.remember, ~idle),
         )
         .order_by(BrowserSession.id != current, BrowserSession.used_at.desc())
         .limit(limit)

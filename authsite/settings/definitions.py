@@ -60,6 +60,7 @@ def _field(definition: Definition) -> object:
 
 
 _LIFETIME = duration(CENTURY, bare_days=True)
+_SESSION = duration(timedelta(days=400))  # browsers keep no cookie longer (RFC 6265bis)
 _MISSING_SECRET = (
     "run `authsite init`, which writes one to the environment file, or put the"
     " output of `authsite secret new` into the variable AUTHSITE_SECRET"
@@ -98,6 +99,7 @@ class Settings:
     expires_in: timedelta = setting(_LIFETIME, "3650", variable="API_TOKEN_EXPIRES")
     refresh_expires_in: timedelta = setting(_LIFETIME, "3650", variable="API_REFRESH_TOKEN_EXPIRES")
     refresh_grace: timedelta = setting(duration(timedelta(hours=1), zero=True), "10s")
+    family_lifetime: timedelta | None = optional(duration(CENTURY))
     guard_cache: timedelta = setting(duration(timedelta(seconds=60), zero=True), "0s")
     scopes: Mapping[str, str] = setting(values.scopes, "")
     personal_token_scopes: tuple[str, ...] = setting(values.list_of(values.scope), "")
@@ -130,6 +132,13 @@ class Settings:
     cors_origins: tuple[str, ...] = setting(urls.cors_origins, "")
     session_cookie_domain: str | None = optional(urls.cookie_domain)
     hsts: Literal["host", "subdomains", "off"] | None = optional(values.hsts)
+
+    session_idle: timedelta = setting(_SESSION, "12h")
+    session_lifetime: timedelta = setting(_SESSION, "30d")
+    session_remember: timedelta = setting(_SESSION, "90d")
+    registration: bool = setting(values.boolean, "on")
+    docs_page: bool = setting(values.boolean, "on")
+    app_page: bool = setting(values.boolean, "on")
 
     # Mail
     mail_driver: Literal["log", "smtp", "file"] = setting(values.mail_driver, "log")

@@ -8,7 +8,9 @@ API_TAG = Tag("Registration", "Register a user.")
 
 
 def includeme(config: Any) -> None:
-    """Routes of the endpoint and the page."""
+    """Routes of the endpoint and the page; none with `registration` off."""
+    if not config.registry["authsite"].settings.registration:
+        return
     config.add_route("authsite.register", "/v1/register")
     config.add_route("authsite.register.page", "/register")
     config.scan(".api")

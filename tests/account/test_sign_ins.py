@@ -11,7 +11,6 @@ from authsite.oauth import clients
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Client
 from authsite.sessions.active import SESSIONS
-from authsite.sessions.models import IDLE_TIMEOUT
 from tests.support.acting import acting
 from tests.support.pages import sign_in
 from tests.support.site import bearer
@@ -91,7 +90,7 @@ def test_the_account_page_does_not_mention_more_where_there_are_none(ann):
 def test_a_session_that_was_idle_for_too_long_is_not_listed(ann, frozen, remember):
     sign_in(ann, **remember)
     ann.http.reset()
-    frozen.advance(IDLE_TIMEOUT.total_seconds() + 60)
+    frozen.advance(ann.cfg.session_idle.total_seconds() + 60)
     sign_in(ann)
     page = ann.http.get("/account").text
     assert page.count("/account/sessions/") == (3 if remember else 1)  # with "everywhere else"

@@ -6,16 +6,15 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from authsite.sessions.models import (
-    ABSOLUTE_TIMEOUT,
-    IDLE_TIMEOUT,
-    REMEMBERED_TIMEOUT,
-    BrowserSession,
-)
+from authsite.sessions.models import BrowserSession
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
+
+# The defaults of the settings.
+IDLE_TIMEOUT, ABSOLUTE_TIMEOUT = timedelta(hours=12), timedelta(days=30)
+REMEMBERED_TIMEOUT = timedelta(days=90)
 
 
 def sessions(site):

@@ -12,13 +12,14 @@ from authsite.db.last_used import BATCH, MAX_NOTES
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from authsite.sessions import last_used_task
-from authsite.sessions.models import IDLE_TIMEOUT, BrowserSession
+from authsite.sessions.models import BrowserSession
 from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import bearer
 from tests.support.statements import counted
 
 HOUR = 60 * 60
+IDLE_TIMEOUT = timedelta(hours=12)  # the default of session-idle
 
 
 @pytest.fixture

@@ -23,7 +23,16 @@ from ..client_auth import AuthenticatedClient
 from ..errors import InvalidGrant, MissingParameter, TokenReused
 from ..models import Family
 from ..token_request import TokenRequest
-from ..tokens import REFRESH, Generation, Token, TokenPair, decode, encode_pair, expiry
+from ..tokens import (
+    REFRESH,
+    Generation,
+    Token,
+    TokenPair,
+    decode,
+    encode_pair,
+    family_limit,
+    refresh_expiry,
+)
 
 CLIENT_TYPES = ("password", "personal")
 
@@ -39,6 +48,7 @@ class RefreshableFamily(NamedTuple):
     scope: str
     granted_scope: str
     refresh_expires_at: datetime
+    created_at: datetime
     account: Account | None
 
 
@@ -79,8 +89,8 @@ def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> T
 
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
-    inactive, of another client, or behind its token; `MissingParameter`, `InvalidScope`, and what
-    a login step raises. These write nothing.
+    inactive, of another client, behind its token, or older than `family-lifetime`;
+    `MissingParameter`, `InvalidScope`, and what a login step raises. These write nothing.
     """
     if not request.refresh_token:
         raise MissingParameter("refresh_token")
@@ -100,7 +110,12 @@ def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> T
     if is_accepted(ctx, token, family, now):
         _record_replay(ctx, family)
         present = Generation(
-            family.id, family.generation, family.rotated_at, family.refresh_expires_at, family.scope
+            family.id,
+            family.generation,
+            family.rotated_at,
+            family.refresh_expires_at,
+            family.scope,
+            family.created_at,
         )
         return encode_pair(ctx, present, now)
     _revoke_reused(ctx, family)
@@ -119,6 +134,9 @@ def _find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshabl
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if family is None or family.client_id != client_id:
         raise InvalidGrant  # a request of another client changes nothing
+    limit = family_limit(family.created_at, ctx.settings)
+    if limit and limit <= clock.now():
+        raise InvalidGrant  # its tokens are from before the setting was changed
     if family.account:
         pass_steps(ctx, family.account)
     return family
@@ -129,7 +147,7 @@ def _rotate(
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
-    refresh_expires_at = expiry(now, ctx.settings.refresh_expires_in)
+    refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings)
     rotated = ROTATE.one(
         ctx.database,
         family_id=family.id,
@@ -142,7 +160,8 @@ def _rotate(
     )
     if rotated is None:
         return None
-    successor = Generation(family.id, rotated.generation, now, refresh_expires_at, scope)
+    number = rotated.generation
+    successor = Generation(family.id, number, now, refresh_expires_at, scope, family.created_at)
     return encode_pair(ctx, successor, now)
 
 
