@@ -55,7 +55,7 @@ def test_the_whole_journey(visitor, script):
     other.send("/password/forgot", email=moved)
     other.at("/password/forgot")
     other.page.goto(other.mailbox.link(moved, "/password/reset?"))
-    other.send("/password/reset", password=THIRD, password_confirmation=THIRD)
+    other.send("/password/reset", password=THIRD)
     other.at("/password/reset")
     assert not ann.opens_account()
 
@@ -131,7 +131,7 @@ def test_a_dead_reset_link_is_refused_when_it_is_opened(world, visitor):
     ann.send("/password/forgot", email=email)
     link = ann.mailbox.link(email, "/password/reset?")
     ann.page.goto(link)
-    ann.send("/password/reset", password=SECOND, password_confirmation=SECOND)
+    ann.send("/password/reset", password=SECOND)
     ann.page.goto(link)
     assert ann.page.locator("input[type=password]").count() == 0
 

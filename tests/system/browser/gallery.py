@@ -47,7 +47,7 @@ def _reset(ann):
 
 
 def _reset_mistakes(ann):
-    ann.fill(password="purple wolf 77 tea", password_confirmation="other wolf 77 tea")
+    ann.fill(password="password1")
     ann.press("Change password")
     ann.page.locator("[aria-invalid=true], .summary").first.wait_for()
 

@@ -61,7 +61,7 @@ def test_the_whole_journey(server, new_context, javascript):
     other.page.goto(other.link())
     if javascript:
         assert "token=" not in other.page.url
-    other.fill(password=THIRD, password_confirmation=THIRD)
+    other.fill(password=THIRD)
     other.press("Change password")
     other.at("/password/reset")
     ann.go("/account")

@@ -142,7 +142,7 @@ def test_pages_m5_registering_and_a_reset_lead_on_to_the_page(
     bo.press("Send the link")
     bo.sees("Check your mail")
     bo.page.goto(bo.link())
-    bo.fill(password=SECOND, password_confirmation=SECOND)
+    bo.fill(password=SECOND)
     bo.press("Change password")
     bo.sees("Your password is changed")
     bo.follow("Sign in")
