@@ -6,7 +6,7 @@ from authsite.i18n import _
 
 class UnknownSignIn(NotFound):
     summary = "No sign-in of the user has this id: it has ended, or belongs to another user."
-    message = _("You are not signed in there (any more). Ask for the list again.")
+    message = _("There is no such sign-in, or it has ended. Get the list again.")
 
 
 class NoPendingChange(NotFound):

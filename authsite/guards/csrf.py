@@ -22,7 +22,7 @@ class CsrfError(ApiError):
     status = 403
     code = "csrf"
     audit_event = "form.foreign"
-    message = _("This page was open for too long. Nothing is lost: please send it once more.")
+    message = _("This page was open for too long. Check what you entered and send it again.")
 
 
 def seed(request: Request) -> str:

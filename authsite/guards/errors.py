@@ -67,14 +67,14 @@ class EmailNotVerified(ApiError):
     summary = "Variant A: the endpoint requires a verified e-mail address."
     status = 403
     code = "email_not_verified"
-    message = _("Verify your e-mail address first: ask for a new link and open it.")
+    message = _("Verify your e-mail address first: request a new link and open it.")
 
 
 class EmailNotConfirmed(ApiError):
     summary = "Variant B: the user has not confirmed the e-mail address."
     status = 403
     code = "email_not_confirmed"
-    message = _("Confirm your e-mail address first: ask for a new link and open it.")
+    message = _("Confirm your e-mail address first: request a new link and open it.")
 
 
 class NotSignedIn(ApiError):

@@ -84,8 +84,8 @@ Value = TypeVar("Value")
 
 WORDS = {
     "required": _("This field is required."),
-    "too_long": _("This value is too long."),
-    "invalid": _("This value must be one plain string."),
+    "too_long": _("This is too long. Shorten it."),
+    "invalid": _("This must be one plain text."),
 }
 _CODES = {
     "missing": "required",
@@ -106,7 +106,7 @@ def read(request: Request, model: type[Model]) -> Model:
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """``values`` as an instance of ``model``; raises `ValidationFailed`."""
     not_text = [
-        FieldError("invalid", name, _("This value contains characters that are not text."))
+        FieldError("invalid", name, _("This contains characters that are not text. Remove them."))
         for name, value in values.items()
         if isinstance(value, str) and name in model.model_fields and not _is_text(value)
     ]

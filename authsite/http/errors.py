@@ -37,7 +37,7 @@ class ApiError(Exception):
     summary = ""
     status = 500
     code = "internal_error"
-    message: str = _("Something went wrong on our side. Try again, and report it if it stays.")
+    message: str = _("Something went wrong on our side. Try again, and report it if it keeps happening.")
     listed = True
     keeps_writes = False
     audit_event: "EventName | None" = None
@@ -60,7 +60,7 @@ class MalformedRequest(ApiError):
     summary = "The request cannot be parsed, or a parameter occurs twice."
     status = 400
     code = "invalid_request"
-    message = _("The request could not be read.")
+    message = _("The request could not be read. Check it and send it again.")
 
 
 class ValidationFailed(ApiError):
@@ -68,7 +68,7 @@ class ValidationFailed(ApiError):
 
     status = 422
     code = "invalid"
-    message = _("Some of what was sent needs correcting.")
+    message = _("Some fields are missing or invalid. Correct them and try again.")
 
 
 class NotFound(ApiError):
@@ -116,7 +116,7 @@ class Forbidden(ApiError):
 
     status = 403
     code = "forbidden"
-    message = _("You may not do this.")
+    message = _("You are not allowed to do this.")
 
 
 class TemporarilyUnavailable(ApiError):

@@ -8,12 +8,12 @@ class TooManyTokens(ApiError):
     summary = "The user has as many active personal access tokens as a user may have."
     status = 409
     code = "too_many_tokens"
-    message = _("You have as many personal access tokens as you may have. Revoke one first.")
+    message = _("You have reached the maximum number of personal access tokens. Revoke one first.")
 
 
 class UnknownToken(NotFound):
     summary = "No active personal access token of the user has this id."
-    message = _("There is no such token (any more). Ask for the list again.")
+    message = _("There is no such token, or it has been revoked. Get the list again.")
 
 
 class ScopeNotAllowed(ValidationFailed):

@@ -10,5 +10,5 @@ class InvalidResetToken(ValidationFailed):
     audit_event = "recovery.refused"
 
     def __init__(self) -> None:
-        message = _("This link is not valid any more. Ask for a new one.")
+        message = _("This link is no longer valid. Request a new one.")
         super().__init__(details=[FieldError("invalid_token", "token", message)])

@@ -93,7 +93,7 @@ def reset(
     """
     user = check_token(ctx, email, token)
     if confirmation not in (None, password):
-        message = _("The two passwords are not the same.")
+        message = _("The two passwords do not match. Enter the same password twice.")
         raise ValidationFailed(details=[FieldError("invalid", "password_confirmation", message)])
     policy.require_strong(ctx.settings, ctx.passwords, password, user)
     hashed = ctx.passwords.hash(password)

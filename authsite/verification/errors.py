@@ -4,7 +4,7 @@ from authsite.http.errors import ApiError, FieldError
 from authsite.i18n import _
 from authsite.oauth.errors import InvalidGrant
 
-_CONFIRM = _("Confirm your e-mail address first: open the link in the mail, or ask for a new one.")
+_CONFIRM = _("Confirm your e-mail address first: open the link in our e-mail, or request a new one.")
 
 
 class InvalidSignature(ApiError):
@@ -12,14 +12,14 @@ class InvalidSignature(ApiError):
     status = 403
     code = "invalid_signature"
     audit_event = "verification.refused"
-    message = _("This link is not valid. Ask for a new one.")
+    message = _("This link is not valid. Request a new one.")
 
 
 class ExpiredSignature(ApiError):
     summary = "The link has expired."
     status = 403
     code = "expired_signature"
-    message = _("This link is out of date. Ask for a new one.")
+    message = _("This link has expired. Request a new one.")
 
 
 class LoginNotConfirmed(InvalidGrant):

@@ -77,13 +77,13 @@ def test_l9_the_account_page_lists_a_hundred_and_mentions_that_there_are_more(an
     ids = re.findall(r"/account/sessions/([0-9a-f-]{36})/end", page)
     assert len(ids) == len(set(ids)) == MOST
     assert page.count("this device") == 1
-    assert "These are the 100 used last." in page
+    assert "These are the 100 most recent." in page
 
 
 def test_the_account_page_does_not_mention_more_where_there_are_none(ann):
     sign_in(ann)
     multiply(ann, SESSIONS, MOST - 1, "used_at")
-    assert "used last" not in ann.http.get("/account").text
+    assert "most recent" not in ann.http.get("/account").text
 
 
 @pytest.mark.parametrize("remember", [{}, {"remember": "1"}])

@@ -22,7 +22,7 @@ from tests.support.site import PASSWORD, bearer
 
 CHALLENGE = 'Bearer error="insufficient_user_authentication", max_age=600'
 OURS = "http://localhost"
-AGAIN = "This page requires a recent sign-in."
+AGAIN = "For your security, sign in again to continue."
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_after_a_form_the_login_leads_back_to_the_page_of_the_form(
     answer = web.http.post(path, {}, headers={"Referer": referer} if referer else {}, status=302)
     assert answer.location == f"{OURS}/login?{query}"
     page = web.http.get(answer.location, status=200)
-    assert f"{AGAIN} Sign in again to go on; what you changed was not saved." in page.text
+    assert f"{AGAIN} Your changes were not saved." in page.text
 
 
 def test_without_a_session_the_login_page_is_the_usual_one(web):

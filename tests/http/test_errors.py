@@ -161,7 +161,7 @@ def test_a_refresh_that_fails_is_invalid_grant_in_one_form(site, keys, frozen, k
         (
             MACHINE | {"scope": "x" * 1025},
             "invalid_request",
-            "scope: This value is too long.",
+            "scope: This is too long. Shorten it.",
         ),
         (
             {"grant_type": "magic"},
@@ -202,11 +202,11 @@ def test_a_repeated_parameter_is_400_at_both_kinds_of_endpoint(site):
 def test_validation_elsewhere_is_422_with_one_entry_for_each_field(site):
     body = {"email": "x" * 255, "name": 7}
     answer = no_store(site.http.post_json("/v1/register", body, status=422))
-    assert answer.json["message"] == "Some of what was sent needs correcting."
+    assert answer.json["message"] == "Some fields are missing or invalid. Correct them and try again."
     found = {item["field"]: (item["code"], item["message"]) for item in answer.json["errors"]}
     assert found == {
-        "email": ("too_long", "This value is too long."),
-        "name": ("invalid", "This value must be one plain string."),
+        "email": ("too_long", "This is too long. Shorten it."),
+        "name": ("invalid", "This must be one plain text."),
         "password": ("required", "This field is required."),
     }
     assert set(answer.json) == {"message", "errors"}

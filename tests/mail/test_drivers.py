@@ -82,7 +82,7 @@ def test_the_log_driver_shows_the_mail_and_its_link_on_one_line(site_with, conso
     lines = shown.splitlines()
     assert "mail-driver is log" in shown
     assert "To: ann@example.com" in lines
-    assert "Subject: Choose a new password for authsite" in lines
+    assert "Subject: Choose a new password at authsite" in lines
     [link] = [line for line in lines if line.startswith("http")]
     assert link.startswith("http://localhost/password/reset?email=ann%40example.com&token=")
 

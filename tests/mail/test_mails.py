@@ -72,7 +72,7 @@ def test_a_mail_has_equal_text_and_html_parts(kind, language):
 def test_german_is_german(kind):
     english, german = mail(kind), mail(kind, language="de")
     assert german["Subject"] != english["Subject"]
-    assert "Guten Tag Ann Lee," in text_of(german)
+    assert "Guten Tag Ann Lee!" in text_of(german)
     assert "Hello" not in text_of(german) + html_of(german)
 
 

@@ -45,7 +45,7 @@ def test_the_token_is_shown_once_in_the_answer_to_the_form(ann):
     assert answer.status_int == 200
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.request.query_string == ""
-    assert "it is not shown again" in answer.text
+    assert "it will not be shown again" in answer.text
     assert ann.me(token).json["email"] == "ann@example.com"
     again = ann.http.get("/account")
     assert shown(again) == []
@@ -125,7 +125,7 @@ def test_a_token_is_revoked_by_its_button(ann):
     assert answer.headers["Location"].endswith("/account?done=token")
     ann.me(token, status=401)
     page = answer.follow()
-    assert "The token is revoked." in page.text
+    assert "The token has been revoked." in page.text
     assert "nightly" not in page.text
 
 

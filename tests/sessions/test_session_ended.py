@@ -6,7 +6,7 @@ from tests.support.host import hello
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD
 
-ENDED = "Your session ended. Sign in to go on; what you changed was not saved."
+ENDED = "Your session ended. Sign in to continue. Your changes were not saved."
 FORMS = {
     "/account/profile": "profile",
     "/account/email": "email",
@@ -142,7 +142,7 @@ def test_a_login_page_of_another_origin_is_reached_over_a_page_of_ours(site_with
     target = page.html.select_one("main a")["href"]
     assert target.startswith("https://sso.example.org/in?a=b&next=")
     assert page.html.select_one("meta[http-equiv=refresh]")["content"] == f"0;url={target}"
-    assert "what you changed was not saved" in page.text
+    assert "Your changes were not saved" in page.text
 
 
 def test_pages_m22_password_managers_find_the_form(site):

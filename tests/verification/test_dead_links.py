@@ -21,7 +21,7 @@ def dead(answer):
     return (
         answer.status_int == 422
         and 'name="password"' not in answer.text
-        and "does not work any more" in answer.text
+        and "no longer works" in answer.text
     )
 
 

@@ -40,7 +40,7 @@ def test_the_button_deletes_the_account_and_all_that_was_issued(site):
     assert users_left(site) == {"ann@example.com"}  # opening the page deletes nothing
     answer = press(site, url)
     assert answer.status_int == 200
-    assert "is deleted" in answer.text
+    assert "has been deleted" in answer.text
     site.me(token, status=401)
     site.http.set_cookie("authsite", other_cookie)
     site.http.get("/account", status=302)

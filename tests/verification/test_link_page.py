@@ -29,7 +29,7 @@ def test_an_unconfirmed_person_gets_a_link_and_can_sign_in_after_it(site):
 def test_what_is_no_address_is_said_beside_the_field_and_mails_nothing(site, path, text):
     answer = submit(site, path, email=text)
     assert answer.status_int == 422
-    assert "Enter one e-mail address, such as name@example.com." in answer.text
+    assert "Enter an e-mail address in the format name@example.com." in answer.text
     assert answer.forms[0]["email"].value == text
     assert site.mails() == []
 

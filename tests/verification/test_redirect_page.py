@@ -36,7 +36,7 @@ def test_the_button_verifies_and_displaying_the_page_does_not(site):
 def test_the_page_of_an_expired_link_describes_what_to_do(site):
     url = link_for(site.user(), timedelta(seconds=-1))
     page = site.http.get("/email/verify", params={"url": url}, status=403)
-    assert "out of date" in page.text
+    assert "has expired" in page.text
 
 
 def hostile(good, port):

@@ -8,7 +8,7 @@ from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier,
 
 MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC errata 1690)
 
-_EXAMPLE = _("Enter one e-mail address, such as name@example.com.")
+_EXAMPLE = _("Enter an e-mail address in the format name@example.com.")
 
 # Names of private networks, which email-validator rejects: it accepts global names only.
 _PRIVATE_DOMAINS = (".localhost", ".local", ".test")
@@ -27,7 +27,7 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
     the owner of another address (CVE-2019-19844). For the same reason a relay must not read it as
     another address. Raises `InvalidIdentifier`.
     """
-    text = clean_text(text, MAX_LENGTH, _("Enter an e-mail address."))
+    text = clean_text(text, MAX_LENGTH, _("Enter your e-mail address."))
     local, at, domain = text.rpartition("@")
     if not at or not local.isascii() or _REINTERPRETED.search(local):
         raise InvalidIdentifier(_EXAMPLE)

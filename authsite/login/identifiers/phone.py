@@ -21,7 +21,7 @@ def normalize(text: str, region: str | None = None) -> Identifier:
     is valid, since lists of the ranges in use are never up to date. Letters are invalid, since
     "0800FLOWERS" may be the username of another user. Raises `InvalidIdentifier`.
     """
-    dialled = _dialled(clean_text(text, MAX_TYPED, _("Enter a phone number.")))
+    dialled = _dialled(clean_text(text, MAX_TYPED, _("Enter your phone number.")))
     # Its tables take 16 ms and memory, and sites without phone numbers never need them.
     import phonenumbers
 

@@ -28,13 +28,13 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
     that it is no e-mail address. Raises `InvalidIdentifier`, with the code ``not_allowed`` for a
     reserved name and for one that looks like a UUID.
     """
-    name = _enforced(clean_text(text, MAX_TYPED, _("Enter a username.")))
+    name = _enforced(clean_text(text, MAX_TYPED, _("Enter your username.")))
     if not MIN_LENGTH <= len(name) <= MAX_LENGTH:
         raise InvalidIdentifier(
             _("Use ${least} to ${most} characters.", {"least": MIN_LENGTH, "most": MAX_LENGTH})
         )
     if any(c.isascii() and not c.isalnum() and c not in _PUNCTUATION for c in name):
-        raise InvalidIdentifier(_("Use letters, digits, and of other signs only . _ and -"))
+        raise InvalidIdentifier(_("Use only letters, digits and the signs . _ -"))
     alphabetic = [c for c in name if unicodedata.category(c).startswith("L")]
     if not alphabetic:
         raise InvalidIdentifier(_("Use at least one letter."))
@@ -42,10 +42,10 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
         raise InvalidIdentifier(_("Use the letters of one alphabet only."))
     if "".join(c for c in name if c not in _PUNCTUATION) in RESERVED:
         raise InvalidIdentifier(
-            _("This name is kept for the site itself. Take another."), "not_allowed"
+            _("This username is reserved. Choose another."), "not_allowed"
         )
     if looks_like_id(name):
-        raise InvalidIdentifier(_("Use a name that does not look like an id."), "not_allowed")
+        raise InvalidIdentifier(_("Choose a username that does not look like an id."), "not_allowed")
     return Identifier("username", name, name)
 
 
@@ -55,7 +55,7 @@ def _enforced(text: str) -> str:
     try:
         return str(get_profile("UsernameCaseMapped").enforce(text))
     except UnicodeEncodeError as error:
-        raise InvalidIdentifier(_("Use letters and digits, without blanks in between.")) from error
+        raise InvalidIdentifier(_("Use letters and digits, without spaces.")) from error
 
 
 def _one_writing_system(alphabetic: list[str]) -> bool:

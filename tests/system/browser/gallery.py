@@ -84,7 +84,7 @@ def _token_created(ann):
         if scope:
             form.get_by_label(scope).check()
         ann.press("Create token")
-        ann.sees("it is not shown again")
+        ann.sees("it will not be shown again")
 
 
 def _leaving(ann):

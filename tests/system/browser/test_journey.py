@@ -74,7 +74,7 @@ def test_the_whole_journey(server, new_context, javascript):
     ann.open("Delete account")
     form = ann.page.locator("form[action$='/account/delete']")
     form.locator("[name=current_password]").fill(THIRD)
-    ann.press("Delete for good")
+    ann.press("Delete permanently")
     ann.at("/")
     ann.sign_in(THIRD)
     ann.sees("is not right")

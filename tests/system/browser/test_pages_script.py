@@ -127,7 +127,7 @@ def test_dates_are_in_the_readers_zone(ann):
     ann.go("/register")
     ann.fill(email="zone@example.com", password=PASSWORD)
     ann.press("Create account")
-    ann.sees("Check your mail")
+    ann.sees("Check your e-mail")
     ann.sign_in(email="zone@example.com")
     ann.at("/account")
     shown, title, exact = ann.page.locator("time").first.evaluate(

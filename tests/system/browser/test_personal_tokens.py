@@ -21,7 +21,7 @@ def ann(tmp_path, new_context):
         made.go("/register")
         made.fill(email=EMAIL, password=PASSWORD)
         made.press("Create account")
-        made.sees("Check your mail")
+        made.sees("Check your e-mail")
         made.sign_in()
         made.at("/account")
         yield made
@@ -39,7 +39,7 @@ def test_a_token_is_created_shown_once_and_revoked_without_scripts(ann):
     form.get_by_label("Valid for").select_option("7 days")
     form.locator("[name=current_password]").fill(PASSWORD)
     ann.press("Create token")
-    ann.sees("it is not shown again")
+    ann.sees("it will not be shown again")
     token = ann.page.locator(".secret").inner_text()
     assert token not in ann.page.url
     assert user(ann, token) == 200
@@ -53,5 +53,5 @@ def test_a_token_is_created_shown_once_and_revoked_without_scripts(ann):
     assert token not in ann.page.content()
     ann.sees("Scopes: reports:read")
     ann.page.locator("form[action$='/revoke'] button").click()
-    ann.sees("The token is revoked.")
+    ann.sees("The token has been revoked.")
     assert user(ann, token) == 401
