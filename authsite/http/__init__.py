@@ -13,6 +13,7 @@ from . import (
     host,
     isolation,
     methods,
+    own_files,
     proxies,
     request_info,
     security_headers,
@@ -49,4 +50,5 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
     config.include(isolation)
     assets.add_assets(config)
+    own_files.add_own_files(config)
     error_views.add_views(config, standalone=http.standalone)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from .address import Address
     from .assets import Assets
+    from .cached_response import CachedResponse
 
 
 @dataclass(slots=True)
@@ -25,6 +26,8 @@ class HttpApplication:
     """The value of the header Strict-Transport-Security; None to omit it."""
     templates: "Environment | None" = None
     assets: "Assets | None" = None
+    own_files: "Mapping[str, CachedResponse]" = field(default_factory=dict)
+    """The files of setting `static-folder`, by name."""
     methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Route name -> its methods, for authsite's own routes."""
     read_with_get: Mapping[str, bool] = field(default_factory=dict)

@@ -17,11 +17,13 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.request_state import Request
+from authsite.settings import Settings
 
 from .accent import accent_css
 from .address import route_path
 from .cached_response import CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
+from .icon import letter_icon
 
 FOLDER = Path(__file__).parent.parent / "static"
 ROUTE = "authsite.static"
@@ -38,17 +40,25 @@ class Assets:
     fingerprint: str
 
 
-def load(folder: Path, added: Mapping[str, bytes] = MappingProxyType({})) -> Assets:
-    """Read every file below ``folder``; ``added`` has text to append, by file name."""
+def load(
+    folder: Path,
+    added: Mapping[str, bytes] = MappingProxyType({}),
+    made: Mapping[str, bytes] = MappingProxyType({}),
+) -> Assets:
+    """Every file below ``folder``, and the files in ``made``, by name.
+
+    ``added`` has text to append to files.
+    """
     paths = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
     files = {
-        name: CachedResponse(path.read_bytes() + added.get(name, b""), _content_type(name))
+        name: CachedResponse(path.read_bytes() + added.get(name, b""), content_type(name))
         for name, path in paths.items()
     }
+    files |= {name: CachedResponse(body, content_type(name)) for name, body in made.items()}
     names = [f"{name}={file.fingerprint}".encode() for name, file in files.items()]
     return Assets(files, fingerprint(*names))
 
@@ -89,11 +99,13 @@ def _assets(request: Request) -> Assets:
 
 
 def _load(registry: Registry) -> Assets:
-    color = registry["authsite"].settings.accent_color
-    return load(FOLDER, dict.fromkeys(("authsite.css", "docs.css"), accent_css(color)))
+    cfg: Settings = registry["authsite"].settings
+    added = dict.fromkeys(("authsite.css", "docs.css"), accent_css(cfg.accent_color))
+    return load(FOLDER, added, {"icon.svg": letter_icon(cfg)})
 
 
-def _content_type(name: str) -> str:
+def content_type(name: str) -> str:
+    """The media type of a file, by its name."""
     types = {".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
     guessed, _encoding = mimetypes.guess_type(name)
     return types.get(Path(name).suffix) or guessed or "application/octet-stream"

@@ -14,6 +14,7 @@ from authsite.request_state import Request
 from .address import absolute, route_path
 from .assets import asset_path
 from .methods import SAFE_METHODS
+from .own_files import href
 
 CONTINUE = "authsite:templates/http/continue.jinja2"
 
@@ -27,6 +28,7 @@ def page_values(request: Request) -> dict[str, Any]:
         "url": lambda name, **parts: route_path(request, f"authsite.{name}", **parts),
         "page": lambda name: page_path(request, name),
         "static": lambda name: asset_path(request, name),
+        "href": lambda place: href(request, place),
         "form": request.authsite.form_data,
         "errors": request.authsite.form_errors,
         "cfg": request.authsite.settings,

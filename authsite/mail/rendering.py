@@ -7,11 +7,11 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urljoin
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from authsite.colors import BLACK, VISIBLE, WHITE, readable_on, towards
+from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
+from authsite.http.own_files import absolute_href
 from authsite.i18n import DOMAIN, localizer
 from authsite.settings import Settings
 
@@ -21,7 +21,6 @@ from .wording import lifetime_words, moment_words, tame_name
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
-ACCENT = "#3452c9"  # that of the pages
 # A non-breaking hyphen, for a narrow headline would be broken after the E.
 _E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
 
@@ -83,7 +82,13 @@ def _values(
     return {
         "language": mail.language,
         "site_name": cfg.site_name,
-        "site_logo": _logo(cfg, mail),
+        "site_logo": _href(cfg.site_logo, cfg, mail),
+        "footer_links": [
+            (words, url)
+            for words, place in cfg.footer_links.items()
+            if (url := _href(place, cfg, mail))
+        ],
+        "support_url": _href(cfg.support_url, cfg, mail),
         "accent": accent,
         "on_accent": readable_on(accent),
         "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible
@@ -97,9 +102,9 @@ def _values(
     }
 
 
-def _logo(cfg: Settings, mail: ClaimedMail) -> str | None:
-    """The absolute URL of the logo, since a mail has no base URL."""
+def _href(place: str | None, cfg: Settings, mail: ClaimedMail) -> str | None:
+    """The absolute URL of a setting such as `site-logo`, since a mail has no base URL."""
     base = mail.base_url or next(iter(cfg.base_url), None)
-    if cfg.site_logo is None or cfg.site_logo.startswith("http"):
-        return cfg.site_logo
-    return urljoin(base, cfg.site_logo) if base else None
+    if place is None or place.startswith(("http:", "https:", "mailto:")):
+        return place
+    return absolute_href(base, place) if base else None

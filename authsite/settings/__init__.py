@@ -4,6 +4,7 @@ from .definitions import DEFINITIONS, ProxyClient, Settings
 from .durations import duration
 from .envfile import assignment, env_file_path, environment
 from .errors import InvalidSetting, SettingsError
+from .folders import files_of, folder_errors
 from .inifile import folder_of, read_ini
 from .load import canonical_client, load
 from .lookup import documented_key
@@ -13,6 +14,7 @@ from .service_urls import SmtpServer, smtp_server
 from .sources import read_sources, unknown_variables
 from .start import check_start, load_at_start, rule_warnings, start_warnings
 from .unsafe_choices import RULES
+from .urls import is_file_name
 
 __all__ = [
     "DEFINITIONS",
@@ -31,7 +33,10 @@ __all__ = [
     "env_file_path",
     "environment",
     "exposed",
+    "files_of",
+    "folder_errors",
     "folder_of",
+    "is_file_name",
     "load",
     "load_at_start",
     "private_paths",

@@ -127,7 +127,11 @@ class Settings:
     # Pages and browsers
     site_name: str = setting(values.single_line(60), "authsite")
     site_logo: str | None = optional(urls.logo)
+    site_icon: str | None = optional(urls.icon)
     accent_color: str | None = optional(values.color)
+    footer_links: Mapping[str, str] = setting(urls.footer_links, "")
+    support_url: str | None = optional(urls.link)
+    static_folder: str | None = optional(values.single_line(1024))
     return_origins: tuple[str, ...] = setting(urls.origins, "")
     cors_origins: tuple[str, ...] = setting(urls.cors_origins, "")
     session_cookie_domain: str | None = optional(urls.cookie_domain)

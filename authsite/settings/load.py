@@ -30,8 +30,9 @@ def load(ini: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
         values["mail_from"] = _default_sender(values["base_url"])
     if values["database_url"] is not None:
         values["database_url"] = service_urls.relative_to(values["database_url"], folder)
-    if values["mail_folder"] is not None:
-        values["mail_folder"] = str(folder / values["mail_folder"])
+    for name in ("mail_folder", "static_folder"):
+        if values[name] is not None:
+            values[name] = str(folder / values[name])
     values["limit_values"] = _limit_values(found, errors)
     values["clients"] = _clients(found, errors)
     settings = Settings(**values)  # an invalid value is None; its error is in `errors`

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from .definitions import Settings
 from .envfile import environment
 from .errors import SettingsError
+from .folders import folder_errors
 from .inifile import folder_of
 from .load import load
 from .lookup import hide_secrets
@@ -37,7 +38,7 @@ def check_start(settings: Settings) -> None:
 
     Commands that send no mail do not call this.
     """
-    if errors := list(broken_rules(settings, START)):
+    if errors := [*broken_rules(settings, START), *folder_errors(settings)]:
         raise SettingsError(errors)
 
 

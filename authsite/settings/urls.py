@@ -1,10 +1,12 @@
 """Parsers of URLs. What they return is safe to compare, to link to and to split again."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
+from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
-from .values import list_of
+from .values import list_of, mail_address
 
 _PORTS = {"http": 80, "https": 443}
 # ASCII without blanks, quotes and backslash, which browsers read as a slash (RFC 3986).
@@ -13,6 +15,8 @@ _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _BASE_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~%-]+)*")
 _APP_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]{0,31})://([a-z0-9_.-]+)(:[1-9][0-9]{0,4})?")
+_PATH = re.compile(r"/(?![/\\])[A-Za-z0-9/_.~%?=&#-]{0,2047}")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,254})*")
 LOOPBACK_NAME = "localhost"
 
 
@@ -71,11 +75,63 @@ def login_page(text: str) -> str:
 
 
 def logo(text: str) -> str:
-    """The URL of a picture, or its path on our own host."""
-    if re.fullmatch(r"/(?![/\\])[A-Za-z0-9/_.~%?=&-]+", text):
-        return text
-    _split_web(text, "give the URL of a picture, or its path on our host (/static/logo.svg)")
+    """The URL of a picture, its path on our own host, or the name of a file in `static-folder`."""
+    return _place(text, "give the URL of a picture, or its path on our host (/static/logo.svg)")
+
+
+def icon(text: str) -> str:
+    """As `logo`, but of our own host: pages load nothing else from other hosts."""
+    if "://" in text or not _is_local(text):
+        raise ValueError(
+            "give the path of a picture on our host (/static/icon.svg), or the name of a file in"
+            " static-folder"
+        )
     return text
+
+
+def terms(text: str) -> str:
+    """The URL of a page, its path on our own host, or the name of a file in `static-folder`."""
+    return _place(text, "give the URL of a page, or its path on our host (/terms)")
+
+
+def link(text: str) -> str:
+    """As `terms`, or ``mailto:`` with an e-mail address."""
+    scheme, _, address = text.partition(":")
+    if scheme.lower() == "mailto" and "<" not in address:
+        return f"mailto:{mail_address(address)}"
+    return _place(text, "give a URL, a path on our host (/help), or mailto:help@example.org")
+
+
+def footer_links(text: str) -> Mapping[str, str]:
+    """Lines ``Text: URL``, split at the first colon that a blank follows; see `link`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        words, _, place = (part.strip() for part in line.partition(": "))
+        try:
+            if not words or len(words) > 60 or not words.isprintable() or words in found:
+                raise ValueError("give each text once, with at most 60 characters")
+            found[words] = link(place)
+        except ValueError as error:
+            raise ValueError(
+                "give one line `Text: URL` for each link, such as `Imprint:"
+                f" https://example.org/imprint`; this line is not: {line!r} ({error})"
+            ) from None
+    return MappingProxyType(found)
+
+
+def is_file_name(place: str) -> bool:
+    """Whether a link, logo or icon is the name of a file in `static-folder`."""
+    return _FILE_NAME.fullmatch(place) is not None
+
+
+def _place(text: str, message: str) -> str:
+    if not _is_local(text):
+        _split_web(text, message)
+    return text
+
+
+def _is_local(text: str) -> bool:
+    return is_file_name(text) or _PATH.fullmatch(text) is not None
 
 
 def cookie_domain(text: str) -> str:
