@@ -6,12 +6,14 @@ have names and ids; never passwords, tokens or query strings.
 
 import logging
 import sys
+from typing import TypeVar
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from authsite.http.request_info import REQUEST_ID
 
+T = TypeVar("T")
 MAX_VALUE = 2000  # characters
 
 
@@ -73,11 +75,12 @@ def _escape_values(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
     """Shorten long values and escape unprintable characters; a traceback keeps its lines."""
     for name, value in event.items():
         if name != "exception":
-            event[name] = _one_line(value)
+            event[name] = one_line(value)
     return event
 
 
-def _one_line(value: object) -> object:
+def one_line(value: T) -> T | str:
+    """``value``, if a text: shortened, and with unprintable characters as escapes."""
     if not isinstance(value, str) or (value.isprintable() and len(value) <= MAX_VALUE):
         return value
     return "".join(

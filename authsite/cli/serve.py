@@ -9,7 +9,6 @@ import click
 
 from authsite.cores import usable_cores
 from authsite.settings import (
-    Settings,
     SettingsError,
     check_start,
     environment,
@@ -18,8 +17,11 @@ from authsite.settings import (
     start_warnings,
 )
 
+from .greeting import greeting
 from .shared import config_path, settings_of
 
+# Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
+LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 
 
@@ -41,6 +43,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     from granian.constants import HTTPModes, Interfaces, Loops
     from granian.http import HTTP1Settings
 
+    from authsite.logs import configure
+
     path = config_path(config)
     cfg = settings_of(config)  # in this process, so that an invalid setting is reported once
     ini = read_ini(path)
@@ -57,7 +61,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-    click.echo(greeting(cfg.base_url[0] if cfg.base_url else local_url, cfg))
+    click.echo(greeting(cfg, local_url))
+    configure(as_json=cfg.production)
     Granian(
         "authsite.server.worker:application",
         factory=True,
@@ -70,7 +75,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         workers=workers,
         workers_kill_timeout=10,  # seconds in which requests can be completed
         websockets=False,
-        log_access=False,
+        log_access=False,  # the bridge logs requests, with their errors; see request_log.py
+        log_dictconfig=LOGGERS,
         respawn_failed_workers=True,
     ).serve()
 
@@ -101,21 +107,3 @@ def refuse_if_taken(host: str, port: int) -> None:
             f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
             "give another with --host and --port."
         ) from None
-
-
-def greeting(url: str, cfg: Settings) -> str:
-    """The text at the start: the address to open, and commands to copy."""
-    register = f"""\
-curl -s {url}/v1/register \\
-                   -d email=you@example.com -d 'password=purple wolf 77 tea'"""
-    if not cfg.registration:
-        register = "authsite user create --email you@example.com"
-    return f"""\
-authsite serves {url}  (stop with Ctrl-C)
-
-  Open           {url}{"/docs" if cfg.docs_page else "/"}
-  Register       {register}
-  Log in         curl -s {url}/v1/clients/web/login \\
-                   -d username=you@example.com -d 'password=purple wolf 77 tea'
-  Who am I       curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'
-"""

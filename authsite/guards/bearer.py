@@ -12,6 +12,11 @@ from authsite.request_state import Request
 from .caller import Caller
 from .errors import NotAuthenticated
 
+# For the log; the response tells none of it.
+NO_TOKEN = "the header Authorization has no bearer token"
+NOT_VALID = "the access token is malformed, expired, or signed with another secret"
+NOT_ACTIVE = "the access token was revoked or refreshed, or its user or client is disabled or gone"
+
 _BEARER = re.compile(r"bearer(?: ++|$)(.{0,512})", re.IGNORECASE)
 
 
@@ -22,14 +27,14 @@ def api_guard(request: Request) -> Caller:
     """
     header = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
     if header is None:
-        raise NotAuthenticated(token_sent=_looks_like_bearer(request))
+        raise NotAuthenticated(token_sent=_looks_like_bearer(request), reason=NO_TOKEN)
     now = clock.now()
     token = decode_bearer(request.authsite.services.keys, header[1], now)
     active = token and find_active(
         request.authsite.database, token, now, request.authsite.settings.refresh_grace
     )
     if not token or not active:
-        raise NotAuthenticated(token_sent=True)
+        raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE if token else NOT_VALID)
     note_use(request.authsite.services.last_used, token, active, now)
     return _caller(token, active)
 

@@ -15,7 +15,8 @@ class NotAuthenticated(ApiError):
     message = MESSAGE
     listed = False
 
-    def __init__(self, *, token_sent: bool) -> None:
+    def __init__(self, *, token_sent: bool, reason: str | None = None) -> None:
+        self.reason = reason
         error = ', error="invalid_token"' if token_sent else ""
         super().__init__(headers={"WWW-Authenticate": f'Bearer realm="authsite"{error}'})
 

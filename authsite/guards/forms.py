@@ -18,7 +18,7 @@ from pyramid.view import view_config
 
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.http.bodies import Body, validate, values_of
-from authsite.http.errors import ApiError, FieldError
+from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
 from authsite.http.own_routes import is_own_view
 from authsite.request_state import Request, View, view_options
 
@@ -99,6 +99,7 @@ def _read_form(request: Request, model: type[Body]) -> None:
 
 def _set_errors(request: Request, error: ApiError) -> None:
     """Set the errors that the template shows, and the status and headers of the response."""
+    request.environ[ERROR_OF_REQUEST] = error
     request.authsite.form_errors = error.details or [FieldError(error.code, None, error.message)]
     # OAuth errors about a field have status 400; a page uses 422 for every invalid field.
     invalid_field = error.status == 400 and error.details

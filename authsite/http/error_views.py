@@ -13,7 +13,14 @@ from authsite.db.transaction import commit_and_begin
 from authsite.request_state import Request
 
 from .error_bodies import ErrorFormat, error_format_of, json_body, oauth_body
-from .errors import ApiError, Forbidden, MalformedRequest, NotFound, TemporarilyUnavailable
+from .errors import (
+    ERROR_OF_REQUEST,
+    ApiError,
+    Forbidden,
+    MalformedRequest,
+    NotFound,
+    TemporarilyUnavailable,
+)
 from .own_routes import is_own_request
 from .rendering import render_page
 
@@ -34,6 +41,7 @@ def error_format(request: Request) -> ErrorFormat:
 
 def respond(error: ApiError, request: Request) -> Response:
     """The response for ``error`` in the error format of the path: JSON, OAuth or a page."""
+    request.environ[ERROR_OF_REQUEST] = error
     error_format = request.authsite.error_format
     if error_format == "html":
         response = Response(render_page(request, ERROR, {"error": error}))

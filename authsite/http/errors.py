@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from authsite.audit.events import EventName
 
 
+ERROR_OF_REQUEST = "authsite.error"
+"""The key in the WSGI environ for the `ApiError` of the response, for the request log."""
+
+
 @dataclass(frozen=True)
 class FieldError:
     """An error in the input: a stable code, the field (or None) and a message for people."""
@@ -29,9 +33,10 @@ class ApiError(Exception):
 
     ``summary`` tells in the OpenAPI document when the error occurs. The body lists ``details``
     under ``errors``, or the error itself if there are none. With ``listed`` false the list is
-    empty, as for a failed authentication. With ``keeps_writes`` the transaction is committed, for a
-    revocation or an audit event before the error. ``audit_event`` is recorded with ``client_id``,
-    at most once an hour for each client address.
+    empty, as for a failed authentication. ``reason`` is for the log, where it may say more than the
+    body. With ``keeps_writes`` the transaction is committed, for a revocation or an audit event
+    before the error. ``audit_event`` is recorded with ``client_id``, at most once an hour for each
+    client address.
     """
 
     summary = ""
@@ -40,6 +45,7 @@ class ApiError(Exception):
     message: str = _("Something went wrong on our side. Try again, and report it if it keeps happening.")
     listed = True
     keeps_writes = False
+    reason: str | None = None
     audit_event: "EventName | None" = None
     client_id: UUID | None = None
 

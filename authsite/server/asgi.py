@@ -12,16 +12,20 @@ long, too late or incomplete.
 import asyncio
 import io
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from authsite.http.bodies import MAX_BODY
 from authsite.slots import Slots
 
 from .environ import environ_of
+
+if TYPE_CHECKING:
+    from .request_log import RequestLog
 
 BODY_SECONDS = 10.0  # for a whole body; then 408 (RFC 9110, section 15.5.9)
 
@@ -89,10 +93,17 @@ class AsgiBridge:
     """The ASGI application (HTTP only, no lifespan) around the WSGI application.
 
     ``threads`` work on requests with a body. ``active``: how many requests of each kind, with a
-    body and without, are worked on at the same time.
+    body and without, are worked on at the same time. ``log`` gets a line for each request.
     """
 
-    def __init__(self, application: WsgiApplication, threads: int, active: int) -> None:
+    def __init__(
+        self,
+        application: WsgiApplication,
+        threads: int,
+        active: int,
+        log: "RequestLog | None" = None,
+    ) -> None:
+        self._log = log
         self._bodiless = WorkerThreads(application, active, active, "request")
         self._with_body = WorkerThreads(application, threads, active, "body")
 
@@ -100,6 +111,7 @@ class AsgiBridge:
         """Respond to one request (ASGI 3.0, HTTP specification 2.x)."""
         if scope["type"] != "http":
             raise ValueError(f"authsite serves HTTP requests only, not {scope['type']}")
+        began = time.perf_counter() if self._log else 0.0
         environ = environ_of(scope)
         length = _body_length(environ)
         if length is not None and (length == 0 or length > MAX_BODY):
@@ -117,6 +129,8 @@ class AsgiBridge:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": response.content})
+        if self._log:
+            self._log.note(environ, response.status, response.headers, began)
 
 
 class UnreadBody:

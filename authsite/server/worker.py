@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from authsite.cli.shared import settings_of
+from authsite.settings import Settings
 
 from .asgi import AsgiBridge
+from .request_log import RequestLog, request_log
 
 if TYPE_CHECKING:
     from authsite.context import Services
@@ -27,7 +29,13 @@ def application() -> AsgiBridge:
     """The ASGI application of a worker, from the ini file that $AUTHSITE_CONFIG names."""
     end_with_parent()
     wsgi, services = wsgi_application()
-    return AsgiBridge(wsgi, THREADS, ACTIVE[services.database.transactional.dialect.name])
+    active = ACTIVE[services.database.transactional.dialect.name]
+    return AsgiBridge(wsgi, THREADS, active, _log(services.settings))
+
+
+def _log(cfg: Settings) -> RequestLog | None:
+    wanted = not cfg.production if cfg.log_requests is None else cfg.log_requests
+    return request_log(as_json=cfg.production) if wanted else None
 
 
 def wsgi_application() -> "tuple[Any, Services]":

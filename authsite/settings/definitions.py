@@ -154,6 +154,7 @@ class Settings:
     mail_log_in_production: bool = setting(values.boolean, "false")
 
     # Limits and operations
+    log_requests: bool | None = optional(values.boolean)
     limits: bool = setting(values.boolean, "on")
     limit_values: Mapping[str, str]  # from `limits.<name>`, with the defaults filled in
     limits_storage: str = setting(service_urls.limits_storage, "database", secret=True)

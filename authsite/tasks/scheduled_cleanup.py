@@ -94,7 +94,7 @@ def _clean_up_alone(connection: Connection, cfg: Settings, stop: threading.Event
 
 
 def clean_up(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
-    """Purge all parts, or until ``stop`` is set; writes one log line."""
+    """Purge all parts, or until ``stop`` is set; log the counts, at level debug if all are 0."""
     began, slowest = perf_counter(), 0.0
     deleted = {part.name: 0 for part in PARTS}
     for step in steps(connection, cfg):
@@ -104,7 +104,8 @@ def clean_up(connection: Connection, cfg: Settings, stop: threading.Event) -> No
             break
     seconds = round(perf_counter() - began, 1)
     slowest_ms, whole = round(slowest * 1000), not stop.is_set()
-    log.info("purged", **deleted, seconds=seconds, slowest_batch_ms=slowest_ms, whole=whole)
+    report = log.info if any(deleted.values()) else log.debug
+    report("purged", **deleted, seconds=seconds, slowest_batch_ms=slowest_ms, whole=whole)
 
 
 def _random_between(limits: tuple[int, int]) -> float:

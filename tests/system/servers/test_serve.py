@@ -1,7 +1,10 @@
 """The server as its user starts it."""
 
+import json
+import re
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -20,12 +23,13 @@ def test_authsite_serve_answers(fresh_url, tmp_path):
 def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
     url = databases.migrated(fresh_url)
     with serving(write_ini(tmp_path, url)) as http:
-        assert f"Open           http://localhost:{http.base_url.port}/docs" in http.log.read_text()
+        assert f"API            http://localhost:{http.base_url.port}/docs" in http.log.read_text()
     ours = "https://auth.example.org"
     with serving(write_ini(tmp_path, url, base_url=f"{ours} https://other.example.org")) as http:
         said = http.log.read_text()
-    assert f"Open           {ours}/docs" in said
-    assert "localhost" not in said
+    assert f"authsite is running at {ours}; it listens on http://localhost:" in said
+    assert f"API            {ours}/docs" in said
+    assert "curl -s http://localhost" not in said
 
 
 def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_url, tmp_path):
@@ -35,6 +39,49 @@ def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_
         assert http.get("/v1/user").status_code == 401
     assert second.returncode == 1
     assert "--port" in second.stderr
+
+
+def lines_of(http, part):
+    """The lines of the log with ``part``, once there are any."""
+    deadline = time.monotonic() + 20
+    while part not in http.log.read_text() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return [line for line in http.log.read_text().splitlines() if part in line]
+
+
+@pytest.mark.control("G02")
+def test_m12_in_development_the_log_has_a_line_for_each_request_in_one_format(fresh_url, tmp_path):
+    with serving(write_ini(tmp_path, databases.migrated(fresh_url))) as http:
+        answer = http.post("/v1/register?token=geheim", data={"email": "x", "password": "hunter2"})
+        [line] = lines_of(http, "POST /v1/register")
+        log = http.log.read_text()
+    assert re.fullmatch(
+        r"\S+Z \[info     \] POST /v1/register 422 \d+ ms +error=invalid "
+        r"reason='email: invalid, password: weak_password' request_id="
+        + answer.headers["X-Request-Id"],
+        line,
+    )
+    assert "geheim" not in log
+    assert "hunter2" not in log
+    assert re.search(r"^\S+Z \[info     \] Started worker-1", log, re.MULTILINE)
+    assert "[INFO]" not in log
+
+
+def test_m12_in_production_requests_are_objects_and_only_if_a_setting_wants_them(
+    fresh_url, tmp_path
+):
+    production = {"production": "true", "base_url": "http://localhost", "mail_driver": "file"}
+    url = databases.migrated(fresh_url)
+    with serving(write_ini(tmp_path, url, **production)) as http:
+        http.get("/v1/user")
+        http.process.terminate()
+        http.process.wait(20)
+        assert '"path": "/v1/user"' not in http.log.read_text()
+    with serving(write_ini(tmp_path, url, **production, log_requests="on")) as http:
+        http.get("/healthz-or-not")
+        [line] = lines_of(http, "/healthz-or-not")
+    shown = json.loads(line)
+    assert (shown["event"], shown["status"], shown["error"]) == ("request", 404, "not_found")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,148 @@
+"""One log line for each request (setting `log-requests`).
+
+The event loop notes each request, and writes the lines of a moment together: a line costs about
+two microseconds. A line has the path without the query, since queries contain tokens, and long
+parts of the path are cut (OWASP Logging Cheat Sheet, "Data to exclude").
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from multiprocessing.util import Finalize
+from typing import Any, NamedTuple
+
+from authsite.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.logs import one_line
+
+DELAY = 0.05  # seconds that a line waits for others
+MAX_PART = 40  # characters between two slashes; an id has 36, every token and hash has more
+SHOWN = 8  # characters of a longer part
+EVENT_WIDTH = 30  # characters, as in structlog's `ConsoleRenderer`
+
+
+_encode = json.JSONEncoder(check_circular=False).encode
+
+
+class RequestLine(NamedTuple):
+    """A request and its response."""
+
+    at: float
+    """The time of the response, in seconds since 1970."""
+    method: str
+    path: str
+    status: int
+    seconds: float
+    """From the head of the request to the response; the wait for the body included."""
+    request_id: str
+    error: ApiError | None
+
+
+class RequestLog:
+    """The request lines of one worker. Only its event loop uses it."""
+
+    def __init__(
+        self, render: Callable[[RequestLine], str], write: Callable[[str], object]
+    ) -> None:
+        self._render, self._write = render, write
+        self._lines: list[RequestLine] = []
+        # Not atexit: a worker that its server has forked ends without it.
+        Finalize(None, self.flush, exitpriority=1)
+
+    def note(
+        self, environ: dict[str, Any], status: int, headers: list[tuple[str, str]], began: float
+    ) -> None:
+        """Write a line soon for the response to ``environ``; ``began``: `time.perf_counter`."""
+        if not self._lines:
+            asyncio.get_running_loop().call_later(DELAY, self.flush)
+        self._lines.append(
+            RequestLine(
+                time.time(),
+                environ["REQUEST_METHOD"],
+                environ["PATH_INFO"],
+                status,
+                time.perf_counter() - began,
+                _request_id(headers),
+                environ.get(ERROR_OF_REQUEST) if status >= 400 else None,
+            )
+        )
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        lines, self._lines = self._lines, []
+        if lines:
+            with suppress(OSError, ValueError):  # a full disk, a closed pipe, a closed stream
+                self._write("".join(map(self._render, lines)))
+
+
+def request_log(*, as_json: bool) -> RequestLog:
+    """The log of a worker on stderr, in the format of `authsite.logs.configure`."""
+    return RequestLog(as_object if as_json else as_text, sys.stderr.write)
+
+
+def as_text(line: RequestLine) -> str:
+    """The line as structlog's `ConsoleRenderer` would write it."""
+    path = shown_path(line.path)
+    event = f"{line.method} {path} {line.status} {line.seconds * 1000:.0f} ms"
+    level = "error" if line.status >= 500 else "info"
+    text = f"{_moment(line.at)} [{level:<9}] {event:<{EVENT_WIDTH}}"
+    if line.error:
+        text += f" error={line.error.code} reason={one_line(reason(line.error))!r}"
+    return f"{text} request_id={line.request_id}\n"
+
+
+def as_object(line: RequestLine) -> str:
+    """The line as a JSON object."""
+    values: dict[str, object] = {
+        "method": line.method,
+        "path": shown_path(line.path),
+        "status": line.status,
+        "ms": round(line.seconds * 1000, 1),
+        "event": "request",
+        "request_id": line.request_id,
+        "level": "error" if line.status >= 500 else "info",
+        "timestamp": _moment(line.at),
+    }
+    if line.error:
+        values |= {"error": line.error.code, "reason": one_line(reason(line.error))}
+    return _encode(values) + "\n"
+
+
+def shown_path(path: str) -> str:
+    """``path``, a PATH_INFO (PEP 3333), on one line and with long parts cut."""
+    if not path.isascii():
+        path = path.encode("latin-1").decode("utf-8", "backslashreplace")
+    if len(path) > MAX_PART:
+        path = "/".join(
+            part if len(part) <= MAX_PART else f"{part[:SHOWN]}…" for part in path.split("/")
+        )
+    return one_line(path)
+
+
+def reason(error: ApiError) -> str:
+    """Why the request was denied: for fields their names and codes, never a value."""
+    if error.reason:
+        return error.reason
+    if error.details:
+        return ", ".join(f"{item.field or 'request'}: {item.code}" for item in error.details)
+    return str(error)
+
+
+def _request_id(headers: list[tuple[str, str]]) -> str:
+    for name, value in headers:
+        if name == "X-Request-Id":
+            return value
+    return "-"
+
+
+def _moment(at: float) -> str:
+    second = int(at)
+    return f"{_second(second)}.{int((at - second) * 1_000_000):06}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(at: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
