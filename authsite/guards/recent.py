@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from hashlib import sha256
+from itertools import islice
 from threading import Lock
 
 from authsite import clock
@@ -16,29 +17,31 @@ from .caller import Caller
 
 SIZE = 20_000  # callers: about 20 MB
 BATCH = 64  # callers that are read together
+IN_USE = 5  # seconds: reading a caller together with others that often costs less than once alone
 
 ReadTogether = Callable[[Sequence[Caller]], Sequence[Caller | None]]
 """Reads callers again, at most `BATCH`; None for a credential that has ended."""
 
 
 class _Entry:
-    """A caller, and when it was read and until when it is accepted, on the monotonic clock."""
+    """A caller; when it was read and last used, and until when it is accepted (monotonic clock)."""
 
-    __slots__ = ("caller", "read_at", "until", "used")
+    __slots__ = ("caller", "read_at", "until", "used_at")
 
-    def __init__(self, caller: Caller, read_at: float, lifetime: float) -> None:
+    def __init__(self, caller: Caller, read_at: float, lifetime: float, used_at: float) -> None:
         left = caller.expires - clock.now().timestamp()
         self.caller, self.read_at, self.until = caller, read_at, read_at + min(lifetime, left)
-        self.used = False  # since it was read
+        self.used_at = used_at
 
 
 class RecentCallers:
     """The callers that this process has accepted within ``lifetime``, by their credentials.
 
-    It holds hashes of the credentials, in the order of reading. When an entry is over that is still
-    in use, it is read again together with others in use (``read_together``): with thousands of
-    tokens in use, one query for each would cost as much as no memory at all. ``now``: the monotonic
-    clock, in seconds.
+    It holds hashes of the credentials, in the order of reading. When an entry has expired, it is
+    read again together with others that were used within ``IN_USE`` seconds or the lifetime, and
+    whose lifetime is half over (``read_together``). With thousands of tokens in use a process sees
+    each of them less often than once in a lifetime: one query for each would cost as much as no
+    memory. ``now``: the monotonic clock, in seconds.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class RecentCallers:
         size: int = SIZE,
     ) -> None:
         self._lifetime, self._size, self._now = lifetime.total_seconds(), size, now
+        self._in_use = max(self._lifetime, IN_USE)
         self._read_together = read_together
         self._entries: dict[bytes, _Entry] = {}
         self._changing = Lock()  # the order of entries; held for moments only
@@ -61,14 +65,14 @@ class RecentCallers:
 
     def find(self, credential: str) -> Caller | None:
         """The caller that was read by ``credential`` within the lifetime, or None."""
-        key = _key(credential)
+        key, now = _key(credential), self._now()
         entry = self._entries.get(key)
-        if entry is not None and self._now() >= entry.until:
-            entry = self._renewed(key, entry) if entry.used and self._read_together else None
         if entry is None:
             return None
-        entry.used = True
-        return entry.caller
+        in_use, entry.used_at = self._is_in_use(entry, now), now
+        if now >= entry.until:
+            entry = self._renewed(key, entry) if in_use else None
+        return entry.caller if entry else None
 
     def read(self, credential: str, authenticate: Callable[[], Caller]) -> Caller:
         """The caller by ``authenticate``, which reads the database; it is kept for `find`."""
@@ -78,7 +82,7 @@ class RecentCallers:
             self._drop_old()
             key = _key(credential)
             self._entries.pop(key, None)
-            self._entries[key] = _Entry(caller, read_at, self._lifetime)
+            self._entries[key] = _Entry(caller, read_at, self._lifetime, read_at)
         return caller
 
     def forget(self, credential: str) -> None:
@@ -99,27 +103,36 @@ class RecentCallers:
                 for each, caller in zip(due, callers, strict=True):
                     # What was forgotten meanwhile stays so.
                     if self._entries.pop(each, None) is not None and caller is not None:
-                        self._entries[each] = _Entry(caller, read_at, self._lifetime)
+                        used_at = due[each].used_at
+                        self._entries[each] = _Entry(caller, read_at, self._lifetime, used_at)
             renewed = self._entries.get(key)
             return renewed if renewed and self._now() < renewed.until else None
         finally:
             self._reading.release()
 
     def _due(self) -> dict[bytes, _Entry]:
-        """The entries in use that are over, or half over, at most one less than `BATCH`."""
-        half_over = self._now() - self._lifetime / 2
+        """The entries in use whose lifetime is half over, the oldest first, less than `BATCH`.
+
+        Those among them that have expired and are not in use are dropped.
+        """
+        now = self._now()
         due: dict[bytes, _Entry] = {}
-        for key, entry in self._entries.items():
-            if entry.read_at > half_over or len(due) == BATCH - 1:
+        for key, entry in list(islice(self._entries.items(), 4 * BATCH)):
+            if entry.read_at > now - self._lifetime / 2 or len(due) == BATCH - 1:
                 break
-            if entry.used:
+            if self._is_in_use(entry, now):
                 due[key] = entry
+            elif entry.until <= now:
+                del self._entries[key]
         return due
 
-    def _drop_old(self) -> None:
-        """Drop the oldest entries that are over and not in use, or too many: two for each new one.
+    def _is_in_use(self, entry: _Entry, now: float) -> bool:
+        return self._read_together is not None and now < entry.used_at + self._in_use
 
-        An entry in use is dropped a lifetime later.
+    def _drop_old(self) -> None:
+        """Drop the oldest entries that have expired and are not in use, or that are too many.
+
+        Two for each new one, so that no request has to drop thousands.
         """
         now = self._now()
         for _ in range(2):
@@ -127,8 +140,8 @@ class RecentCallers:
             if key is None:
                 return
             entry = self._entries[key]
-            over = entry.until + (self._lifetime if entry.used else 0) <= now
-            if not over and len(self._entries) < self._size:
+            expired = entry.until <= now and not self._is_in_use(entry, now)
+            if not expired and len(self._entries) < self._size:
                 return
             del self._entries[key]
 

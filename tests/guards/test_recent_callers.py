@@ -114,29 +114,57 @@ def together(reader, watch):
     return RecentCallers(timedelta(seconds=1), reader, now=watch)
 
 
-def add(callers, *names, used=True):
+def add(callers, *names):
     for name in names:
         found = caller()
         found.name = name
         callers.read(name, lambda found=found: found)
-        if used:
-            assert callers.find(name) is found
 
 
 def test_what_is_in_use_is_read_together(together, reader, watch):
-    add(together, "ann", "bob")
-    add(together, "idle", used=False)
-    add(together, "cat")
+    add(together, "ann", "bob", "cat")
     watch.seconds += 0.7
     add(together, "dan")
     watch.seconds += 0.4
     assert together.find("bob").name == "bob"
-    # Not who has not been seen since, and not whose time is not half over.
+    # Not those whose lifetime is not half over.
     assert [sorted(names) for names in reader.read] == [["ann", "bob", "cat"]]
     for name in ("ann", "cat", "dan"):
         assert together.find(name).name == name
-    assert together.find("idle") is None
     assert len(reader.read) == 1
+
+
+def test_what_is_used_less_often_than_once_in_a_lifetime_is_read_ahead(together, reader, watch):
+    add(together, "ann", "bob")
+    for _ in range(10):
+        watch.seconds += 2
+        assert together.find("ann").name == "ann"
+        assert together.find("bob").name == "bob"
+        watch.seconds += 2
+        assert together.find("bob").name == "bob"
+    assert [sorted(names) for names in reader.read] == [["ann", "bob"]] * 20
+
+
+def test_what_is_not_in_use_is_neither_read_nor_kept(together, reader, watch):
+    add(together, "ann", "idle")
+    for _ in range(3):
+        watch.seconds += 2
+        assert together.find("ann")
+    assert [sorted(names) for names in reader.read] == [["ann", "idle"], ["ann", "idle"], ["ann"]]
+    assert together.count() == 1
+    watch.seconds += recent.IN_USE
+    assert together.find("ann") is None
+    assert len(reader.read) == 3
+
+
+def test_with_a_long_lifetime_what_was_used_within_it_is_in_use(reader, watch):
+    callers = RecentCallers(timedelta(seconds=60), reader, now=watch)
+    add(callers, "ann", "bob")
+    watch.seconds += 59
+    assert callers.find("ann")
+    watch.seconds += 1
+    assert callers.find("ann")
+    assert reader.read == [["ann"]]  # bob was used last when he was read, a minute ago
 
 
 def test_what_was_read_together_counts_from_before_the_query(together, reader, watch):
