@@ -8,17 +8,19 @@ Converter = Callable[[Any], Any]
 Rows = list[tuple[Any, ...]]
 
 
+Converters = tuple[tuple[int, Converter], ...]  # position and converter of a column
+
+
 class CompiledQuery(NamedTuple):
     """A statement in the SQL of one dialect, with the converters of its values.
 
-    ``binds``: name and converter of each parameter. ``results``: position and converter of each
-    column that needs one.
+    ``binds``: name and converter of each parameter. ``results``: of each column that needs one.
     """
 
     name: bytes
     sql: str
     binds: tuple[tuple[str, Converter | None], ...]
-    results: tuple[tuple[int, Converter], ...]
+    results: Converters
 
 
 BoundQuery = tuple[CompiledQuery, Sequence[object]]  # a query and its parameters

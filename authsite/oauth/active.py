@@ -99,6 +99,7 @@ ACTIVE_TOKENS = PreparedQuery(
         Family.id.in_([bindparam(f"id{number}", type_=Family.id.type) for number in range(BATCH)])
     ).with_only_columns(Family.id.label("family_id"), *_COLUMNS),
     ActiveFamily,
+    cache_rows=20_000,
 )
 
 
