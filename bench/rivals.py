@@ -85,6 +85,17 @@ def pooled():
     return application
 
 
+def guarded():
+    """The bare view behind the api guard, in an application that includes authsite."""
+    with Configurator(settings=read_ini(os.environ["AUTHSITE_CONFIG"])) as config:
+        config.include("authsite")
+        config.add_route("bare", "/", guard="api")
+        config.add_view(lambda request: {"hello": "world"}, route_name="bare", renderer="json")
+        app = config.make_wsgi_app()
+    dialect = app.registry["authsite"].database.transactional.dialect.name
+    return AsgiBridge(app, worker.THREADS, worker.ACTIVE[dialect])
+
+
 def host():
     """An application that includes authsite: one guarded view that answers 204, as a proxy asks."""
     with Configurator(settings=read_ini(os.environ["AUTHSITE_CONFIG"])) as config:
