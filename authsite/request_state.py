@@ -56,6 +56,7 @@ class RequestState:
     csrf_token: str
     signed_in: "Caller | None"
     next: str | None
+    known_address: str | None
 
     caller: "Caller | None" = None
     """Who sends the request; set by the guard that accepted it."""

@@ -8,6 +8,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.guards.forms import form_view
+from authsite.guards.known_address import forget_address
 from authsite.guards.return_to import forget_next
 from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
@@ -83,6 +84,7 @@ def log_in_page(request: Request) -> Response:
     )
     cookies.set_session(request, request.response, key, remember=remember)
     device_cookie.set_cookie(request)
+    forget_address(request)
     return go_on(request, _onward(request))
 
 

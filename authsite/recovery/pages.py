@@ -6,10 +6,10 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.guards.forms import form_view
+from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
 from authsite.http.rendering import page_path, see_other
-from authsite.login.fields import read_address
 from authsite.request_state import Request
 
 from . import service
@@ -42,7 +42,7 @@ def forgot_form(request: Request) -> dict[str, Any]:
 def forgot(request: Request) -> Response:
     """Mail a reset link; the answer is the same for every address."""
     email = request.authsite.validated.email
-    read_address(email)
+    keep_address(request, email)
     service.request_reset(request.authsite.ctx, email)
     keep_next(request)
     return see_other(request, page_path(request, "forgot.page", sent="1"))
@@ -87,4 +87,5 @@ def reset(request: Request) -> Response:
     service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
+    keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))

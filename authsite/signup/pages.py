@@ -6,10 +6,12 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.guards.forms import form_view
+from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password
 from authsite.http.rendering import go_on, page_path, see_other
+from authsite.mail.wording import duration_words
 from authsite.request_state import Request
 from authsite.verification.service import choose_page
 
@@ -30,7 +32,11 @@ class RegisterForm(Body):
 
 def register_form(request: Request) -> dict[str, Any]:
     """The form, or the note that a mail is sent."""
-    return {"done": request.GET.get("done")}
+    settings, language = request.authsite.settings, request.authsite.request_info.language
+    return {
+        "done": request.GET.get("done"),
+        "lifetime": duration_words(settings.verification_expires_in, language),
+    }
 
 
 def show(request: Request) -> dict[str, Any] | Response:
@@ -61,4 +67,5 @@ def register(request: Request) -> Response:
         choose_page(ctx),
     )
     keep_next(request)
+    keep_address(request, given.email)
     return see_other(request, page_path(request, "register.page", done="1"))

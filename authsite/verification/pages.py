@@ -7,11 +7,11 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.guards.forms import form_view
+from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email, Url
 from authsite.http.errors import ApiError, FieldError
 from authsite.http.rendering import page_path, see_other
-from authsite.login.fields import read_address
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
@@ -105,7 +105,7 @@ def link_form(request: Request) -> dict[str, Any]:
 def request_link(request: Request) -> Response:
     """Mail a new link if the address is unconfirmed; the answer is the same for every address."""
     email = request.authsite.validated.email
-    read_address(email)
+    keep_address(request, email)
     service.request_link(request.authsite.ctx, email)
     keep_next(request)
     return see_other(request, page_path(request, "link.page", sent="1"))
