@@ -42,7 +42,9 @@ class ApiError(Exception):
     summary = ""
     status = 500
     code = "internal_error"
-    message: str = _("Something went wrong on our side. Try again, and report it if it keeps happening.")
+    message: str = _(
+        "Something went wrong on our side. Try again, and report it if it keeps happening."
+    )
     listed = True
     keeps_writes = False
     reason: str | None = None

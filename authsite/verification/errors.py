@@ -4,7 +4,9 @@ from authsite.http.errors import ApiError, FieldError
 from authsite.i18n import _
 from authsite.oauth.errors import InvalidGrant
 
-_CONFIRM = _("Confirm your e-mail address first: open the link in our e-mail, or request a new one.")
+_CONFIRM = _(
+    "Confirm your e-mail address first: open the link in our e-mail, or request a new one."
+)
 
 
 class InvalidSignature(ApiError):

@@ -56,9 +56,7 @@ def test_the_new_address_counts_once_its_link_was_used_and_the_old_one_is_notifi
     assert set(mails) == {NEW, "ann@example.com"}
     assert link_in(mails[NEW]).startswith(f"{PAGE}?url=")
     assert NEW not in mails["ann@example.com"].as_string()
-    assert "a new e-mail address was entered" in " ".join(
-        text_of(mails["ann@example.com"]).split()
-    )
+    assert "a new e-mail address was entered" in " ".join(text_of(mails["ann@example.com"]).split())
     user = site.me(token).json
     assert (user["email"], user["confirmed"]) == ("ann@example.com", True)
     site.login(site.client(), NEW, status=400)

@@ -202,7 +202,8 @@ def test_a_repeated_parameter_is_400_at_both_kinds_of_endpoint(site):
 def test_validation_elsewhere_is_422_with_one_entry_for_each_field(site):
     body = {"email": "x" * 255, "name": 7}
     answer = no_store(site.http.post_json("/v1/register", body, status=422))
-    assert answer.json["message"] == "Some fields are missing or invalid. Correct them and try again."
+    message = "Some fields are missing or invalid. Correct them and try again."
+    assert answer.json["message"] == message
     found = {item["field"]: (item["code"], item["message"]) for item in answer.json["errors"]}
     assert found == {
         "email": ("too_long", "This is too long. Shorten it."),

@@ -41,11 +41,11 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
     if not _one_writing_system(alphabetic):
         raise InvalidIdentifier(_("Use the letters of one alphabet only."))
     if "".join(c for c in name if c not in _PUNCTUATION) in RESERVED:
-        raise InvalidIdentifier(
-            _("This username is reserved. Choose another."), "not_allowed"
-        )
+        raise InvalidIdentifier(_("This username is reserved. Choose another."), "not_allowed")
     if looks_like_id(name):
-        raise InvalidIdentifier(_("Choose a username that does not look like an id."), "not_allowed")
+        raise InvalidIdentifier(
+            _("Choose a username that does not look like an id."), "not_allowed"
+        )
     return Identifier("username", name, name)
 
 
