@@ -12,6 +12,7 @@ from authsite.settings import (
     SettingsError,
     environment,
     exposed,
+    folder_errors,
     folder_of,
     load,
     private_paths,
@@ -97,6 +98,8 @@ def examine(config: str | None) -> Iterator[Finding]:
             yield _line("file-exposed", str(file), advice=advice)
         elif file.exists():
             yield _line("file-private", str(file))
+    for invalid in folder_errors(cfg):
+        yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
     yield from _database(cfg)
     yield from _rules(cfg)
 

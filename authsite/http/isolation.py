@@ -7,7 +7,6 @@ factory.
 import json
 from typing import Any
 
-from jinja2 import Environment
 from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated
 from pyramid.exceptions import ConfigurationError
@@ -15,23 +14,21 @@ from pyramid.interfaces import IRoutesMapper, ITweens, IViewDeriverInfo
 from pyramid.renderers import RendererHelper
 from pyramid.response import Response
 from pyramid.settings import asbool
-from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.request_state import Request, View
 
 from .own_routes import is_own
 from .rendering import render_page
+from .templates import page_templates
 
 TWEENS = ("authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory")
 
 
 def includeme(config: Configurator) -> None:
     """Set up our own templates and renderers; `isolate` runs when the application is created."""
-    config.registry["authsite.http"].templates = Environment(  # nosec  autoescape is on
-        loader=SmartAssetSpecLoader(),
-        autoescape=True,
-        extensions=["jinja2.ext.i18n"],
-        auto_reload=asbool(config.registry.settings.get("pyramid.reload_templates")),
+    config.registry["authsite.http"].templates = page_templates(
+        config.registry["authsite"].settings.templates_folder,
+        reload=asbool(config.registry.settings.get("pyramid.reload_templates")),
     )
     config.add_view_deriver(
         own_renderer_deriver, "authsite_renderer", under="rendered_view", over="mapped_view"

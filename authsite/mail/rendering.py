@@ -8,7 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    Template,
+    select_autoescape,
+)
 
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
@@ -36,20 +44,29 @@ class Rendered:
 
 def render(content: MailContent, mail: ClaimedMail, cfg: Settings, now: datetime) -> Rendered:
     """Render the row ``mail``. Raises jinja2's errors for an invalid template."""
-    text = environment(mail.language, "txt").get_template(f"{content.template}.txt")
-    # The subject block gets only the site's name: no header contains input of a user.
-    heading = text.blocks["subject"](text.new_context({"site_name": cfg.site_name}))
-    subject = " ".join("".join(heading).split())
+    templates = environment(mail.language, "txt", cfg.templates_folder)
+    text = templates.get_template(f"{content.template}.txt")
+    subject = _subject(templates, text, cfg.site_name)
     values = _values(content, mail, cfg, now) | {"subject": subject}
-    html = environment(mail.language, "html").get_template(f"{content.template}.html")
+    html = environment(mail.language, "html", cfg.templates_folder).get_template(
+        f"{content.template}.html"
+    )
     return Rendered(subject, text.render(values), html.render(values))
 
 
 @cache
-def environment(language: str, kind: Literal["txt", "html"]) -> Environment:
-    """The environment of the mail templates in ``language``: HTML is escaped, text is not."""
+def environment(
+    language: str, kind: Literal["txt", "html"], folder: str | None = None
+) -> Environment:
+    """The environment of the mail templates in ``language``: HTML is escaped, text is not.
+
+    ``folder``: setting `templates-folder`; its ``mail/reset.txt`` replaces our ``reset.txt``, which
+    is still there as ``original/reset.txt``.
+    """
+    ours = FileSystemLoader(TEMPLATES)
+    own = [FileSystemLoader(Path(folder, "mail"))] if folder else []
     templates = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=ChoiceLoader([*own, ours, PrefixLoader({"original": ours})]),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
         extensions=["jinja2.ext.i18n"],
@@ -66,6 +83,14 @@ def environment(language: str, kind: Literal["txt", "html"]) -> Environment:
         newstyle=True,
     )
     return templates
+
+
+def _subject(templates: Environment, text: Template, site_name: str) -> str:
+    """The subject, which gets only the site's name: no header contains input of a user."""
+    if "subject" not in text.blocks:  # a site's own template extends ours
+        text = templates.get_template(f"original/{text.name}")
+    heading = text.blocks["subject"](text.new_context({"site_name": site_name}))
+    return " ".join("".join(heading).split())
 
 
 def wrap(paragraph: str) -> str:

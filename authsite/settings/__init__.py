@@ -4,7 +4,7 @@ from .definitions import DEFINITIONS, ProxyClient, Settings
 from .durations import duration
 from .envfile import assignment, env_file_path, environment
 from .errors import InvalidSetting, SettingsError
-from .folders import files_of, folder_errors
+from .folders import TEMPLATES, files_of, folder_errors
 from .inifile import folder_of, read_ini
 from .load import canonical_client, load
 from .lookup import documented_key
@@ -19,6 +19,7 @@ from .urls import is_file_name
 __all__ = [
     "DEFINITIONS",
     "RULES",
+    "TEMPLATES",
     "InvalidSetting",
     "ProxyClient",
     "Secret",

@@ -132,6 +132,7 @@ class Settings:
     footer_links: Mapping[str, str] = setting(urls.footer_links, "")
     support_url: str | None = optional(urls.link)
     static_folder: str | None = optional(values.single_line(1024))
+    templates_folder: str | None = optional(values.single_line(1024))
     return_origins: tuple[str, ...] = setting(urls.origins, "")
     cors_origins: tuple[str, ...] = setting(urls.cors_origins, "")
     session_cookie_domain: str | None = optional(urls.cookie_domain)

@@ -39,6 +39,9 @@ def files_of(folder: str) -> dict[str, Path]:
 
 def folder_errors(cfg: Settings) -> Iterator[InvalidSetting]:
     """What is wrong with the site's own files, templates, and the settings that name a file."""
+    if cfg.templates_folder:
+        for message in _template_errors(cfg.templates_folder):
+            yield _error("templates_folder", message, cfg.templates_folder)
     files: Mapping[str, Path] = {}
     if cfg.static_folder:
         try:
@@ -50,6 +53,32 @@ def folder_errors(cfg: Settings) -> Iterator[InvalidSetting]:
         if is_file_name(place) and place not in files:
             advice = "give https://…, a path that begins with /, or a file's name in static-folder"
             yield _error(attribute, f"there is no such file in static-folder; {advice}", place)
+
+
+def _template_errors(folder: str) -> Iterator[object]:
+    from difflib import get_close_matches  # both only with this setting
+
+    from jinja2 import Environment, TemplateSyntaxError
+
+    try:
+        files = files_of(folder)
+    except ValueError as error:
+        yield error
+        return
+    ours = files_of(str(TEMPLATES))
+    environment = Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701  it renders nothing
+    for name, path in files.items():
+        if name not in ours:
+            similar = get_close_matches(name, ours, n=1)
+            hint = f"did you mean {similar[0]}?" if similar else "docs/branding.md lists them"
+            yield f"{name} has the name of no template of authsite; {hint}"
+            continue
+        try:
+            environment.parse(path.read_text(encoding="utf-8"))
+        except TemplateSyntaxError as error:
+            yield f"{name}, line {error.lineno}: {error.message}; correct it"
+        except UnicodeDecodeError:
+            yield f"{name} is not text in UTF-8; save it as such"
 
 
 def _places(cfg: Settings) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ def load(ini: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
         values["mail_from"] = _default_sender(values["base_url"])
     if values["database_url"] is not None:
         values["database_url"] = service_urls.relative_to(values["database_url"], folder)
-    for name in ("mail_folder", "static_folder"):
+    for name in ("mail_folder", "static_folder", "templates_folder"):
         if values[name] is not None:
             values[name] = str(folder / values[name])
     values["limit_values"] = _limit_values(found, errors)

@@ -207,3 +207,12 @@ def test_m10_the_first_connection_warns_of_a_superuser(site, caplog):
     texts = [record.getMessage() for record in caplog.records]
     warned = [text for text in texts if text.startswith("authsite.database-url: ")]
     assert len(warned) == site.url.startswith("postgresql")  # where the role of the tests is one
+
+
+def test_a_wrong_template_and_a_missing_file_are_named(found, folder):
+    (folder / "own").mkdir()
+    (folder / "own/notes.md").write_text("x")
+    findings = found(AUTHSITE_TEMPLATES_FOLDER="own", AUTHSITE_SITE_LOGO="none.svg")
+    wrong = {f.subject: f.message for f in findings if f.state == "wrong"}
+    assert "notes.md has the name of no template" in wrong["authsite.templates-folder"]
+    assert "'none.svg': there is no such file" in wrong["authsite.site-logo"]
