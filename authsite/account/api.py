@@ -17,7 +17,7 @@ from authsite.http.api_metadata import (
     ResponseHeader,
     response_body,
 )
-from authsite.http.bodies import Body, Email, MaybeEmpty, Password, Url
+from authsite.http.bodies import Body, CurrentPassword, Email, MaybeEmpty, NewPassword, Url
 from authsite.http.page_urls import page_not_allowed
 from authsite.login.errors import WrongCurrentPassword
 from authsite.passwords import policy
@@ -50,7 +50,7 @@ class EmailBody(Body):
 
     email: Email
     """The new address; it takes effect when its link is used."""
-    current_password: Password
+    current_password: CurrentPassword
     """The user's password."""
     verification_url: Url | None = None
     """The page that the link opens: one of those configured. The first of them by default."""
@@ -59,16 +59,16 @@ class EmailBody(Body):
 class PasswordBody(Body):
     description = "A new password."
 
-    current_password: Password
+    current_password: CurrentPassword
     """The current password."""
-    password: Password
+    password: NewPassword
     """The new password."""
 
 
 class DeleteBody(Body):
     description = "The confirmation of the user who deletes the account."
 
-    current_password: Password
+    current_password: CurrentPassword
     """The user's password."""
 
 

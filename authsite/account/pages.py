@@ -1,7 +1,7 @@
 """The account page. Each of its forms posts to its own path and redirects back to the page."""
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -10,8 +10,9 @@ from pyramid.view import view_config
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, Email, Password
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing
 from authsite.http.rendering import found, home_path, see_other
+from authsite.i18n import _
 from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
 from authsite.sessions import cookies
@@ -28,8 +29,8 @@ ACCOUNT = "authsite:templates/account/account.jinja2"
 class EmailForm(Body):
     """A new e-mail address."""
 
-    email: Email
-    current_password: Password
+    email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
+    current_password: CurrentPassword
 
 
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)

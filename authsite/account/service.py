@@ -5,7 +5,7 @@ from uuid import UUID
 
 from authsite.audit.service import record
 from authsite.context import Context
-from authsite.http.errors import ValidationFailed
+from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.login.reauthentication import reauthenticate
@@ -56,11 +56,10 @@ def change_password(
     """Change the password; everything that was issued ends, except the present sign-in.
 
     Returns the new key of a browser session. The user is notified by mail, if
-    `may_mail_own_address` allows it. Raises what `reauthenticate` raises, `ValidationFailed` for a
-    new password that breaks the policy, `SignInEnded` and `HashCapacityExceeded`.
+    `may_mail_own_address` allows it. Raises what `reauthenticate` raises, also for a new password
+    that breaks the policy, and `SignInEnded`.
     """
-    reauthenticate(ctx, user, current)
-    policy.require_strong(ctx.settings, ctx.passwords, password, user.account)
+    reauthenticate(ctx, user, current, lambda: _weaknesses(ctx, password, user.account))
     hashed = ctx.passwords.hash(password)
     notify = may_mail_own_address(ctx, user.account)
     unchanged = unchanged_since(user.account.epoch)
@@ -68,6 +67,11 @@ def change_password(
     if changed:
         record(ctx, "user.password_changed", user_id=user.account.id)
     return _exempt_present(ctx, user, changed)
+
+
+def _weaknesses(ctx: Context, password: str, account: Account) -> list[FieldError]:
+    weak = policy.weakness(ctx.settings, ctx.passwords, password, account)
+    return [weak] if weak else []
 
 
 def sign_in_id(text: str) -> UUID:

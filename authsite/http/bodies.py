@@ -6,6 +6,7 @@ model at ``request.authsite.validated``, and the OpenAPI document describes the 
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
@@ -40,8 +41,18 @@ def _text(limit: int, *, required: bool = True) -> StringConstraints:
     return StringConstraints(min_length=1 if required else 0, max_length=limit)
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In the annotation of a field: the message if it is missing or empty; the last one counts."""
+
+    message: str
+
+
 Email = Annotated[
-    str, _text(254), Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"])
+    str,
+    _text(254),
+    Missing(_("Enter your e-mail address.")),
+    Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"]),
 ]
 Identifier = Annotated[str, _text(320)]
 Password = Annotated[
@@ -49,6 +60,8 @@ Password = Annotated[
     _text(4096),
     Field(json_schema_extra={"format": "password"}, examples=["correct-horse-battery-staple"]),
 ]
+CurrentPassword = Annotated[Password, Missing(_("Enter your current password."))]
+NewPassword = Annotated[Password, Missing(_("Choose a password."))]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]
@@ -115,7 +128,9 @@ def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ValidationFailed(details=[_field_error(item) for item in error.errors()]) from None
+        raise ValidationFailed(
+            details=[_field_error(item, model) for item in error.errors()]
+        ) from None
 
 
 def as_invalid_request(error: ApiError) -> ApiError:
@@ -245,6 +260,8 @@ def _is_text(value: str) -> bool:
         return False
 
 
-def _field_error(item: ErrorDetails) -> FieldError:
-    code = _CODES.get(item["type"], "invalid")
-    return FieldError(code, str(item["loc"][0]), WORDS[code])
+def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
+    code, name = _CODES.get(item["type"], "invalid"), str(item["loc"][0])
+    metadata = model.model_fields[name].metadata if code == "required" else []
+    messages = [part.message for part in metadata if isinstance(part, Missing)]
+    return FieldError(code, name, messages[-1] if messages else WORDS[code])

@@ -1,7 +1,11 @@
 """Errors of wrong passwords."""
 
+from collections.abc import Sequence
+
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
+
+from .wording import wording
 
 
 class WrongCredentials(ValidationFailed):
@@ -9,8 +13,9 @@ class WrongCredentials(ValidationFailed):
 
     keeps_writes = True
 
-    def __init__(self) -> None:
-        message = _("The login name or the password is not right. Check both, and try again.")
+    def __init__(self, kinds: Sequence[str]) -> None:
+        """``kinds``: the login names that are enabled."""
+        message = wording(kinds).wrong
         super().__init__(details=[FieldError("invalid_credentials", None, message)])
 
 
@@ -19,6 +24,8 @@ class WrongCurrentPassword(ValidationFailed):
 
     keeps_writes = True
 
-    def __init__(self) -> None:
+    def __init__(self, others: Sequence[FieldError] = ()) -> None:
+        """``others``: the errors of the other fields."""
         message = _("This is not your current password. Enter it again.")
-        super().__init__(details=[FieldError("invalid_password", "current_password", message)])
+        wrong = FieldError("invalid_password", "current_password", message)
+        super().__init__(details=[wrong, *others])

@@ -1,12 +1,13 @@
 """Read login names from the fields of a request, with one `FieldError` for each bad field."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
 from authsite.settings import Settings
 
 from .identifiers import Identifier, InvalidIdentifier, parse_identifier
+from .wording import wording
 
 
 def read_address(text: str) -> Identifier:
@@ -19,6 +20,27 @@ def read_address(text: str) -> Identifier:
         return parse_identifier("email", text)
     except InvalidIdentifier as error:
         raise ValidationFailed(details=[FieldError(error.code, "email", error.message)]) from None
+
+
+def address_errors(text: str) -> Sequence[FieldError]:
+    """The errors of `read_address`; none if ``text`` is an e-mail address."""
+    try:
+        read_address(text)
+    except ValidationFailed as error:
+        return error.details
+    return ()
+
+
+def require_filled(cfg: Settings, name: str | None, password: str | None) -> tuple[str, str]:
+    """The fields of a login form. Raises `ValidationFailed` with an error for each empty one."""
+    errors = []
+    if not name:
+        errors.append(FieldError("required", "username", wording(cfg.login_identifiers).missing))
+    if not password:
+        errors.append(FieldError("required", "password", _("Enter your password.")))
+    if not name or not password:
+        raise ValidationFailed(details=errors)
+    return name, password
 
 
 def read_identifiers(

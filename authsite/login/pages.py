@@ -14,6 +14,8 @@ from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Identifier, Password
 from authsite.http.rendering import go_on, home_path, lead_on, see_other
+from authsite.login.fields import require_filled
+from authsite.login.wording import wording
 from authsite.mail.wording import duration_words
 from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
@@ -26,8 +28,8 @@ LOGOUT = "authsite:templates/login/logout.jinja2"
 class LoginForm(Body):
     """The login form."""
 
-    username: Identifier
-    password: Password
+    username: Identifier | None = None
+    password: Password | None = None
     remember: Annotated[str, Field(max_length=8)] | None = None
 
 
@@ -52,6 +54,7 @@ def login_form(request: Request) -> dict[str, Any]:
     return {
         "unsaved": request.GET.get("unsaved"),
         "again": caller and caller.user,
+        "label": wording(request.authsite.settings.login_identifiers).label,
         "remember_for": duration_words(request.authsite.settings.session_remember, language),
     }
 
@@ -79,9 +82,8 @@ def log_in_page(request: Request) -> Response:
     ctx = request.authsite.ctx
     given: LoginForm = request.authsite.validated
     remember, former_key = given.remember is not None, cookies.session_key(request)
-    key = service.sign_in(
-        ctx, given.username, given.password, remember=remember, former_key=former_key
-    )
+    name, password = require_filled(ctx.settings, given.username, given.password)
+    key = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
     cookies.set_session(request, request.response, key, remember=remember)
     device_cookie.set_cookie(request)
     forget_address(request)

@@ -1,5 +1,6 @@
 """Check the current password before a sensitive change (OWASP ASVS 7.5.1)."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
@@ -7,6 +8,7 @@ from sqlalchemy import bindparam, select
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db import PreparedQuery
+from authsite.http.errors import FieldError, ValidationFailed
 from authsite.users.account import Account, SignedInUser
 from authsite.users.models import User
 
@@ -28,22 +30,32 @@ STORED_HASH = PreparedQuery(
 )
 
 
-def reauthenticate(ctx: Context, user: SignedInUser, password: str) -> None:
+def reauthenticate(
+    ctx: Context,
+    user: SignedInUser,
+    password: str,
+    check_others: Callable[[], Sequence[FieldError]] = tuple,
+) -> None:
     """Check the current password of a signed-in user, limited and recorded.
 
-    Call it before the request has written anything. Raises
-    `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept,
-    `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
+    ``check_others`` returns the errors of the other fields, so that one response has all errors.
+    It runs after the password was checked. Call this function before the request has written
+    anything. Raises `WrongCurrentPassword` (422 on ``current_password``), after which the audit row
+    is kept, `ValidationFailed` if only other fields are wrong, `TooManyAttempts` before any hash,
+    and `HashCapacityExceeded`.
     """
     with ctx.limits.reauthentication(limit_subject(user.account.id), str(user.sign_in)) as attempt:
         attempt.succeeded = _is_current(ctx, user.account, password)
+    others = check_others()
     if attempt.succeeded:
+        if others:
+            raise ValidationFailed(details=others)
         return
     details = {"sign_in": str(user.sign_in)}
     record(ctx, "reauthentication.failed", user_id=user.account.id, details=details)
     if attempt.locked:
         record(ctx, "reauthentication.locked", user_id=user.account.id, details=details)
-    raise WrongCurrentPassword
+    raise WrongCurrentPassword(others)
 
 
 def _is_current(ctx: Context, account: Account, password: str) -> bool:

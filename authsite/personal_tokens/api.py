@@ -11,17 +11,21 @@ from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.errors import UserRequired
 from authsite.http.api_metadata import Operation, Parameters, response_body
-from authsite.http.bodies import Body, MaybeEmpty, Password
+from authsite.http.bodies import Body, CurrentPassword, MaybeEmpty, Missing
 from authsite.ids import as_id
 from authsite.login.errors import WrongCurrentPassword
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
 from . import service
-from .errors import InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
+from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
-Name = Annotated[str, Field(min_length=1, max_length=100, examples=["backup script"])]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=100, examples=["backup script"]),
+    Missing(NAME_MISSING),
+]
 Lifetime = Annotated[str, Field(min_length=1, max_length=20, examples=["30d"])]
 
 
@@ -34,7 +38,7 @@ class TokenBody(Body):
     """Scopes, separated by blanks, of those that the token of the request has. By default none."""
     expires_in: Lifetime | None = None
     """The lifetime, such as `12h` or `30d`: at most `365d`, by default `90d`."""
-    current_password: Password
+    current_password: CurrentPassword
     """The user's password."""
 
 

@@ -3,6 +3,8 @@
 from authsite.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.i18n import _
 
+NAME_MISSING = _("Enter a name for the token.")
+
 
 class TooManyTokens(ApiError):
     summary = "The user has as many active personal access tokens as a user may have."

@@ -6,7 +6,7 @@ from pyramid.response import Response
 
 from authsite.account.pages import account, account_form, back, show_form
 from authsite.guards.caller import caller_of
-from authsite.http.bodies import Body, Password
+from authsite.http.bodies import Body, CurrentPassword
 from authsite.ids import as_id
 from authsite.request_state import Request
 
@@ -20,7 +20,7 @@ class TokenForm(Body):
 
     name: Name
     expires_in: Lifetime | None = None
-    current_password: Password
+    current_password: CurrentPassword
 
 
 def show_section(request: Request) -> Response:

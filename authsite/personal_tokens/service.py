@@ -15,7 +15,6 @@ from sqlalchemy import Select, insert, select
 from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
-from authsite.http.bodies import WORDS
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
@@ -31,7 +30,7 @@ from authsite.users.models import User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
 from . import mails
-from .errors import InvalidLifetime, ScopeNotAllowed, TooManyTokens
+from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
 
 MAX_ACTIVE = 50  # tokens of one user
 DEFAULT_LIFETIME = timedelta(days=90)
@@ -140,7 +139,7 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
     name, wanted = requested.name.strip(), scopes.parse(requested.scope or "")
     errors = check_line("name", name)
     if not name:
-        errors.append(FieldError("required", "name", WORDS["required"]))
+        errors.append(FieldError("required", "name", NAME_MISSING))
     if not set(wanted) <= set(allowed):
         errors += ScopeNotAllowed().details
     lifetime = DEFAULT_LIFETIME

@@ -3,6 +3,7 @@
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.login.wording import wording
 from authsite.request_state import Request
 
 
@@ -14,4 +15,4 @@ from authsite.request_state import Request
 )
 def app(request: Request) -> dict[str, object]:
     """The example to copy; what it does is in static/client/app.js."""
-    return {}
+    return {"wording": wording(request.authsite.settings.login_identifiers)}

@@ -7,7 +7,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.http.api_metadata import Message, Operation
-from authsite.http.bodies import Body, Email, Password, Token, Url
+from authsite.http.bodies import Body, Email, NewPassword, Password, Token, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.passwords import policy
 from authsite.request_state import Request
@@ -38,7 +38,7 @@ class ResetBody(Body):
     """The address in the link."""
     token: Token
     """The token in the link."""
-    password: Password
+    password: NewPassword
     """The new password."""
     password_confirmation: Password | None = None
     """The new password again; if it is sent, both must be equal."""

@@ -92,10 +92,13 @@ def reset(
     ``confirmation`` (the token stays valid), and `HashCapacityExceeded`.
     """
     user = check_token(ctx, email, token)
+    weak = policy.weakness(ctx.settings, ctx.passwords, password, user)
+    errors = [weak] if weak else []
     if confirmation not in (None, password):
         message = _("The two passwords do not match. Enter the same password twice.")
-        raise ValidationFailed(details=[FieldError("invalid", "password_confirmation", message)])
-    policy.require_strong(ctx.settings, ctx.passwords, password, user)
+        errors.append(FieldError("invalid", "password_confirmation", message))
+    if errors:
+        raise ValidationFailed(details=errors)
     hashed = ctx.passwords.hash(password)
     unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)
     if not users.replace_password(ctx, user.id, hashed, *unchanged, notify=True):

@@ -36,7 +36,7 @@ def sign_in(
     account = log_in(ctx, username, password)
     key = account and begin(ctx, account, remember=remember, former_key=former_key)
     if not key:
-        raise WrongCredentials
+        raise WrongCredentials(ctx.settings.login_identifiers)
     return key
 
 

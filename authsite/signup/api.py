@@ -8,7 +8,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.http.api_metadata import Operation, response_body
-from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password, Url
+from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, NewPassword, Url
 from authsite.http.page_urls import page_not_allowed
 from authsite.passwords import policy
 from authsite.request_state import Request
@@ -23,7 +23,7 @@ class RegisterBody(Body):
 
     email: Email
     """The user's e-mail address."""
-    password: Password
+    password: NewPassword
     """Long or hard to guess; there are no composition rules."""
     name: MaybeEmpty | None = None
     """The user's name."""

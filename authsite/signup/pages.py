@@ -23,8 +23,8 @@ REGISTER = "authsite:templates/signup/register.jinja2"
 class RegisterForm(Body):
     """The registration form."""
 
-    email: Email
-    password: Password
+    email: Email | None = None
+    password: Password | None = None
     name: MaybeEmpty | None = None
     username: Identifier | None = None
     phone: Identifier | None = None
@@ -61,8 +61,8 @@ def register(request: Request) -> Response:
     given: RegisterForm = request.authsite.validated
     service.sign_up(
         ctx,
-        {"email": given.email, "username": given.username, "phone": given.phone},
-        given.password,
+        {"email": given.email or "", "username": given.username, "phone": given.phone},
+        given.password or "",
         given.name,
         choose_page(ctx),
     )

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.http.errors import ValidationFailed
+from authsite.http.errors import FieldError, ValidationFailed
+from authsite.i18n import _
 from authsite.login.check import find_account
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
@@ -77,6 +78,8 @@ def _validate(
 ) -> list[Identifier]:
     """The identifiers of a registration whose every field is valid."""
     names, errors = read_identifiers(ctx.settings, identifiers)
+    if not identifiers.get("email"):
+        errors.insert(0, FieldError("required", "email", _("Enter your e-mail address.")))
     errors += check_line("name", name)
     applicant = policy.Applicant(
         identifiers.get("email") or "", identifiers.get("username"), identifiers.get("phone"), name

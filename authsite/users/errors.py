@@ -1,6 +1,7 @@
 """Errors of a user's login names and sign-in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from authsite.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.i18n import _
@@ -21,6 +22,26 @@ class SignInEnded(ApiError):
 class IdentifierTaken(ValidationFailed):
     """Another user has one of these login names."""
 
+    messages: ClassVar[Mapping[str, str]] = {
+        "email": _(
+            "There is already an account with this address. Sign in or reset your password."
+        ),
+        "username": _("This username is taken. Choose another."),
+        "phone": _("This phone number is taken. Use another."),
+    }
+
     def __init__(self, fields: Sequence[str]) -> None:
-        message = _("Somebody uses this already. Log in, or take another.")
-        super().__init__(details=[FieldError("taken", field, message) for field in fields])
+        super().__init__(
+            details=[FieldError("taken", field, self.messages[field]) for field in fields]
+        )
+
+
+class AddressTaken(IdentifierTaken):
+    """Another user has the new e-mail address of a signed-in user."""
+
+    messages: ClassVar[Mapping[str, str]] = {
+        "email": _("There is already another account with this address. Use another address."),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(["email"])

@@ -9,7 +9,7 @@ from authsite import clock
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.login.check import find_credential
-from authsite.login.fields import read_address
+from authsite.login.fields import address_errors, read_address
 from authsite.login.identifiers import normalized_key
 from authsite.login.reauthentication import reauthenticate
 from authsite.login.service import limit_subject
@@ -19,7 +19,7 @@ from authsite.sessions.service import RenewedSession
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
-from authsite.users.errors import IdentifierTaken
+from authsite.users.errors import AddressTaken
 from authsite.users.models import LoginName, User
 
 from . import mails
@@ -41,17 +41,17 @@ def request_change(
     inactive. With `prevent-enumeration` the answer for an address of another user is that of a
     free one, and the owner is notified instead.
 
-    Raises what `choose_page` and `reauthenticate` raise, `ValidationFailed` for a text that is no
-    e-mail address, `IdentifierTaken`, `TooManyAttempts` over the limit ``verification`` of the
+    Raises what `choose_page` and `reauthenticate` raise, also for a text that is no e-mail address,
+    `AddressTaken`, `TooManyAttempts` over the limit ``verification`` of the
     user, and `SignInEnded` if the user's epoch was raised meanwhile.
     """
     page_url, account = choose_page(ctx, page_url), user.account
-    reauthenticate(ctx, user, current_password)
+    reauthenticate(ctx, user, current_password, lambda: address_errors(email))
     address = read_address(email)
     found = find_credential(ctx, email, ["email"])
     owner = found.account if found and found.account.id != account.id else None
     if owner and not ctx.settings.prevent_enumeration:
-        raise IdentifierTaken(["email"])  # before any limit: no mail goes out
+        raise AddressTaken  # before any limit: no mail goes out
     ctx.limits.count("verification", limit_subject(account.id))
     may_mail_new = may_mail(ctx, email)
     may_mail_present = may_mail_own_address(ctx, account)
@@ -74,7 +74,7 @@ def complete_change(
 
     All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
     email address"), except the browser session ``session_id``, whose new key is returned. Raises
-    `IdentifierTaken`, and `InvalidSignature` if the change has ended meanwhile.
+    `AddressTaken`, and `InvalidSignature` if the change has ended meanwhile.
     """
     now = clock.now()
     new = read_address(address)
@@ -86,7 +86,7 @@ def complete_change(
                 .values(key=new.key)
             )
     except IntegrityError:
-        raise IdentifierTaken(["email"]) from None
+        raise AddressTaken from None
     # By pseudonym: audit rows outlive the user, and another person may get the old address.
     details = {"old": pseudonym(normalized_key("email", user.email)), "new": pseudonym(new.key)}
     changed = users.end_sign_ins(

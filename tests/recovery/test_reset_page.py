@@ -28,5 +28,5 @@ def test_the_new_password_is_asked_for_once(site, link):
 def test_a_confirmation_that_is_sent_must_be_equal(site, link):
     fields = {**link, "csrf_token": csrf_of(open_link(site, link)), "password": NEW}
     answer = site.http.post("/password/reset", {**fields, "password_confirmation": "x"}, status=422)
-    assert "The two passwords are not the same." in answer.text
+    assert "The two passwords do not match." in answer.text
     site.http.post("/password/reset", {**fields, "password_confirmation": NEW}, status=303)

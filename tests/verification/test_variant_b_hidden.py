@@ -29,7 +29,7 @@ def test_m5_registering_and_logging_in_does_not_reveal_who_is_registered(site_wi
         responses.append(site.token(keys, 400, grant_type="password", **form).json)
         responses.append(site.http.post("/v1/clients/web/login", form, status=400).json)
         page = submit(site, "/login", **form)
-        pages.append((page.status_int, "is not right" in page.text, "Confirm your" in page.text))
+        pages.append((page.status_int, "is incorrect" in page.text, "Confirm your" in page.text))
     assert responses[:3] == responses[3:]
     assert "errors" not in responses[-1]
     assert pages == [(422, True, False)] * 2

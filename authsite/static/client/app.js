@@ -25,12 +25,14 @@ onSubmit("#login", async (form) => {
 });
 
 onSubmit("#call", async (form) => {
+  find("#answer").textContent = "";
   const answer = await auth.fetch(String(new FormData(form).get("path")));
-  find("#answer").textContent = `${answer.status}\n${await answer.text()}`;
+  find("#answer").textContent = `${answer.status}\n${indented(await answer.text())}`;
 });
 
 onSubmit("#logout", () => auth.logout());
 
+find("#unknown").hidden = false;
 find("#again").addEventListener("click", comeBack);
 await comeBack();
 
@@ -46,10 +48,25 @@ async function showUser() {
   if (!auth.signedIn) return; // the session ended meanwhile, which the page says already
   if (!answer.ok) throw await AuthsiteError.from(answer);
   const user = await answer.json();
-  const since = new Date(user.created_at).toLocaleDateString(document.documentElement.lang);
+  const since = new Date(user.created_at).toLocaleDateString(language(), { dateStyle: "medium" });
   const shown = { ...user, name: user.name ?? "–", created_at: since };
   for (const place of document.querySelectorAll("[data-user]")) {
     place.textContent = shown[place.getAttribute("data-user") ?? ""];
+  }
+}
+
+/** The reader's variant of the page's language: "en-GB" on a page in "en". */
+function language() {
+  const page = document.documentElement.lang;
+  return navigator.languages.find((each) => each.split("-")[0] === page) ?? page;
+}
+
+/** JSON with a line for each field; any other text as it is. @param {string} text */
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
   }
 }
 

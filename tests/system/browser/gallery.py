@@ -22,7 +22,7 @@ SETTINGS = {
 
 def _login_mistake(ann):
     ann.sign_in("not the password 1", EMAIL)
-    ann.sees("is not right")
+    ann.sees("is incorrect")
 
 
 def _register_mistakes(ann):

@@ -72,9 +72,9 @@ def test_the_whole_journey_works_by_keyboard_alone(server, new_context):
     ann.go("/login")
     type_into(ann, username=EMAIL, password="wrong wrong 1")
     ann.page.keyboard.press("Enter")
-    ann.sees("is not right")
+    ann.sees("is incorrect")
     # The summary of mistakes has the focus: it is read out first.
-    assert "is not right" in ann.page.evaluate("document.activeElement.innerText")
+    assert "is incorrect" in ann.page.evaluate("document.activeElement.innerText")
     type_into(ann, password=PASSWORD)
     ann.page.keyboard.press("Enter")
     ann.at("/account")

@@ -68,7 +68,7 @@ def test_the_whole_journey(server, new_context, javascript):
     ann.at("/login")
 
     ann.sign_in(SECOND)
-    ann.sees("is not right")
+    ann.sees("is incorrect")
     ann.sign_in(THIRD)
     ann.at("/account")
     ann.open("Delete account")
@@ -77,6 +77,6 @@ def test_the_whole_journey(server, new_context, javascript):
     ann.press("Delete permanently")
     ann.at("/")
     ann.sign_in(THIRD)
-    ann.sees("is not right")
+    ann.sees("is incorrect")
     assert ann.troubles == []
     assert other.troubles == []
