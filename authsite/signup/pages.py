@@ -21,10 +21,10 @@ REGISTER = "authsite:templates/signup/register.jinja2"
 
 
 class RegisterForm(Body):
-    """The registration form."""
+    """The registration form; the service reports what is missing, with all other errors."""
 
-    email: Email | None = None
-    password: Password | None = None
+    email: Email = ""
+    password: Password = ""
     name: MaybeEmpty | None = None
     username: Identifier | None = None
     phone: Identifier | None = None
@@ -61,8 +61,8 @@ def register(request: Request) -> Response:
     given: RegisterForm = request.authsite.validated
     service.sign_up(
         ctx,
-        {"email": given.email or "", "username": given.username, "phone": given.phone},
-        given.password or "",
+        {"email": given.email, "username": given.username, "phone": given.phone},
+        given.password,
         given.name,
         choose_page(ctx),
     )
