@@ -7,6 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view
 from authsite.http.address import route_path
@@ -49,6 +50,7 @@ def account(request: Request) -> dict[str, Any]:
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
         "new_token": None,
         "which": route or None,
+        "now": clock.now(),
         "program": agents.describe,
         "done": request.GET.get("done"),
     }

@@ -29,7 +29,7 @@ class InsufficientScope(ApiError):
 
     def __init__(self, scope: str) -> None:
         super().__init__(
-            f"This address needs a token with the scope {scope}.",
+            f"This endpoint needs a token with the scope {scope}.",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
 
@@ -39,7 +39,7 @@ class InsufficientUserAuthentication(ApiError):
 
     status = 401
     code = "insufficient_user_authentication"
-    message = "This address needs a more recent login: log in again, and use the new token."
+    message = "This endpoint needs a more recent login: log in again, and use the new token."
 
     def __init__(self, max_age: timedelta) -> None:
         seconds = int(max_age.total_seconds())
@@ -51,7 +51,7 @@ class UserRequired(ApiError):
     summary = "The token acts for a client, and the endpoint requires a user."
     status = 403
     code = "user_required"
-    message = "This address needs a token that acts for a user; this one acts for a client."
+    message = "This endpoint needs a token that acts for a user; this one acts for a client."
 
 
 class LoginRequired(ApiError):

@@ -82,7 +82,7 @@ def _parameters(guard: str, query: str) -> dict[str, str]:
     given, accepted = dict(pairs), _PARAMETERS[guard]
     if len(given) != len(pairs) or not given.keys() <= set(accepted):
         names = " and ".join(accepted)
-        raise InvalidRequirement(f"This address takes {names}, each at most once, and no others.")
+        raise InvalidRequirement(f"This endpoint takes {names}, each at most once, and no others.")
     return given
 
 

@@ -78,7 +78,9 @@ def forbidden(_error: Exception, request: Request) -> Response:
 
 def undecodable(_error: Exception, request: Request) -> Response:
     """Respond with 400 to a path that is not UTF-8."""
-    return respond(MalformedRequest("The address is not valid UTF-8."), request)
+    return respond(
+        MalformedRequest("The path is not valid UTF-8. Percent-encode it as UTF-8."), request
+    )
 
 
 def storage_failed(error: Exception, request: Request) -> Response:

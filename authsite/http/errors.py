@@ -84,7 +84,7 @@ class NotFound(ApiError):
 
     status = 404
     code = "not_found"
-    message = "There is nothing here. Check the address against /v1/openapi.json."
+    message = "There is no such endpoint. Check the path against /v1/openapi.json."
 
 
 class MethodNotAllowed(ApiError):
@@ -95,7 +95,7 @@ class MethodNotAllowed(ApiError):
 
     def __init__(self, allowed: Sequence[str]) -> None:
         names = ", ".join(allowed)
-        super().__init__(f"This address answers only to {names}.", headers={"Allow": names})
+        super().__init__(f"This endpoint accepts only {names}.", headers={"Allow": names})
 
 
 class RequestTimedOut(ApiError):

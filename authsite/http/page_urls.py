@@ -20,7 +20,7 @@ def choose_page_url(url: str | None, allowed: Sequence[str], field: str) -> str:
 
 def page_not_allowed(field: str) -> ValidationFailed:
     """The error for a page that the settings do not list."""
-    message = "This address is not among the configured ones. Send one of them unchanged."
+    message = "This URL is not among the configured ones. Send one of them unchanged."
     return ValidationFailed(details=[FieldError("not_allowed", field, message)])
 
 

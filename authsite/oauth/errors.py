@@ -77,4 +77,4 @@ class ParametersInQuery(ApiError):
     summary = "A parameter is in the query string, which logs record (RFC 6749, section 2.3.1)."
     status = 400
     code = "invalid_request"
-    message = "Send all parameters in the form body; none may stand in the address."
+    message = "Send all parameters in the form body; none may be in the query."

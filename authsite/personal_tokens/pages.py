@@ -50,7 +50,7 @@ def create(request: Request) -> dict[str, Any]:
 
 @account_form("authsite.account.tokens.revoke", get=show_section)
 def revoke(request: Request) -> Response:
-    """Revoke one token."""
+    """Revoke one token; one that is gone already is revoked, too."""
     wanted = as_id(request.matchdict["id"])
     if wanted is None:
         raise UnknownToken

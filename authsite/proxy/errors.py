@@ -9,7 +9,7 @@ class UnknownProxy(ApiError):
     summary = "No client of this name is configured."
     status = 404
     code = "not_found"
-    message = "There is no client of this name. Check the name in the address."
+    message = "There is no client of this name. Check the name in the path."
 
 
 class ForeignOrigin(ApiError):

@@ -75,7 +75,7 @@ def test_l9_the_account_page_lists_a_hundred_and_mentions_that_there_are_more(an
     multiply(ann, SESSIONS, MOST + 20, "used_at")
     page = ann.http.get("/account").text
     ids = re.findall(r"/account/sessions/([0-9a-f-]{36})/end", page)
-    assert len(ids) == len(set(ids)) == MOST
+    assert len(ids) == len(set(ids)) == MOST - 1  # the header signs out of the present one
     assert page.count("this device") == 1
     assert "These are the 100 most recent." in page
 
@@ -93,7 +93,25 @@ def test_a_session_that_was_idle_for_too_long_is_not_listed(ann, frozen, remembe
     frozen.advance(ann.cfg.session_idle.total_seconds() + 60)
     sign_in(ann)
     page = ann.http.get("/account").text
-    assert page.count("/account/sessions/") == (3 if remember else 1)  # with "everywhere else"
+    assert page.count("/account/sessions/") == (2 if remember else 0)  # with "everywhere else"
+
+
+@pytest.mark.parametrize(
+    ("days", "words"),
+    [(0, "Active in the last 24 hours"), (1, "Active 1 day ago"), (3, "Active 3 days ago")],
+)
+def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_used(
+    ann, frozen, days, words
+):
+    ann.login(ann.client(name="notes"))
+    frozen.advance(days * 86400)
+    sign_in(ann)
+    present, other = ann.http.get("/account").html.select("section[aria-labelledby=sessions] li")
+    assert "Active now" in present.text
+    assert present.form is None
+    assert f"App: notes{words}" in other.text
+    assert "Unknown device" in other.text
+    assert other.form
 
 
 def test_l9_the_database_stops_at_the_limit(ann):

@@ -43,7 +43,7 @@ INVALID_GRANT = oauth(
     "The credentials or the refresh token are not valid, or no longer so. Log in again to get "
     "new tokens.",
 )
-NOTHING_HERE = "There is nothing here. Check the address against /v1/openapi.json."
+NOTHING_HERE = "There is no such endpoint. Check the path against /v1/openapi.json."
 TOO_LARGE = "The request body is larger than 64 KiB; send less."
 
 
@@ -82,7 +82,7 @@ def test_the_guard_refuses_a_bad_token_always_in_the_same_words(site, keys, froz
 
 def test_a_client_token_on_a_user_route_is_403_user_required(site):
     tokens = site.token(site.client("personal"), **MACHINE).json
-    text = "This address needs a token that acts for a user; this one acts for a client."
+    text = "This endpoint needs a token that acts for a user; this one acts for a client."
     answer = no_store(site.me(tokens["access_token"], status=403))
     assert answer.json == json_error("user_required", text)
     assert "WWW-Authenticate" not in answer.headers
@@ -208,7 +208,7 @@ def test_validation_elsewhere_is_422_with_one_entry_for_each_field(site):
     assert found == {
         "email": ("too_long", "This is too long. Shorten it."),
         "name": ("invalid", "This must be one plain text."),
-        "password": ("required", "This field is required."),
+        "password": ("required", "Choose a password."),
     }
     assert set(answer.json) == {"message", "errors"}
     assert all(set(item) == {"code", "field", "message"} for item in answer.json["errors"])
@@ -252,7 +252,7 @@ def test_another_method_is_405_with_allow_before_anyone_is_asked_who_they_are(
     answer = no_store(site.http.request(path, method=method, status=405))
     assert answer.headers["Allow"] == allowed
     assert answer.headers.get("WWW-Authenticate") is None
-    text = f"This address answers only to {allowed}."
+    text = f"This endpoint accepts only {allowed}."
     assert answer.json == make("method_not_allowed", text)
 
 

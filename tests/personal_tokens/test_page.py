@@ -157,7 +157,7 @@ def test_without_a_session_the_forms_lead_to_the_login(ann):
 def test_tokens_are_not_among_the_sessions_and_end_with_all_others(ann):
     [token] = shown(create(ann))
     page = ann.http.get("/account")
-    assert len(page.html.select("form[action$='/end']")) == 1
+    assert len(page.html.select("section[aria-labelledby=sessions] li")) == 1
     submit(ann, "/account/sessions/end-others", page="/account")
     ann.me(token, status=401)
     assert "nightly" not in ann.http.get("/account").text
