@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 from pyramid.interfaces import IViewDeriverInfo
 from pyramid.response import Response
@@ -65,6 +72,13 @@ NewPassword = Annotated[Password, Missing(_("Choose a password."))]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]
+# A checkbox, or JSON's true.
+Consent = Annotated[
+    str,
+    BeforeValidator(lambda value: "true" if value is True else value),
+    _text(8),
+    Field(examples=["true"]),
+]
 MaybeEmpty = Annotated[str, _text(1024, required=False)]
 
 

@@ -131,6 +131,7 @@ class Settings:
     accent_color: str | None = optional(values.color)
     footer_links: Mapping[str, str] = setting(urls.footer_links, "")
     support_url: str | None = optional(urls.link)
+    terms_url: str | None = optional(urls.terms)
     static_folder: str | None = optional(values.single_line(1024))
     templates_folder: str | None = optional(values.single_line(1024))
     return_origins: tuple[str, ...] = setting(urls.origins, "")

@@ -82,7 +82,7 @@ def _template_errors(folder: str) -> Iterator[object]:
 
 
 def _places(cfg: Settings) -> Iterator[tuple[str, str]]:
-    for attribute in ("site_logo", "site_icon", "support_url"):
+    for attribute in ("site_logo", "site_icon", "support_url", "terms_url"):
         if place := getattr(cfg, attribute):
             yield attribute, place
     for place in cfg.footer_links.values():

@@ -8,7 +8,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.http.api_metadata import Operation, response_body
-from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, NewPassword, Url
+from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, NewPassword, Url
 from authsite.http.page_urls import page_not_allowed
 from authsite.passwords import policy
 from authsite.request_state import Request
@@ -33,6 +33,9 @@ class RegisterBody(Body):
     """A phone number to log in with, where they are enabled."""
     verification_url: Url | None = None
     """The page that the link in the verification mail opens: one of those configured."""
+    terms_accepted: Consent | None = None
+    """`true` (as text or as a JSON boolean): the user accepts the terms of use. Required where
+    terms are configured (`terms-url`), else ignored."""
 
 
 _MAYBE = "If the address can be registered, a message is on its way to it."
@@ -69,10 +72,13 @@ def register(request: Request) -> UserAnswer | MaybeRegistered:
     given: RegisterBody = request.authsite.validated
     user = service.sign_up(
         request.authsite.ctx,
-        {"email": given.email, "username": given.username, "phone": given.phone},
-        given.password,
-        given.name,
-        given.verification_url,
+        service.SignUp(
+            {"email": given.email, "username": given.username, "phone": given.phone},
+            given.password,
+            given.name,
+            given.verification_url,
+            given.terms_accepted,
+        ),
     )
     if user is None:
         request.response.status_int = 202

@@ -9,7 +9,7 @@ from authsite.guards.forms import form_view
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, Email, Identifier, MaybeEmpty, Password
+from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
 from authsite.http.rendering import go_on, page_path, see_other
 from authsite.mail.wording import duration_words
 from authsite.request_state import Request
@@ -28,6 +28,7 @@ class RegisterForm(Body):
     name: MaybeEmpty | None = None
     username: Identifier | None = None
     phone: Identifier | None = None
+    terms_accepted: Consent | None = None
 
 
 def register_form(request: Request) -> dict[str, Any]:
@@ -61,10 +62,13 @@ def register(request: Request) -> Response:
     given: RegisterForm = request.authsite.validated
     service.sign_up(
         ctx,
-        {"email": given.email, "username": given.username, "phone": given.phone},
-        given.password,
-        given.name,
-        choose_page(ctx),
+        service.SignUp(
+            {"email": given.email, "username": given.username, "phone": given.phone},
+            given.password,
+            given.name,
+            choose_page(ctx),
+            given.terms_accepted,
+        ),
     )
     keep_next(request)
     keep_address(request, given.email)

@@ -1,6 +1,7 @@
 """Register a user: validate every field, hash the password, create the user."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
@@ -17,37 +18,49 @@ from authsite.users.errors import IdentifierTaken
 from authsite.users.models import User
 from authsite.verification import service as verification
 
+_ACCEPTED = ("1", "true", "yes", "on")
 
-def sign_up(
-    ctx: Context,
-    identifiers: Mapping[str, str | None],
-    password: str,
-    name: str | None = None,
-    page_url: str | None = None,
-) -> User | None:
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """What an unauthenticated caller sends: see `register`."""
+
+    identifiers: Mapping[str, str | None]
+    password: str
+    name: str | None = None
+    page_url: str | None = None
+    terms_accepted: str | None = None
+    """A text such as ``true`` if the terms in setting `terms-url` are accepted."""
+
+
+def sign_up(ctx: Context, given: SignUp) -> User | None:
     """`register` for an unauthenticated caller; decides what the answer reveals.
+
+    With `terms-url` the caller must accept the terms; the user's row keeps their URL and the time.
 
     With `prevent-enumeration` the answer is None whether or not the e-mail address was free; the
     owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
     username or phone number is an error in any case, since it is public. Raises what `register`
     raises, and `ValidationFailed` for a page that is not among the configured ones.
     """
-    if page_url is not None:
-        page_url = verification.choose_page(ctx, page_url)
+    page_url = given.page_url and verification.choose_page(ctx, given.page_url)
+    names = _validate(ctx, given, _terms_errors(ctx, given.terms_accepted))
     if not ctx.settings.prevent_enumeration:
-        return register(ctx, identifiers, password, name, page_url)
-    names = _validate(ctx, identifiers, password, name)
+        hashed = ctx.passwords.hash(given.password)
+        return _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
     with Session(ctx.database.autocommit) as reading:
         taken = users.find_taken(reading, names)
     _reject_public(taken)
-    hashed = ctx.passwords.hash(password)  # also for a taken address, so that the time is the same
+    hashed = ctx.passwords.hash(
+        given.password
+    )  # also for a taken address, so that the time is the same
     email = next(item for item in names if item.kind == "email")
     if taken:
         if ctx.limits.allows("mail-recipient", email.key):
             verification.notify_owner(ctx, find_account(ctx, email.display, ["email"]))
         return None
     try:
-        _create(ctx, names, hashed, name, page_url)
+        _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
     except IdentifierTaken as error:
         # Another registration took the address after the look-up and has just mailed its link. A
         # second mail could no longer be counted, so racing registrations could flood the owner.
@@ -69,14 +82,13 @@ def register(
     e-mail address, which every user has. The password is hashed before the first write. Raises
     `ValidationFailed` with one entry for each error, `IdentifierTaken`, and `HashCapacityExceeded`.
     """
-    names = _validate(ctx, identifiers, password, name)
+    names = _validate(ctx, SignUp(identifiers, password, name))
     return _create(ctx, names, ctx.passwords.hash(password), name, page_url)
 
 
-def _validate(
-    ctx: Context, identifiers: Mapping[str, str | None], password: str, name: str | None
-) -> list[Identifier]:
-    """The identifiers of a registration whose every field is valid."""
+def _validate(ctx: Context, given: SignUp, also: Sequence[FieldError] = ()) -> list[Identifier]:
+    """The identifiers of a registration whose every field is valid; ``also``: further errors."""
+    identifiers, name = given.identifiers, given.name
     names, errors = read_identifiers(ctx.settings, identifiers)
     if not identifiers.get("email"):
         errors.insert(0, FieldError("required", "email", _("Enter your e-mail address.")))
@@ -84,8 +96,8 @@ def _validate(
     applicant = policy.Applicant(
         identifiers.get("email") or "", identifiers.get("username"), identifiers.get("phone"), name
     )
-    weak = policy.weakness(ctx.settings, ctx.passwords, password, applicant)
-    errors += [weak] if weak else []
+    weak = policy.weakness(ctx.settings, ctx.passwords, given.password, applicant)
+    errors += [*([weak] if weak else []), *also]
     if errors:
         raise ValidationFailed(details=errors)
     return names
@@ -103,6 +115,19 @@ def _create(
         page_url = verification.choose_page(ctx)
     if page_url:
         verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
+    return user
+
+
+def _terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:
+    if ctx.settings.terms_url is None or (accepted or "").lower() in _ACCEPTED:
+        return []
+    message = _("Accept the terms of use to create an account.")
+    return [FieldError("required", "terms_accepted", message)]
+
+
+def _accept_terms(ctx: Context, user: User) -> User:
+    if ctx.settings.terms_url:
+        user.terms_url, user.terms_accepted_at = ctx.settings.terms_url, user.created_at
     return user
 
 

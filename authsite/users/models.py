@@ -33,6 +33,8 @@ class User(Base):
     recovery_version: Mapped[int] = mapped_column(default=0, server_default="0")
     email_verified_at: Mapped[datetime | None]
     disabled_at: Mapped[datetime | None]
+    terms_url: Mapped[str | None] = mapped_column(String(2048))  # `terms-url` at registration
+    terms_accepted_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
