@@ -13,7 +13,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check lint bench bench-peers lock screenshots swagger-ui clean
+.PHONY: serve test t dev check lint bench bench-peers lock screenshots pictures swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -50,6 +50,10 @@ bench-peers: $(VENV)/.tests
 # Screenshots of every page in every state, light and dark, narrow and wide.
 screenshots: $(VENV)/.tests
 	$(BIN)/python -m tests.system.browser.gallery var/screenshots
+
+# The pictures of docs/branding.md.
+pictures: $(VENV)/.tests
+	$(BIN)/python -m tests.system.browser.branding
 
 # Writes the exact versions in requirements*.txt from the ranges in setup.py.
 lock: $(VENV)/.tests
