@@ -25,6 +25,7 @@ def includeme(config: Any) -> None:
         "account.email": "/account/email",
         "account.email.resend": "/account/email/resend",
         "account.password": "/account/password",
+        "account.password.check": "/account/password/check",
         "account.sessions.end_others": "/account/sessions/end-others",
         "account.sessions.end": "/account/sessions/{id}/end",
         "account.delete": "/account/delete",

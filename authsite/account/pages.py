@@ -9,9 +9,9 @@ from pyramid.view import view_config
 
 from authsite import clock
 from authsite.guards.caller import caller_of
-from authsite.guards.forms import form_view
+from authsite.guards.forms import form_view, password_check, rating
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
 from authsite.personal_tokens import service as personal_tokens
@@ -32,6 +32,12 @@ class EmailForm(Body):
 
     email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
     current_password: CurrentPassword
+
+
+class NewPassword(Body):
+    """A password that is being typed."""
+
+    password: Password
 
 
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)
@@ -120,6 +126,13 @@ def change_password(request: Request) -> Response:
     )
     cookies.renew_session(request, request.response, renewed)
     return back(request, "password")
+
+
+@password_check("authsite.account.password.check", NewPassword)
+def check_password(request: Request) -> dict[str, Any]:
+    """Rate the new password while it is typed."""
+    given: NewPassword = request.authsite.validated
+    return rating(request, given.password, caller_of(request).acting_user())
 
 
 @account_form("authsite.account.sessions.end")

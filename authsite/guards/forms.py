@@ -7,6 +7,12 @@ GET shows the form: ``show(request)`` returns the template's values. POST runs t
 the validated form at ``request.authsite.validated``. If reading the form or the view raises an
 `ApiError`, the template is rendered again with the values of ``show`` and the error's status. The
 template then shows ``request.authsite.form_data`` (without secrets) and ``form_errors``.
+
+    @password_check("authsite.register.check", RegisterCheck)
+    def check(request): return rating(request, password, person)
+
+is what a page's script asks about a new password while it is typed: the same strict form, with JSON
+as response, also for errors. Without the script, the form works as before.
 """
 
 from collections.abc import Callable
@@ -20,6 +26,8 @@ from authsite.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
 from authsite.http.own_routes import is_own_view
+from authsite.i18n import translate
+from authsite.passwords import policy
 from authsite.request_state import Request, View, view_options
 
 from . import csrf
@@ -60,20 +68,52 @@ def form_view(
     return register
 
 
+def password_check(
+    route_name: str, form: type[Body], *limits: str, **options: Any
+) -> Callable[[PageView], PageView]:
+    """Return a decorator for the view that a page's script asks about a new password.
+
+    It counts against the limit ``password-check``, and ``limits``. ``options`` are those of
+    ``view_config``.
+    """
+    register: Callable[[PageView], PageView] = view_config(
+        route_name=route_name,
+        request_method="POST",
+        form=form,
+        rate_limit=("password-check", *limits),
+        renderer="json",
+        **options,
+    )
+    return register
+
+
+def rating(request: Request, password: str, person: policy.Person) -> dict[str, Any]:
+    """What `policy.rate` says, in the language of the page."""
+    ctx = request.authsite.ctx
+    found = policy.rate(ctx.settings, ctx.passwords, password, person)
+    language = request.authsite.request_info.language
+    return {"level": found.level, "message": translate(found.message, language)}
+
+
 @view_options("form", "show")
 def form_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """View deriver for the options ``form`` and ``show``, which `form_view` gives to a POST."""
+    """View deriver for the options ``form`` and ``show``, which `form_view` gives to a POST.
+
+    Without ``show`` errors are raised, and have a JSON body.
+    """
     model = info.options.get("form")
     if model is None or not is_own_view(info):
         return view
-    show, renderer = info.options["show"], info.options["renderer"]
+    show, renderer = info.options.get("show"), info.options["renderer"]
 
     def view_with_form(context: object, request: Request) -> Response:
+        if show is None:
+            request.authsite.error_format = "json"
         try:
             _read_form(request, model)
             return view(context, request)
         except ApiError as error:
-            if error.status not in SHOWN_AGAIN:
+            if show is None or error.status not in SHOWN_AGAIN:
                 raise
             request.authsite.record_denial(error)
             # pyramid_tm does not see an error that is handled here.

@@ -29,6 +29,7 @@ class Passwords:
         self._pepper = next(iter(self._peppers), scheme.NO_PEPPER)
         self._peppers[scheme.NO_PEPPER] = ""  # for hashes that were stored without a pepper
         self._pool = pool
+        self._estimates = HashPool(threads=1, queue=4, timeout=0.5)
 
     def hash(self, password: str) -> str:
         """The string to store for ``password``, whose strength is not checked here.
@@ -45,6 +46,15 @@ class Passwords:
         Raises `HashCapacityExceeded`.
         """
         return self._pool.run(work)
+
+    def estimate(self, work: Callable[[], T]) -> T:
+        """Run an estimate that no change of a password waits for; return what ``work()`` returns.
+
+        It has one thread of low priority in a process, since it is Python code, which holds the
+        interpreter lock, and a queue of its own, so that it takes no capacity from logins. Raises
+        `HashCapacityExceeded` if four others wait, or after half a second.
+        """
+        return self._estimates.run(work)
 
     def check(self, password: str, stored: str | None) -> bool:
         """Whether ``stored`` is a hash of ``password``.

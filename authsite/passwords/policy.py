@@ -1,12 +1,14 @@
 """The password policy: one rule for every function that sets a password.
 
 Registration, change, reset and the command line call it, so that all of them accept the same
-passwords (OWASP ASVS 6.2.4, 6.2.11).
+passwords (OWASP ASVS 6.2.4, 6.2.11). Pages show what it says of a password while it is typed (NIST
+SP 800-63B-4, section 3.1.1.2: guidance in choosing a strong password).
 """
 
 from typing import NamedTuple, Protocol
 
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.i18n import _
 from authsite.settings import Settings
 
 from . import strength
@@ -41,6 +43,17 @@ WEAK = ValidationFailed(
 )
 
 
+class Rating(NamedTuple):
+    """A password as a page shows it: ``level`` is 1 (rejected), 2 (fair) or 3 (strong)."""
+
+    level: int
+    message: str
+
+
+_TOO_EASY = _("Too easy to guess: it will be refused. Try four unrelated words.")
+_FAIR, _STRONG = _("Fair. Longer is stronger."), _("Strong.")
+
+
 def weakness(
     cfg: Settings, passwords: Passwords, password: str, person: Person
 ) -> FieldError | None:
@@ -48,11 +61,20 @@ def weakness(
 
     The estimate takes CPU time, so it runs in the hash pool. Raises `HashCapacityExceeded`.
     """
-    names = (person.email, person.username, person.phone, person.name)
-    words = (cfg.site_name, *cfg.base_url, *names)
-    min_length = cfg.password_min_length
-    found = passwords.run(lambda: strength.find_weakness(password, min_length, words))
+    found = passwords.run(lambda: _judge(cfg, password, person)).weakness
     return FieldError(found.code, "password", found.message) if found else None
+
+
+def rate(cfg: Settings, passwords: Passwords, password: str, person: Person) -> Rating:
+    """What `weakness` would say of ``password``, for a page; nothing of it is kept.
+
+    Raises `HashCapacityExceeded`; see `Passwords.estimate`.
+    """
+    found, guesses = passwords.estimate(lambda: _judge(cfg, password, person))
+    if found:
+        return Rating(1, found.message if guesses is None else _TOO_EASY)
+    strong = guesses is not None and guesses >= strength.STRONG_GUESSES
+    return Rating(3, _STRONG) if strong else Rating(2, _FAIR)
 
 
 def require_strong(cfg: Settings, passwords: Passwords, password: str, person: Person) -> None:
@@ -60,3 +82,9 @@ def require_strong(cfg: Settings, passwords: Passwords, password: str, person: P
     weak = weakness(cfg, passwords, password, person)
     if weak:
         raise ValidationFailed(details=[weak])
+
+
+def _judge(cfg: Settings, password: str, person: Person) -> strength.Judgement:
+    names = (person.email, person.username, person.phone, person.name)
+    words = (cfg.site_name, *cfg.base_url, *names)
+    return strength.judge(password, cfg.password_min_length, words)

@@ -1,4 +1,4 @@
-"""Reject new passwords that are too short, too long, or easy to guess.
+"""Judge new passwords; reject those that are too short, too long, or easy to guess.
 
 There are no composition rules (NIST SP 800-63B-4, section 3.1.1.2): a long sentence is accepted,
 ``P@ss1`` is not. All characters are allowed, emoji too. Repetition does not make a password
@@ -22,6 +22,7 @@ from authsite.passwords.scheme import (
 
 LISTED_BELOW = 64  # code points; lists of leaked passwords and phrases contain none longer
 ENOUGH_GUESSES = 1_000_000
+STRONG_GUESSES = 10_000_000_000  # the best score of zxcvbn
 # Minimal size in bytes of a longer password after compression. Repetitions and sequences are
 # smaller (64 times "a" has 12, "password" eight times 19), a phrase of 64 characters has about 64.
 ENOUGH_INFORMATION = 30
@@ -50,18 +51,18 @@ SEASONS = [
 ]
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")  # of ASCII, without the blank
 
-ADVICE = _("Take a longer one, for example four words that have nothing to do with each other.")
+ADVICE = _("Try four unrelated words.")
+_LISTED = _("This is one of the passwords that are tried first.")
 _REASONS = {
     "context": _("This is made of your name, your address or the name of this site."),
-    "passwords": _("This is one of the passwords that are tried first."),
-    "dictionary": _("This is a common word or name, which is tried first."),
-    "spatial": _("Keys that lie side by side are tried first."),
+    "dictionary": _("This is little more than common words or names."),
+    "spatial": _("Keys that lie side by side are easy to guess."),
     "repeat": _("Repeating the same characters makes a password no safer."),
-    "sequence": _("Rows like abc or 1234 are tried first."),
-    "regex": _("Years are tried first."),
-    "years": _("Years are tried first."),
-    "seasons": _("Seasons and months are tried first."),
-    "date": _("Dates are tried first."),
+    "sequence": _("Rows like abc or 1234 are easy to guess."),
+    "regex": _("Years are easy to guess."),
+    "years": _("Years are easy to guess."),
+    "seasons": _("Seasons and months are easy to guess."),
+    "date": _("Dates are easy to guess."),
 }
 
 
@@ -72,6 +73,17 @@ class Weakness(NamedTuple):
     message: str
 
 
+class Judgement(NamedTuple):
+    """What is known of a password.
+
+    ``weakness``: why it is rejected, or None. ``guesses``: how many an attacker needs by the
+    estimate; None if the password was not estimated, since it is rejected in any case.
+    """
+
+    weakness: Weakness | None
+    guesses: float | None = None
+
+
 class Match(TypedDict):
     """A part of a password that zxcvbn recognizes; the fields that are used here."""
 
@@ -80,39 +92,39 @@ class Match(TypedDict):
     dictionary_name: NotRequired[str]
 
 
-def find_weakness(
-    password: str, min_length: int, context_words: Iterable[str | None]
-) -> Weakness | None:
-    """Why ``password`` is rejected, or None. ``min_length`` counts code points.
+def judge(password: str, min_length: int, context_words: Iterable[str | None]) -> Judgement:
+    """The one judgement of a new password. ``min_length`` counts code points.
 
     ``context_words``: what an attacker who knows the site and the user would try: site name, host,
     e-mail address, name, username, phone; None and "" are skipped. The work is bounded for every
     input (OWASP ASVS 6.2.1, 6.2.4, 6.2.9, 6.2.11).
     """
     if not password:
-        return Weakness("required", _("Choose a password."))
+        return Judgement(Weakness("required", _("Choose a password.")))
     if len(password.encode(errors="surrogatepass")) > MAX_PASSWORD_BYTES:
-        return Weakness("too_long", _("Use at most ${count} bytes.", {"count": MAX_PASSWORD_BYTES}))
+        message = _("Use at most ${count} bytes.", {"count": MAX_PASSWORD_BYTES})
+        return Judgement(Weakness("too_long", message))
     try:
         encode(password)
     except UnacceptablePassword:
-        return Weakness("invalid", _("Leave out line breaks, tabs and other control characters."))
+        message = _("Leave out line breaks, tabs and other control characters.")
+        return Judgement(Weakness("invalid", message))
     normalized = unicodedata.normalize("NFC", password)
     if len(normalized) < min_length:
-        return Weakness(
-            "weak_password", _("Use at least ${count} characters.", {"count": min_length})
-        )
+        message = _("Use at least ${count} characters.", {"count": min_length})
+        return Judgement(Weakness("weak_password", message))
     pattern = _repeated(normalized)
     if len(pattern) >= LISTED_BELOW:
         enough = _information(pattern) >= ENOUGH_INFORMATION
-        reason: str | None = None if enough else _REASONS["repeat"]
+        guesses, reason = (math.inf, "") if enough else (1.0, _REASONS["repeat"])
     else:
-        reason = _easy_to_guess(pattern, _parts(context_words))
-        if reason not in (None, _REASONS["context"]) and pattern != normalized:
+        guesses, reason = _estimate(pattern, _parts(context_words))
+        if reason != _REASONS["context"] and pattern != normalized:
             reason = _REASONS["repeat"]
-    if reason is None:
-        return None
-    return Weakness("weak_password", _("${reason} ${advice}", {"reason": reason, "advice": ADVICE}))
+    if guesses >= ENOUGH_GUESSES:
+        return Judgement(None, guesses)
+    message = _("${reason} ${advice}", {"reason": reason, "advice": ADVICE})
+    return Judgement(Weakness("weak_password", message), guesses)
 
 
 def _repeated(password: str) -> str:
@@ -129,13 +141,14 @@ def _information(password: str) -> int:
     return min(len(zlib.compress(text.encode())) for text in (password, "".join(steps)))
 
 
-def _easy_to_guess(password: str, context: Sequence[str]) -> str | None:
+def _estimate(password: str, context: Sequence[str]) -> tuple[float, str]:
+    """The number of guesses, and what makes ``password`` easy to guess if these are few."""
     remaining = password.lower()
     for word in sorted(context, key=len, reverse=True):
         if len(word) > 3:
             remaining = remaining.replace(word, "")
     if len(remaining) < min(MIN_WITHOUT_CONTEXT, len(password)):
-        return _REASONS["context"]
+        return 1.0, _REASONS["context"]
     # Imported late: only processes that set passwords need its word lists in memory.
     from zxcvbn import matching
 
@@ -146,11 +159,13 @@ def _easy_to_guess(password: str, context: Sequence[str]) -> str | None:
     dictionaries = matching.RANKED_DICTIONARIES | ranked
     # The password itself, and a word with punctuation around it or in it (Summer2026!!), whose
     # punctuation zxcvbn rates as random characters.
+    estimates = []
     for pieces in ([password], [_PUNCTUATION.sub("", password), *_PUNCTUATION.findall(password)]):
         found = [_guesses(piece, dictionaries) for piece in pieces if piece]
-        if math.prod(guesses for guesses, _match in found) < ENOUGH_GUESSES:
-            return _reason(found[0][1])
-    return None
+        guesses = math.prod(guesses for guesses, _match in found)
+        estimates.append((guesses, _reason(password, found[0][1])))
+    # Of two low estimates the first has the reason, since it is about the password as a whole.
+    return next((each for each in estimates if each[0] < ENOUGH_GUESSES), min(estimates))
 
 
 def _guesses(text: str, dictionaries: Mapping[str, Mapping[str, int]]) -> tuple[float, Match]:
@@ -167,8 +182,10 @@ def _guesses(text: str, dictionaries: Mapping[str, Mapping[str, int]]) -> tuple[
     return float(found["guesses"]), longest
 
 
-def _reason(match: Match) -> str:
+def _reason(password: str, match: Match) -> str:
     source = match.get("dictionary_name", match["pattern"])
+    if source == "passwords" and match["token"] == password:
+        return _LISTED
     return _REASONS.get(source) or _REASONS.get(match["pattern"], _("This is easy to guess."))
 
 

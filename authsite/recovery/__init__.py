@@ -22,5 +22,6 @@ def includeme(config: Any) -> None:
     config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset")
     config.add_route("authsite.forgot.page", "/password/forgot")
     config.add_route("authsite.reset.page", "/password/reset")
+    config.add_route("authsite.reset.check", "/password/reset/check")
     config.scan(".api")
     config.scan(".pages")

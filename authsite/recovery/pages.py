@@ -5,7 +5,7 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.guards.forms import form_view
+from authsite.guards.forms import form_view, password_check, rating
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
@@ -89,3 +89,11 @@ def reset(request: Request) -> Response:
     )
     keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))
+
+
+@password_check("authsite.reset.check", ResetBody, "reset-token", permission=NO_PERMISSION_REQUIRED)
+def check(request: Request) -> dict[str, Any]:
+    """Rate the new password while it is typed, by the names of the user of the link."""
+    given: ResetBody = request.authsite.validated
+    user = service.check_token(request.authsite.ctx, given.email, given.token)
+    return rating(request, given.password, user)

@@ -13,5 +13,6 @@ def includeme(config: Any) -> None:
         return
     config.add_route("authsite.register", "/v1/register")
     config.add_route("authsite.register.page", "/register")
+    config.add_route("authsite.register.check", "/register/check")
     config.scan(".api")
     config.scan(".pages")

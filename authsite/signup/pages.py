@@ -5,13 +5,14 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.guards.forms import form_view
+from authsite.guards.forms import form_view, password_check, rating
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
 from authsite.http.rendering import go_on, page_path, see_other
 from authsite.mail.wording import duration_words
+from authsite.passwords import policy
 from authsite.request_state import Request
 from authsite.verification.service import choose_page
 
@@ -29,6 +30,16 @@ class RegisterForm(Body):
     username: Identifier | None = None
     phone: Identifier | None = None
     terms_accepted: Consent | None = None
+
+
+class RegisterCheck(Body):
+    """The password, and whatever else of the form is filled in already."""
+
+    password: Password
+    email: MaybeEmpty | None = None
+    name: MaybeEmpty | None = None
+    username: MaybeEmpty | None = None
+    phone: MaybeEmpty | None = None
 
 
 def register_form(request: Request) -> dict[str, Any]:
@@ -73,3 +84,11 @@ def register(request: Request) -> Response:
     keep_next(request)
     keep_address(request, given.email)
     return see_other(request, page_path(request, "register.page", done="1"))
+
+
+@password_check("authsite.register.check", RegisterCheck, permission=NO_PERMISSION_REQUIRED)
+def check(request: Request) -> dict[str, Any]:
+    """Rate the password while it is typed."""
+    given: RegisterCheck = request.authsite.validated
+    applicant = policy.Applicant(given.email or "", given.username, given.phone, given.name)
+    return rating(request, given.password, applicant)

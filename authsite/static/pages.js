@@ -87,7 +87,7 @@ for (const input of document.querySelectorAll(".password input")) {
   addShowButton(input);
   addCapsLockHint(input);
 }
-if (document.querySelector("[data-new]")) import("./strength.js");
+if (document.querySelector("[data-check]")) import("./strength.js");
 document.querySelectorAll("form[method=post]:not([data-scripted])").forEach(sendOnce);
 localDates();
 // For browsers that know `autofocus` on inputs only; the others have done it by the next frame.

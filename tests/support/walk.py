@@ -184,6 +184,7 @@ def pages(site):
     site.http.get(f"/email/verify/disown?{link.partition('?')[2]}")
     submit(site, "/email/verify/disown", page=link, url=url)
     submit(site, "/register", name="Cy", **form)
+    submit(site, "/register/check", page="/register", password=NEW)
     site.http.reset()
     submit(site, "/email/link", email="cy@example.com")
     for mail in site.mails():
@@ -194,6 +195,8 @@ def pages(site):
     link = mails.link_in(site.mails()[-1])
     site.http.get(link)
     token = link.partition("token=")[2].partition("&")[0]
+    submit(site, "/password/reset/check", page=link,
+           email="cy@example.com", token=token, password=NEW)  # fmt: skip
     submit(site, "/password/reset", page=link,
            email="cy@example.com", token=token, password=NEW)  # fmt: skip
     site.http.get("/v1/guard/web?redirect=1", status=302)
@@ -202,6 +205,7 @@ def pages(site):
     account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
     account(site, "/email", email="cyd@example.org", current_password=NEW)
     account(site, "/email/resend")
+    submit(site, "/account/password/check", page="/account", password=NEWER)
     account(site, "/password", current_password=NEW, password=NEWER)
     fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
     made = submit(site, "/account/tokens", page="/account", **fields)
