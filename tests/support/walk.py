@@ -214,10 +214,11 @@ def pages(site):
     token = token.removeprefix(urlsplit(base_of(site)).path)
     submit(site, token, page="/account")
     account(site, "/sessions/end-others")
+    site.http.reset()  # another browser
+    sign_in(site, "cy@example.com", NEWER)
     shown = site.http.get("/account")
     path = next(form.action for form in shown.forms.values() if form.action.endswith("/end"))
     submit(site, path.removeprefix(urlsplit(base_of(site)).path), page="/account")
-    sign_in(site, "cy@example.com", NEWER)
     submit(site, "/logout", page="/account")
     sign_in(site, "cy@example.com", NEWER)
     for form in ("/logout", "/.well-known/change-password", path, token, *ACCOUNT_FORMS):
