@@ -24,6 +24,7 @@ def includeme(config: Any) -> None:
         "account.profile": "/account/profile",
         "account.email": "/account/email",
         "account.email.resend": "/account/email/resend",
+        "account.email.cancel": "/account/email/cancel",
         "account.password": "/account/password",
         "account.password.check": "/account/password/check",
         "account.sessions.end_others": "/account/sessions/end-others",

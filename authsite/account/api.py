@@ -167,7 +167,8 @@ def change(request: Request) -> UserAnswer:
         "A link goes to the new address and a notice to the old one; the old address stays in use "
         "until the link is used. The change is canceled when another sign-in of the user is "
         "ended, when the password is set, and when another change is requested. When the change "
-        "takes place, all sign-ins end except the browser session in which it was confirmed."
+        "takes place, all sign-ins end except the browser session in which it was confirmed. A "
+        "confirmed former address gets a link that takes the change back."
     ),
     errors=(
         WrongCurrentPassword,

@@ -116,6 +116,13 @@ def resend(request: Request) -> Response:
     return back(request, "resend")
 
 
+@account_form("authsite.account.email.cancel")
+def cancel_change(request: Request) -> Response:
+    """Cancel the pending change of address."""
+    email_change.cancel_change(request.authsite.ctx, caller_of(request).acting_user().id)
+    return back(request, "canceled")
+
+
 @account_form("authsite.account.password", PasswordBody)
 def change_password(request: Request) -> Response:
     """Change the password; all other sign-ins end."""

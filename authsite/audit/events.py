@@ -12,6 +12,7 @@ EventName: TypeAlias = Literal[
     "client.secret_rotated",
     "email.change_asked",
     "email.change_canceled",
+    "email.change_reverted",
     "email.changed",
     "form.foreign",
     "login.closed",

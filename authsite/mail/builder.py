@@ -23,15 +23,16 @@ class MailJob:
 class MailContent:
     """The templates of a mail (``<template>.txt`` and ``.html``) and the values for them.
 
-    ``link``: where its button leads. ``name``: the name that the user entered; ``about``: the name
-    of what the mail is about; `rendering` cleans both. The site, the address, the lifetime and the
-    date come from the settings and the row.
+    ``link``: where its button leads; ``other_link``: where the link below it leads. ``name``: the
+    name that the user entered; ``about``: the name of what the mail is about; `rendering` cleans
+    both. The site, the address, the lifetime and the date come from the settings and the row.
     """
 
     template: str
     link: str | None = None
     name: str | None = None
     about: str | None = None
+    other_link: str | None = None
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

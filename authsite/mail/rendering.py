@@ -118,6 +118,7 @@ def _values(
         "on_accent": readable_on(accent),
         "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible
         "link": content.link,
+        "other_link": content.other_link,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
         "address": mail.address,

@@ -68,6 +68,11 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
     record(ctx, "recovery.asked", user_id=account.id if account else None, details=details)
 
 
+def mail_link(ctx: Context, recipient: Recipient) -> None:
+    """Mail a reset link that opens the default page, where no one has requested one."""
+    mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
+
+
 def check_token(ctx: Context, email: str, token: str) -> Resettable:
     """Return the user whose password ``token`` can reset, without using the token.
 

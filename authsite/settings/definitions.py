@@ -118,6 +118,7 @@ class Settings:
     users_confirm_email_url: str | None = optional(urls.web_url, key="users.confirm-email-url")
     verification_expires_in: timedelta = setting(duration(timedelta(days=30)), "60m")
     reset_expires_in: timedelta = setting(duration(timedelta(days=1)), "60m")
+    email_revert_expires_in: timedelta = setting(duration(timedelta(days=30), zero=True), "72h")
     bcrypt_cost: int = setting(values.integer(10, 16), "12")
     hash_threads: int | None = optional(values.integer(1, 64))
     password_min_length: int = setting(values.integer(8, 128), "8")

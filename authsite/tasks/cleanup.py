@@ -15,6 +15,7 @@ from authsite.oauth.purge import purge as families
 from authsite.rate_limit.purge import purge as counters
 from authsite.sessions.purge import purge as sessions
 from authsite.settings import Settings
+from authsite.users.purge import purge as former_addresses
 
 REST = 4.0  # times the duration of the batch, in which only requests use the database
 PER_ROW = 0.0001  # additional seconds per deleted row, until its page is written to the disk
@@ -34,6 +35,7 @@ PARTS = (
     Part("families", "Token families", "expired, or revoked a week ago", families),
     Part("sessions", "Web sessions", "idle or old for too long", sessions),
     Part("mails", "Mails", "sent or dropped a week ago, or dead for a month", mails),
+    Part("former_addresses", "Former addresses", "no longer restorable", former_addresses),
     Part("counters", "Counters of limits", "window over", counters),
     Part("audit", "Audit trail", "older than audit-keep", audit),
 )

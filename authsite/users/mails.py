@@ -23,6 +23,7 @@ class MailUser(NamedTuple):
     email: str
     pending_email: str | None
     email_verified_at: datetime | None
+    epoch: int
     recovery_version: int
     name: str | None
 
@@ -33,6 +34,7 @@ MAIL_USER = PreparedQuery(
         User.email,
         pending.EMAIL,
         User.email_verified_at,
+        User.epoch,
         User.recovery_version,
         User.name,
     ).where(User.id == bindparam("user_id"), User.disabled_at.is_(None)),

@@ -1,4 +1,4 @@
-"""Tables of users and of their login names."""
+"""Tables of users, of their login names and of their former addresses."""
 
 import uuid
 from datetime import datetime
@@ -54,3 +54,22 @@ class LoginName(Base):
     user_id: Mapped[uuid.UUID] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), index=True
     )
+
+
+class FormerAddress(Base):
+    """The confirmed address that a user had before a change, which can be taken back.
+
+    ``id`` is that of the change, and ``epoch`` the user's after it. Until ``expires_at`` no other
+    user can take the address; see `authsite.users.former`.
+    """
+
+    __tablename__ = "former_addresses"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    key: Mapped[str] = mapped_column(String(320), index=True)
+    email: Mapped[str] = mapped_column(String(254))
+    epoch: Mapped[int]
+    expires_at: Mapped[datetime]

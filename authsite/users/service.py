@@ -14,7 +14,7 @@ from authsite.context import Context
 from authsite.ids import as_id
 from authsite.mail.outbox import Recipient
 
-from . import mails, pending
+from . import former, mails, pending
 from .errors import IdentifierTaken
 from .models import LoginName, User
 
@@ -65,6 +65,8 @@ def create(
                 insert(LoginName),
                 [{"key": item.key, "kind": item.kind, "user_id": user.id} for item in names],
             )
+            if former.find_reserved(ctx.db, [item.key for item in names]):
+                raise IdentifierTaken(["email"])
     except IntegrityError:
         raise IdentifierTaken(find_taken(ctx.db, names)) from None
     record(ctx, "user.created", user_id=user.id)
@@ -72,10 +74,10 @@ def create(
 
 
 def find_taken(db: Session, names: Iterable[NormalizedName]) -> list[str]:
-    """The kinds among ``names`` whose key is taken, by a login name of any kind."""
+    """The kinds among ``names`` whose key is taken: by a login name of any kind, or reserved."""
     kinds = {item.key: item.kind for item in names}
-    keys = db.scalars(select(LoginName.key).where(LoginName.key.in_(kinds)))
-    return sorted(kinds[key] for key in keys)
+    keys = db.scalars(select(LoginName.key).where(LoginName.key.in_(kinds))).all()
+    return sorted({kinds[key] for key in (*keys, *former.find_reserved(db, kinds))})
 
 
 def find(db: Session, text: str) -> User | None:

@@ -27,5 +27,7 @@ def includeme(config: Any) -> None:
     config.add_route("authsite.verify.page", "/email/verify")
     config.add_route("authsite.disown.page", "/email/verify/disown")
     config.add_route("authsite.link.page", "/email/link")
+    config.add_route("authsite.cancel_change.page", "/email/change/cancel")
+    config.add_route("authsite.revert_change.page", "/email/change/revert")
     config.scan(".api")
     config.scan(".pages")

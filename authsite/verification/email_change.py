@@ -1,6 +1,6 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
@@ -16,11 +16,12 @@ from authsite.login.service import limit_subject
 from authsite.mail.outbox import Recipient
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
-from authsite.users import pending
+from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import AddressTaken
-from authsite.users.models import LoginName, User
+from authsite.users.mails import MAIL_USER
+from authsite.users.models import FormerAddress, LoginName, User
 
 from . import mails
 from .errors import InvalidSignature
@@ -50,7 +51,8 @@ def request_change(
     address = read_address(email)
     found = find_credential(ctx, email, ["email"])
     owner = found.account if found and found.account.id != account.id else None
-    if owner and not ctx.settings.prevent_enumeration:
+    reserved = former.is_reserved_apart(ctx.database, address.key, account.id)
+    if (owner or reserved) and not ctx.settings.prevent_enumeration:
         raise AddressTaken  # before any limit: no mail goes out
     ctx.limits.count("verification", limit_subject(account.id))
     may_mail_new = may_mail(ctx, email)
@@ -68,27 +70,22 @@ def request_change(
 
 
 def complete_change(
-    ctx: Context, user: User, address: str, *, session_id: UUID | None
+    ctx: Context, user: User, address: str, *, session_id: UUID | None, notify: bool
 ) -> RenewedSession | None:
     """Make the pending ``address`` the user's e-mail address and login name.
 
     All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
-    email address"), except the browser session ``session_id``, whose new key is returned. Raises
-    `AddressTaken`, and `InvalidSignature` if the change has ended meanwhile.
+    email address"), except the browser session ``session_id``, whose new key is returned. With
+    ``notify`` (`may_notify`) the former address gets a mail, which can take the change back if
+    the user had confirmed that address. Raises `AddressTaken`, and `InvalidSignature` if the
+    change has ended meanwhile.
     """
     now = clock.now()
-    new = read_address(address)
-    try:
-        with ctx.db.begin_nested():
-            ctx.db.execute(
-                update(LoginName)
-                .where(LoginName.user_id == user.id, LoginName.kind == "email")
-                .values(key=new.key)
-            )
-    except IntegrityError:
-        raise AddressTaken from None
+    new, old, confirmed = read_address(address), user.email, user.email_verified_at is not None
+    old_key = normalized_key("email", old)
+    claim_address(ctx, user.id, new.key)
     # By pseudonym: audit rows outlive the user, and another person may get the old address.
-    details = {"old": pseudonym(normalized_key("email", user.email)), "new": pseudonym(new.key)}
+    details = {"old": pseudonym(old_key), "new": pseudonym(new.key)}
     changed = users.end_sign_ins(
         ctx,
         user.id,
@@ -102,7 +99,52 @@ def complete_change(
     if changed is None:
         raise InvalidSignature
     record(ctx, "email.changed", user_id=user.id, details=details)
+    former_address = None
+    if confirmed and ctx.settings.email_revert_expires_in:
+        former_address = FormerAddress(
+            id=uuid4(),
+            user_id=user.id,
+            key=old_key,
+            email=old,
+            epoch=changed.epoch,
+            expires_at=now + ctx.settings.email_revert_expires_in,
+        )
+        ctx.db.add(former_address)
+    if notify:
+        mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
+
+
+def claim_address(ctx: Context, user_id: UUID, key: str) -> None:
+    """Make ``key`` the user's login name of kind e-mail address.
+
+    Raises `AddressTaken` if another user has the name, or had it before a change of address
+    that can still be taken back.
+    """
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.execute(
+                update(LoginName)
+                .where(LoginName.user_id == user_id, LoginName.kind == "email")
+                .values(key=key)
+            )
+            if former.find_reserved(ctx.db, [key], user_id):
+                raise AddressTaken
+    except IntegrityError:
+        raise AddressTaken from None
+
+
+def may_notify(ctx: Context, user_id: UUID) -> bool:
+    """Whether the present address may get a mail when the pending change of the user takes place.
+
+    Counts the mail like `may_mail_own_address`; call it before the transaction has read anything.
+    """
+    user = MAIL_USER.one(ctx.database, user_id=user_id)
+    if user is None or user.pending_email is None:
+        return False
+    return user.email_verified_at is not None or ctx.limits.allows(
+        "unconfirmed-recipient", normalized_key("email", user.email)
+    )
 
 
 def cancel_change(ctx: Context, user_id: UUID) -> None:

@@ -38,9 +38,12 @@ def redeem(
     browser session ``session_id``, if that is the user's; then its new key is returned. Raises
     `InvalidSignature` (see `_find_user`), and `IdentifierTaken` when another user has the address.
     """
+    notify = email_change.may_notify(ctx, link.user_id)
     user, new_address = _find_user(ctx, link, lock=True)
     if new_address:
-        return email_change.complete_change(ctx, user, new_address, session_id=session_id)
+        return email_change.complete_change(
+            ctx, user, new_address, session_id=session_id, notify=notify
+        )
     if user.email_verified_at is None:
         users.confirm(ctx, user)
         mails.send_welcome(ctx, Recipient(user.id, user.email))

@@ -1,12 +1,22 @@
 """Mails about e-mail addresses."""
 
+from dataclasses import replace
+
 from authsite import clock
 from authsite.context import Context
 from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
 from authsite.mail.outbox import Recipient
-from authsite.users.mails import MAIL_USER, build_notice, build_security_notice, name_for_greeting
+from authsite.users.mails import (
+    MAIL_USER,
+    build_notice,
+    confirmed_at,
+    forgot_page,
+    name_for_greeting,
+)
+from authsite.users.models import FormerAddress
 
+from . import change_links
 from .signed_urls import PURPOSE, sign
 
 
@@ -25,6 +35,20 @@ def send_welcome(ctx: Context, recipient: Recipient) -> None:
 def send_email_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice to the present address that another one was requested."""
     outbox.put(ctx, "email_changed", recipient)
+
+
+def send_email_replaced(
+    ctx: Context, recipient: Recipient, former: FormerAddress | None = None
+) -> None:
+    """Enqueue the notice to the ``recipient`` that the account has another address now.
+
+    ``former``: the recipient's address, if a link in the mail can restore it.
+    """
+    if former is None:
+        outbox.put(ctx, "email_replaced", recipient)
+    else:
+        expires_at = former.expires_at
+        outbox.put(ctx, "email_replaced", recipient, about_id=former.id, expires_at=expires_at)
 
 
 def send_already_registered(ctx: Context, recipient: Recipient) -> None:
@@ -50,10 +74,66 @@ def build_link(job: MailJob) -> MailContent | None:
     return MailContent(job.mail.kind, link, name_for_greeting(user, address))
 
 
+def build_changed(job: MailJob) -> MailContent | None:
+    """The notice of a pending change; None if the user was deleted or disabled.
+
+    It leads to the page where a new password is requested, which ends the change as well. Only an
+    address that the user has confirmed can cancel the change: another may be another person's.
+    """
+    user, base_url = MAIL_USER.one(job.services.database, user_id=job.mail.user_id), _base(job)
+    if user is None:
+        return None
+    cancel = None
+    if user.pending_email and confirmed_at(user, job.mail.address):
+        ring = job.services.keys[change_links.CANCEL]
+        token = change_links.cancel_token(ring, user.id, user.epoch, user.pending_email)
+        cancel = with_query(f"{base_url}/email/change/cancel", token=token)
+    return MailContent(
+        job.mail.kind,
+        link=forgot_page(job) if user.email == job.mail.address else None,
+        name=name_for_greeting(user, job.mail.address),
+        other_link=cancel,
+    )
+
+
+def build_replaced(job: MailJob) -> MailContent | None:
+    """The notice of a completed change, with the link that takes it back, if there is one.
+
+    None if the user was deleted or disabled. It greets nobody by name: the recipient's address is
+    not the user's any more.
+    """
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    link = None
+    if job.mail.about_id and job.mail.expires_at:
+        ring = job.services.keys[change_links.REVERT]
+        token = change_links.revert_token(ring, job.mail.about_id, job.mail.expires_at)
+        link = with_query(f"{_base(job)}/email/change/revert", token=token)
+    return MailContent(job.mail.kind, link)
+
+
+def build_already_registered(job: MailJob) -> MailContent | None:
+    """The notice to the owner of an address, who may sign in or choose a new password."""
+    content = build_notice(job)
+    login_page = job.services.settings.login_page_url
+    own_page = f"{_base(job)}/login"
+    return content and replace(
+        content,
+        link=login_page if "://" in login_page else own_page,
+        other_link=forgot_page(job),
+    )
+
+
+def _base(job: MailJob) -> str:
+    return job.mail.base_url or ""
+
+
 BUILDERS: dict[str, MailBuilder] = {
     "verification": build_link,
     "confirm": build_link,
     "welcome": build_notice,
-    "email_changed": build_security_notice,
-    "already_registered": build_notice,
+    "email_changed": build_changed,
+    "email_replaced": build_replaced,
+    "already_registered": build_already_registered,
 }

@@ -1,24 +1,27 @@
 """The page that a mailed link opens, and the page that mails a new one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from authsite.context import Context
 from authsite.guards.forms import form_view
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
-from authsite.http.bodies import Body, Email, Url
+from authsite.http.bodies import Body, Email, Token, Url
 from authsite.http.errors import ApiError, FieldError
 from authsite.http.rendering import page_path, see_other
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
-from . import links, service
+from . import links, service, undo
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
+CANCEL_CHANGE = "authsite:templates/verification/cancel_change.jinja2"
+REVERT_CHANGE = "authsite:templates/verification/revert_change.jinja2"
 
 
 class VerifyForm(Body):
@@ -109,3 +112,58 @@ def request_link(request: Request) -> Response:
     service.request_link(request.authsite.ctx, email)
     keep_next(request)
     return see_other(request, page_path(request, "link.page", sent="1"))
+
+
+class UndoForm(Body):
+    """The token of the link that the page was opened with."""
+
+    token: Token
+
+
+def show_cancel(request: Request) -> dict[str, Any]:
+    """The page with a button if the change is pending; opening it changes nothing."""
+    return _undo_page(request, lambda ctx, token: undo.find_pending(ctx, token).email)
+
+
+@form_view(
+    "authsite.cancel_change.page",
+    UndoForm,
+    show=show_cancel,
+    renderer=CANCEL_CHANGE,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def cancel_change(request: Request) -> dict[str, Any]:
+    """Cancel the pending change of address, for the owner of the present address."""
+    user = undo.cancel(request.authsite.ctx, request.authsite.validated.token)
+    return {"state": "done", "address": user.email, "token": None}
+
+
+def show_revert(request: Request) -> dict[str, Any]:
+    """The page with a button if the change can be taken back; opening it changes nothing."""
+    return _undo_page(request, lambda ctx, token: undo.find_former(ctx, token).email)
+
+
+@form_view(
+    "authsite.revert_change.page",
+    UndoForm,
+    show=show_revert,
+    renderer=REVERT_CHANGE,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def revert_change(request: Request) -> dict[str, Any]:
+    """Take a completed change of address back, for the owner of the former address."""
+    address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
+    keep_address(request, address)
+    return {"state": "done", "address": address, "token": None}
+
+
+def _undo_page(request: Request, find_address: Callable[[Context, str], str]) -> dict[str, Any]:
+    """The values of both pages: ``state`` ("ready", "invalid"), the address and the token."""
+    token = (request.authsite.raw_form or request.GET).get("token", "")
+    try:
+        address = find_address(request.authsite.ctx, token)
+    except ApiError as error:
+        request.authsite.record_denial(error)
+        request.response.status_int = error.status
+        return {"state": "invalid", "address": None, "token": None}
+    return {"state": "ready", "address": address, "token": token}

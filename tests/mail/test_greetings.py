@@ -59,7 +59,7 @@ def test_the_advice_to_choose_a_new_password_leads_to_where_that_is_done(site):
     warnings = [mail for mail in site.mails() if mail["To"] == user.email]
     assert len(warnings) == 2
     for mail in warnings:
-        assert "choose a new password now" in " ".join(text_of(mail).split())
+        assert "reset your password now" in " ".join(text_of(mail).split())
         assert link_in(mail) == "http://localhost/password/forgot"
     path = link_in(warnings[0]).removeprefix("http://localhost")
     assert submit(site, path, email=user.email).status_int == 303

@@ -20,19 +20,20 @@ NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 LINK = "https://app.example.org/verify?url=https%3A%2F%2Fx%2F" + "a" * 300 + "&b=1"
 MAILS = (
     "verification", "confirm", "reset", "password_changed", "email_changed", "welcome",
-    "already_registered", "token_created",
+    "already_registered", "token_created", "email_replaced",
 )  # fmt: skip
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
 
 
-def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org", **settings):
+def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org", other=None,
+         **settings):  # fmt: skip
     cfg = load({"authsite.secret": SECRET, **{f"authsite.{k}": v for k, v in settings.items()}}, {})
     row = ClaimedMail(
         id=uuid.UUID(int=7), kind=kind, user_id=None, address="o'hara+x@example.com",
         page_url=None, base_url=base, language=language, expires_at=NOW + timedelta(hours=1),
         created_at=NOW, give_up_at=NOW, lease_until=NOW,
     )  # fmt: skip
-    rendered = render(MailContent(kind, link, name, about=name), row, cfg, NOW)
+    rendered = render(MailContent(kind, link, name, about=name, other_link=other), row, cfg, NOW)
     raw = compose(row, rendered, cfg, NOW).message.as_bytes()
     return message_from_bytes(raw, policy=policy.default)
 
@@ -138,11 +139,23 @@ def test_a_mail_without_a_name_still_greets():
 
 
 @pytest.mark.parametrize("kind", ["password_changed", "email_changed", "welcome",
-                                    "already_registered", "token_created"])  # fmt: skip
+                                  "already_registered", "token_created",
+                                  "email_replaced"])  # fmt: skip
 def test_a_notice_without_a_link_has_no_button(kind):
     made = mail(kind, link=None)
     assert "href" not in html_of(made)
     assert "http" not in text_of(made)
+
+
+@pytest.mark.parametrize("kind", ["email_changed", "already_registered"])
+def test_a_second_way_is_a_link_in_both_parts_after_the_first(kind):
+    made = mail(kind, other="https://a.org/other?token=x&y=1")
+    text, page = text_of(made), BeautifulSoup(html_of(made), "html.parser")
+    assert link_in(made) == LINK
+    assert text.index(LINK) < text.index("\nhttps://a.org/other?token=x&y=1\n")
+    ways = [tag["href"] for tag in page.find_all(href=True)]
+    assert ways == [LINK, "https://a.org/other?token=x&y=1", LINK]
+    assert page.select_one("a.button")["href"] == LINK
 
 
 def test_lines_of_text_are_short_and_the_link_is_whole():

@@ -10,7 +10,8 @@ from tests.support.statements import noted
 
 # Tables whose size is that of the site. Clients are a handful, and stay one.
 GROWING = {
-    "users", "login_names", "families", "web_sessions", "outbox", "audit_events", "limit_counters",
+    "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
+    "audit_events", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
 EXPLAIN = "EXPLAIN ({}FORMAT JSON) "
@@ -20,6 +21,8 @@ INSERT INTO users (id, email, epoch, created_at, updated_at)
     SELECT {id}, 'user' || n || '@example.com', 0, now(), now() FROM {numbers};
 INSERT INTO login_names (key, kind, user_id)
     SELECT email, 'email', id FROM users WHERE email LIKE 'user%@example.com';
+INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
+    SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
 INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
     generation, created_at, rotated_at, refresh_expires_at)
     SELECT gen_random_uuid(), 'oauth', 'user', {id}, '', '', false, 0, 0, now(), now(),

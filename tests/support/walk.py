@@ -36,6 +36,7 @@ ACCOUNT_FORMS = (
     "/account/profile",
     "/account/email",
     "/account/email/resend",
+    "/account/email/cancel",
     "/account/password",
     "/account/sessions/end-others",
     "/account/tokens",
@@ -79,6 +80,7 @@ def walk(site, keys):
     tokens(site, keys)
     an_account(site, keys)
     pages(site)
+    address_changes(site)
     unauthenticated(site, keys)
     sending(site)
     late(site, keys)
@@ -225,6 +227,34 @@ def pages(site):
         site.http.get(form)
     account(site, "/delete", current_password=NEWER)
     site.http.reset()
+
+
+def address_changes(site):
+    """The address changed on the pages: canceled in two ways, completed, and taken back."""
+    old, new = "di@example.com", "dina@example.org"
+    site.user(old, confirmed=True)
+    sign_in(site, old)
+    change = {"email": new, "current_password": PASSWORD}
+    account(site, "/email", **change)
+    account(site, "/email/cancel")
+    site.mails()
+    account(site, "/email", **change)
+    undo(site, old, "cancel")
+    account(site, "/email", **change)
+    link = next(mails.link_in(mail) for mail in site.mails() if mail["To"] == new)
+    submit(site, "/email/verify", page=link, url=site.http.get(link).forms[0]["url"].value)
+    undo(site, old, "revert")
+    site.mails()
+    site.http.reset()
+
+
+def undo(site, address, what):
+    """Press the button of the page that the latest mail to ``address`` leads to."""
+    text = next(mails.text_of(mail) for mail in site.mails() if mail["To"] == address)
+    link = re.search(rf"^\S+/email/change/{what}\?token=\S+$", text, re.MULTILINE)[0]
+    token = link.partition("token=")[2]
+    answer = submit(site, f"/email/change/{what}", page=link, token=token)
+    assert answer.status_int == 200, answer
 
 
 def account(site, path, **fields):

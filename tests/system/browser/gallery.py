@@ -3,11 +3,13 @@
 ``python -m tests.system.browser.gallery`` writes pictures of all of them into var/screenshots.
 """
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.mails import text_of
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
 EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
@@ -60,6 +62,25 @@ def _account_mistake(ann):
     form.locator("[name=password]").fill("password")
     ann.press("Change password")
     ann.page.locator("[aria-invalid=true]").first.wait_for()
+
+
+def _pending(ann):
+    ann.go("/account")
+    ann.open("Change address")
+    form = ann.page.locator("form[action$='/account/email']")
+    form.locator("[name=email]").fill("maximiliane@another-rather-long-name.example.org")
+    form.locator("[name=current_password]").fill(PASSWORD)
+    ann.press("Send link to new address")
+    ann.sees("once you open the link we sent there")
+
+
+def _cancel_change(ann):
+    while True:
+        for mail in ann.mail():
+            found = re.search(r"^\S+/email/change/cancel\?\S+$", text_of(mail), re.MULTILINE)
+            if found:
+                ann.page.goto(found[0])
+                return
 
 
 def _token_form(ann):
@@ -118,6 +139,8 @@ STRANGER = {
     "reset-dead": _at(f"/password/reset?email={EMAIL}&token={'x' * 64}"),
     "reset-done": _at("/password/reset?done=1"),
     "verify-invalid": _at("/email/verify?url=x"),
+    "cancel-change-invalid": _at("/email/change/cancel?token=x"),
+    "revert-change-invalid": _at("/email/change/revert?token=x"),
     "not-found": _at("/nowhere"),
     "home-signed-out": _at("/?done=signed-out"),
     "logout-signed-out": _at("/logout"),
@@ -132,6 +155,8 @@ SIGNED_IN = {
     "home-signed-in": _at("/"),
     "logout": _at("/logout"),
     "account": _at("/account"),
+    "account-pending": _pending,
+    "cancel-change": _cancel_change,
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
     "account-token-mistake": _token_mistake,
@@ -149,6 +174,7 @@ def gallery(ann):
     ann.fill(email=EMAIL, name="Maximiliane", password=PASSWORD)
     ann.press("Create account")
     ann.at("/register")
+    yield "registered"
     ann.page.goto(ann.link())
     yield "verify"
     ann.press("Confirm address")

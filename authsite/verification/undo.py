@@ -1,0 +1,91 @@
+"""Cancel a pending change of address, or take a completed one back, with a mailed link.
+
+The links go to the address that the user has confirmed before the change: its owner must be able to
+end what an intruder with the user's session and password began.
+"""
+
+from authsite import clock
+from authsite.audit.service import pseudonym, record
+from authsite.context import Context
+from authsite.login.identifiers import normalized_key
+from authsite.mail.outbox import Recipient
+from authsite.recovery import service as recovery
+from authsite.users import former, pending
+from authsite.users import service as users
+from authsite.users.models import FormerAddress, User
+
+from . import change_links, mails
+from .email_change import cancel_change, claim_address
+from .errors import InvalidSignature
+
+
+def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
+    """The user whose pending change a cancel link ends; opening the link changes nothing.
+
+    Raises `InvalidSignature` for a wrong token, and if the change has ended or has taken place.
+    ``lock``: keep the row locked until the transaction ends.
+    """
+    user_id = change_links.user_of_cancel_token(token)
+    user = ctx.db.get(User, user_id, with_for_update=lock) if user_id else None
+    change = pending.find(ctx.db, user.id) if user else None
+    ring = ctx.services.keys[change_links.CANCEL]
+    if (
+        user is None
+        or change is None
+        or not change_links.is_cancel_token(ring, token, user.id, user.epoch, change.email)
+    ):
+        raise InvalidSignature
+    return user
+
+
+def cancel(ctx: Context, token: str) -> User:
+    """End the pending change; its link becomes inactive. Raises `InvalidSignature`."""
+    user = find_pending(ctx, token, lock=True)
+    cancel_change(ctx, user.id)
+    return user
+
+
+def find_former(ctx: Context, token: str) -> FormerAddress:
+    """The address that a revert link restores; opening the link changes nothing.
+
+    Raises `InvalidSignature` for a wrong, used or expired token, and for a disabled user.
+    """
+    change_id = change_links.read_revert_token(
+        ctx.services.keys[change_links.REVERT], token, clock.now()
+    )
+    found = former.find(ctx.db, change_id) if change_id else None
+    if found is None:
+        raise InvalidSignature
+    return found
+
+
+def revert(ctx: Context, token: str) -> str:
+    """Take a completed change back; return the restored address.
+
+    The address and the login name are the former ones again. All sign-ins, pending changes and
+    reset links end; the password becomes unusable, since an intruder knows it, and a reset link
+    goes to the restored address. The links of this and of later changes end: an intruder who
+    changed the address twice must not restore the one in between. Links of earlier changes stay.
+    Raises `InvalidSignature`, and `AddressTaken` if another user has the address nevertheless.
+    """
+    found = find_former(ctx, token)
+    user = ctx.db.get(User, found.user_id, with_for_update=True)
+    if user is None or user.disabled_at is not None or not former.end_since(ctx.db, found):
+        raise InvalidSignature
+    removed, restored, key, now = user.email, found.email, found.key, clock.now()
+    claim_address(ctx, user.id, key)
+    users.end_sign_ins(
+        ctx,
+        user.id,
+        end_reset_links=True,
+        email=restored,
+        email_verified_at=now,
+        password_hash=None,
+        updated_at=now,
+    )
+    details = {"old": pseudonym(normalized_key("email", removed)), "new": pseudonym(key)}
+    record(ctx, "email.change_reverted", user_id=user.id, details=details)
+    recovery.mail_link(ctx, Recipient(user.id, restored))
+    if removed != restored:
+        mails.send_email_replaced(ctx, Recipient(user.id, removed))
+    return restored
