@@ -4,7 +4,6 @@ import os
 from hashlib import sha256
 
 from pyramid.config import Configurator
-from pyramid.response import Response
 from sqlalchemy import (
     Column,
     LargeBinary,
@@ -94,12 +93,3 @@ def guarded():
         app = config.make_wsgi_app()
     dialect = app.registry["authsite"].database.transactional.dialect.name
     return AsgiBridge(app, worker.THREADS, worker.ACTIVE[dialect])
-
-
-def host():
-    """An application that includes authsite: one guarded view that answers 204, as a proxy asks."""
-    with Configurator(settings=read_ini(os.environ["AUTHSITE_CONFIG"])) as config:
-        config.include("authsite")
-        config.add_route("check", "/check", guard="api")
-        config.add_view(lambda request: Response(status=204), route_name="check")
-        return config.make_wsgi_app()

@@ -11,7 +11,7 @@ from bench import seed
 
 if __name__ == "__main__":
     folder, url, pools = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    ini = seed.ini(folder, url)
+    ini, cached = seed.ini(folder, url), seed.ini(folder, url, "cached", guard_cache="1s")
     files, refresh, keys = seed.fill(folder, url, pools)
     prototype = str(seed.fill_prototype(folder, url))
     named = {name: str(path) for name, path in files.items()}
@@ -20,6 +20,7 @@ if __name__ == "__main__":
             {
                 **named,
                 "ini": str(ini),
+                "cached": str(cached),
                 "keys": keys,
                 "prototype": prototype,
                 "refresh": list(map(str, refresh)),

@@ -14,7 +14,8 @@ from benchlib import HOME, PORT, Server, expect, measure, pg_recreate, pg_url, s
 
 OURS = os.environ["BENCH_PYTHON"]  # the Python that has authsite; this one has not
 WORKERS = 2
-TOKEN = "/v1/oauth/token"
+TOKEN, INTROSPECT = "/v1/oauth/token", "/v1/oauth/introspect"
+CACHED = "guard-cache"  # rows with this setting
 POOLS = 16  # of refresh tokens: each run spends one, and runs that were disturbed are repeated
 
 
@@ -36,7 +37,7 @@ def main(parts):
             continue
         environment = {
             "AUTHSITE_ENV_FILE": os.devnull,
-            "AUTHSITE_CONFIG": files["ini"],
+            "AUTHSITE_CONFIG": files["cached" if CACHED in name else "ini"],
             "BENCH_DATABASE_URL": pg_url("authsite"),
         }
         with Server([OURS, *program], env=environment, settle=2) as server:
@@ -54,11 +55,15 @@ def jobs(files, used):
     def rival(name):
         return ["-m", "bench.serve", name, PORT, WORKERS]
 
-    def guarded(path, status):
+    def guarded(path, status, *, filled=False):
+        """``filled``: a run before shows each token to each process."""
+
         def job(server):
             expect(status, "GET", path, headers={"Authorization": bearer})
             expect(401, "GET", path, headers={"Authorization": bearer + "x"})
             environment = {"WRK_PATH": path, "WRK_TOKENS": files["access"]}
+            if filled:
+                measure("bearer", environment, duration=6, runs=1, warm=0)
             return measure("bearer", environment, server=server)
 
         return job
@@ -70,8 +75,8 @@ def jobs(files, used):
     def page(path):
         return lambda server: measure("get", {"WRK_PATH": path}, server=server)
 
-    def token(kind, **options):
-        environment = {"WRK_PATH": TOKEN, "WRK_BODIES": files[kind]}
+    def token(kind, path=TOKEN, **options):
+        environment = {"WRK_PATH": path, "WRK_BODIES": files[kind]}
         return lambda server: measure("post", environment, server=server, **options)
 
     def refresh(server):
@@ -88,8 +93,16 @@ def jobs(files, used):
     return {
         "bare JSON view": (rival("bare"), page("/")),
         "prototype of a guard": (rival("prototype"), prototype),
+        "bare JSON view, our server": (rival("bridged"), page("/")),
         "GET /v1/user": (ours, guarded("/v1/user", 200)),
-        "a host's guarded view": (rival("host"), guarded("/check", 204)),
+        "forward auth": (ours, guarded("/v1/guard/api", 204)),
+        "forward auth, guard-cache = 1s": (ours, guarded("/v1/guard/api", 204, filled=True)),
+        "a host's guarded view": (rival("guarded"), guarded("/", 200)),
+        "a host's guarded view, guard-cache = 1s": (
+            rival("guarded"),
+            guarded("/", 200, filled=True),
+        ),
+        "introspection": (ours, token("introspection", INTROSPECT)),
         "client credentials": (ours, token("credentials")),
         "refresh": (ours, refresh),
         "password at bcrypt cost 12": (ours, token("password", conns=8, duration=12)),
