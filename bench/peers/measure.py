@@ -15,7 +15,7 @@ from benchlib import HOME, PORT, Server, expect, measure, pg_recreate, pg_url, s
 OURS = os.environ["BENCH_PYTHON"]  # the Python that has authsite; this one has not
 WORKERS = 2
 TOKEN, INTROSPECT = "/v1/oauth/token", "/v1/oauth/introspect"
-CACHED = "guard-cache"  # rows with this setting
+CACHED = "guard-cache"  # rows with this setting at 1s
 POOLS = 16  # of refresh tokens: each run spends one, and runs that were disturbed are repeated
 
 
@@ -93,12 +93,12 @@ def jobs(files, used):
     return {
         "bare JSON view": (rival("bare"), page("/")),
         "prototype of a guard": (rival("prototype"), prototype),
-        "bare JSON view, our server": (rival("bridged"), page("/")),
+        "bare JSON view on our server": (rival("bridged"), page("/")),
         "GET /v1/user": (ours, guarded("/v1/user", 200)),
         "forward auth": (ours, guarded("/v1/guard/api", 204)),
-        "forward auth, guard-cache = 1s": (ours, guarded("/v1/guard/api", 204, filled=True)),
+        "forward auth with guard-cache": (ours, guarded("/v1/guard/api", 204, filled=True)),
         "a host's guarded view": (rival("guarded"), guarded("/", 200)),
-        "a host's guarded view, guard-cache = 1s": (
+        "a host's guarded view with guard-cache": (
             rival("guarded"),
             guarded("/", 200, filled=True),
         ),

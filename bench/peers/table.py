@@ -13,19 +13,19 @@ PEERS = {
 RATES = {
     "guarded request": ("GET /v1/user", ("GET protected", "GET /users/me")),
     "forward auth": ("forward auth", ()),
-    "forward auth, guard-cache = 1s": ("forward auth, guard-cache = 1s", ("introspection",)),
+    "forward auth with guard-cache": ("forward auth with guard-cache", ("introspection",)),
     "introspection": ("introspection", ("introspection",)),
     "client credentials": ("client credentials", ("client_credentials",)),
     "refresh": ("refresh", ("refresh_token grant",)),
     "password at bcrypt cost 12": ("password at bcrypt cost 12", ("cost 12",)),
 }
-BARE = "bare JSON view, our server"
+BARE = "bare JSON view on our server"
 BESIDE_BARE = (
     "GET /v1/user",
     "forward auth",
-    "forward auth, guard-cache = 1s",
+    "forward auth with guard-cache",
     "a host's guarded view",
-    "a host's guarded view, guard-cache = 1s",
+    "a host's guarded view with guard-cache",
     "introspection",
     "login page",
 )
