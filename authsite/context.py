@@ -103,18 +103,19 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
 class Context:
     """The environment of a use case in one request or command.
 
-    The first use of `db` and `limits` calls ``open_session`` and ``open_limits``.
+    The first use of `request_info`, `db` and `limits` calls ``make_info``, ``open_session`` and
+    ``open_limits``.
     """
 
     def __init__(
         self,
         services: Services,
-        request_info: RequestInfo,
+        make_info: Callable[[], RequestInfo],
         open_session: Callable[[], Session],
         open_limits: "Callable[[], CallerLimits] | None" = None,
     ) -> None:
         self.services = services
-        self.request_info = request_info
+        self._make_info = make_info
         self._open_session = open_session
         self._open_limits = open_limits
 
@@ -132,6 +133,11 @@ class Context:
     def passwords(self) -> Passwords:
         """Hashes and checks passwords."""
         return self.services.passwords
+
+    @cached_property
+    def request_info(self) -> RequestInfo:
+        """What use cases and audit events need to know of the request."""
+        return self._make_info()
 
     @cached_property
     def db(self) -> Session:
@@ -159,7 +165,7 @@ def context_of(request: Request) -> Context:
     weak: Callable[[], Any] = request.authsite.request
     return Context(
         request.authsite.services,
-        request.authsite.request_info,
+        lambda: weak().authsite.request_info,
         lambda: request_session(weak()),
         lambda: limits_of(weak()),
     )

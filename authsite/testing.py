@@ -60,7 +60,7 @@ def _context(app: "Router") -> Iterator[Context]:
     """A context without a request; its transaction is committed at the end."""
     services: Services = app.registry["authsite"]
     with Session(services.database.transactional, expire_on_commit=False) as db, db.begin():
-        yield Context(services, RequestInfo(agent="tests"), lambda: db)
+        yield Context(services, lambda: RequestInfo(agent="tests"), lambda: db)
 
 
 def _user(ctx: Context, email: str, confirmed: bool) -> User:

@@ -134,7 +134,7 @@ def _issue(database, cfg, number):
     with database.autocommit.connect() as connection:
         ids = dict(connection.execute(named).all())
     services = make_services(cfg, limits=False)
-    ctx = Context(services, RequestInfo(address="192.0.2.1"), lambda: None)
+    ctx = Context(services, lambda: RequestInfo(address="192.0.2.1"), lambda: None)
     for email in emails:
         issue(ctx, Owner(CLIENT_ID, 0, ids[email], 0), "")
 

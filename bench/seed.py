@@ -55,7 +55,7 @@ def fill(folder, url, rounds):
     services = make_services(cfg)
     database = services.database
     with Session(database.transactional, expire_on_commit=False) as db, db.begin():
-        ctx = Context(services, RequestInfo(), lambda: db)
+        ctx = Context(services, RequestInfo, lambda: db)
         user = register(ctx, {"email": "ann@example.com"}, PASSWORD)
         app, app_secret = clients.create(ctx, "app", "password")
         machine, machine_secret = clients.create(ctx, "machine", "personal")

@@ -95,7 +95,7 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
             Session(services.database.transactional, expire_on_commit=False) as db,
             db.begin(),
         ):
-            yield Context(services, RequestInfo(agent="authsite command line"), lambda: db)
+            yield Context(services, lambda: RequestInfo(agent="authsite command line"), lambda: db)
     finally:
         services.database.dispose()
 

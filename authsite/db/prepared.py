@@ -28,8 +28,8 @@ class PreparedQuery(Generic[Row]):
     """A statement on one row, committed by itself, and the named tuple that its row becomes.
 
     Build it once, at module level, with a `bindparam` for every value. The columns have the names
-    of the fields. The last field may be a named tuple, too: it takes the last columns, and is None
-    if the first of them is NULL (as after an outer join).
+    of the fields. The last field may be a named tuple, too, and so may the last one of that: it
+    takes the last columns, and is None if the first of them is NULL (as after an outer join).
 
     Converting a row costs as much as a SELECT of 64 rows takes for each of them. A query that reads
     the same rows again and again can have the last ``cache_rows`` rows converted only once.
@@ -40,15 +40,12 @@ class PreparedQuery(Generic[Row]):
     """
 
     def __init__(self, statement: Statement, row: type[Row], *, cache_rows: int = 0) -> None:
-        last, own_fields = _last_type(row), _own_fields(row)
-        fields = (*own_fields, *last._fields) if last else own_fields
+        fields = _fields(row)
         columns = tuple(column.name for column in statement.exported_columns)
         if columns != fields:
             raise TypeError(f"{row.__name__} has the fields {fields}, the columns are {columns}")
         self._statement, self._reads = statement, isinstance(statement, Select)
-        self._row: Callable[..., Row] = row
-        self._last: Callable[..., NamedTuple] | None = last
-        self._last_at = len(own_fields)
+        self._row = _maker(row)
         self._compiled: dict[str, CompiledQuery] = {}  # by the dialect's name
         self._make = lru_cache(cache_rows)(self._convert) if cache_rows else self._convert
 
@@ -88,10 +85,7 @@ class PreparedQuery(Generic[Row]):
         values = list(row)
         for position, convert in converters:
             values[position] = convert(values[position])
-        if self._last is None:
-            return self._row(*values)
-        own, last = values[: self._last_at], values[self._last_at :]
-        return self._row(*own, None if last[0] is None else self._last(*last))
+        return self._row(values)
 
 
 def run_together(
@@ -109,6 +103,27 @@ def run_together(
 def columns_of(model: type[Base], row: type[NamedTuple]) -> tuple[Any, ...]:
     """The columns of ``model`` for the fields of ``row``, without a named tuple at its end."""
     return tuple(getattr(model, name) for name in _own_fields(row))
+
+
+def _fields(row: type[NamedTuple]) -> tuple[str, ...]:
+    """The names of all columns, in their order."""
+    last = _last_type(row)
+    return (*_own_fields(row), *_fields(last)) if last else row._fields
+
+
+def _maker(row: type[Row]) -> Callable[[list[Any]], Row]:
+    """A function that makes a ``row`` of the values of all its columns."""
+    make: Callable[..., Row] = row
+    last, own = _last_type(row), len(_own_fields(row))
+    if last is None:
+        return lambda values: make(*values)
+    make_last = _maker(last)
+
+    def make_both(values: list[Any]) -> Row:
+        rest = values[own:]
+        return make(*values[:own], None if rest[0] is None else make_last(rest))
+
+    return make_both
 
 
 def _own_fields(row: type[NamedTuple]) -> tuple[str, ...]:

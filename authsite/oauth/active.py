@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import Table, and_, bindparam, literal_column, or_, select
+from sqlalchemy import FromClause, Table, and_, bindparam, case, literal_column, or_, select
+from sqlalchemy.orm import aliased, outerjoin
 
 from authsite.db import Database, PreparedQuery
 from authsite.db.last_used import LastUsedTracker
+from authsite.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
@@ -23,8 +25,10 @@ from .tokens import Token
 FAMILIES = cast(Table, Family.__table__)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
-_FAMILY_USER_CLIENT = (
-    Family.__table__.outerjoin(
+
+def _with_owners(families: FromClause) -> FromClause:
+    """``families`` with the user and the client that each of them has, if these are enabled."""
+    with_user = families.outerjoin(
         User.__table__,
         and_(
             User.id == Family.user_id,
@@ -32,24 +36,22 @@ _FAMILY_USER_CLIENT = (
             User.disabled_at.is_(None),
         ),
     )
-).outerjoin(
-    Client.__table__,
-    and_(
-        Client.id == Family.client_id,
-        Client.epoch == Family.client_epoch,
-        Client.disabled_at.is_(None),
-    ),
-)
-
-ACTIVE_FAMILIES = (
-    select(Family.id)
-    .select_from(_FAMILY_USER_CLIENT)
-    .where(
-        Family.revoked_at.is_(None),
-        or_(Family.owner_kind == literal_column("'client'"), User.id.is_not(None)),
-        or_(Family.client_id.is_(None), Client.id.is_not(None)),
+    return with_user.outerjoin(
+        Client.__table__,
+        and_(
+            Client.id == Family.client_id,
+            Client.epoch == Family.client_epoch,
+            Client.disabled_at.is_(None),
+        ),
     )
+
+
+_IS_ACTIVE = and_(
+    Family.revoked_at.is_(None),
+    or_(Family.owner_kind == literal_column("'client'"), User.id.is_not(None)),
+    or_(Family.client_id.is_(None), Client.id.is_not(None)),
 )
+ACTIVE_FAMILIES = select(Family.id).select_from(_with_owners(FAMILIES)).where(_IS_ACTIVE)
 ACTIVE_FAMILY = ACTIVE_FAMILIES.where(Family.id == bindparam("family_id"))
 
 
@@ -59,8 +61,8 @@ class ActiveToken(NamedTuple):
     It has no id: the token itself has it, and converting the column costs time.
     """
 
-    client_id: UUID | None
     generation: int
+    client_id: UUID | None
     rotated_at: datetime
     rescoped: bool
     scope: str
@@ -70,22 +72,23 @@ class ActiveToken(NamedTuple):
 
 _COLUMNS = (
     Family.client_id,
-    Family.generation,
     Family.rotated_at,
     Family.rescoped,
     Family.scope,
     Client.name.label("client_name"),
     *ACCOUNT_COLUMNS,
 )
-ACTIVE_TOKEN = PreparedQuery(ACTIVE_FAMILY.with_only_columns(*_COLUMNS), ActiveToken)
+ACTIVE_TOKEN = PreparedQuery(
+    ACTIVE_FAMILY.with_only_columns(Family.generation, *_COLUMNS), ActiveToken
+)
 
 
 class ActiveFamily(NamedTuple):
     """The same columns, for a query of several families."""
 
     family_id: UUID
-    client_id: UUID | None
     generation: int
+    client_id: UUID | None
     rotated_at: datetime
     rescoped: bool
     scope: str
@@ -97,9 +100,36 @@ BATCH = 64  # families in one query
 ACTIVE_TOKENS = PreparedQuery(
     ACTIVE_FAMILIES.where(
         Family.id.in_([bindparam(f"id{number}", type_=Family.id.type) for number in range(BATCH)])
-    ).with_only_columns(Family.id.label("family_id"), *_COLUMNS),
+    ).with_only_columns(Family.id.label("family_id"), Family.generation, *_COLUMNS),
     ActiveFamily,
     cache_rows=20_000,
+)
+
+
+class AskingClient(NamedTuple):
+    """An enabled client that asks about a token, and the family of the token if it is active.
+
+    The secret is not checked yet.
+    """
+
+    id: UUID
+    type: str
+    secret_hash: str
+    previous_secret_hash: str | None
+    active: ActiveToken | None
+
+
+_ASKING = aliased(Client, name="asking")
+ASKING_CLIENT = PreparedQuery(
+    select(
+        *columns_of(_ASKING, AskingClient),
+        # NULL for an inactive family: the client is read in any case.
+        case((_IS_ACTIVE, Family.generation)).label("generation"),
+        *_COLUMNS,
+    )
+    .select_from(_with_owners(outerjoin(_ASKING, FAMILIES, Family.id == bindparam("family_id"))))
+    .where(_ASKING.id == bindparam("client_id"), _ASKING.disabled_at.is_(None)),
+    AskingClient,
 )
 
 

@@ -1,6 +1,7 @@
 """The JSON views of the OAuth endpoints and of logout, and the token response."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, ClassVar, Literal, NotRequired
 
 from pydantic import Field
@@ -15,7 +16,12 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
 from . import families, grants, introspection, revocation
-from .client_auth import AuthenticatedClient, authenticate_request
+from .client_auth import (
+    ENABLED_CLIENT,
+    AuthenticatedClient,
+    ClientCredentials,
+    authenticate_request,
+)
 from .errors import (
     InvalidClient,
     InvalidGrant,
@@ -192,8 +198,8 @@ def introspect(request: Request) -> IntrospectionAnswer:
     """Authenticate the client and report the state of the token."""
     body: PresentedToken = request.authsite.validated
     reject_query(request)
-    client = client_of(request, body)
-    return introspection.introspect(request.authsite.ctx, client, body.token)
+    credentials = credentials_of(request, body)
+    return introspection.introspect(request.authsite.ctx, credentials, body.token)
 
 
 @view_config(
@@ -231,10 +237,15 @@ def reject_query(request: Request) -> None:
 
 def client_of(request: Request, body: TokenBody | PresentedToken) -> AuthenticatedClient:
     """The client that authenticated; raises the errors of `authenticate_request`."""
-    authorization = request.headers.get("Authorization", "")
-    return authenticate_request(
-        request.authsite.ctx, authorization, body.client_id, body.client_secret
-    )
+    ctx = request.authsite.ctx
+    find = partial(ENABLED_CLIENT.one, ctx.database)
+    return authenticate_request(ctx, credentials_of(request, body), find).client
+
+
+def credentials_of(request: Request, body: TokenBody | PresentedToken) -> ClientCredentials:
+    """What the request has to authenticate its client with."""
+    authorization: str = request.environ.get("HTTP_AUTHORIZATION", "")
+    return ClientCredentials(authorization, body.client_id, body.client_secret)
 
 
 @view_config(

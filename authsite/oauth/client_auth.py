@@ -5,8 +5,9 @@ import hmac
 import secrets
 import uuid
 from base64 import b64decode
+from collections.abc import Callable
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote_plus
 
 from sqlalchemy import bindparam, select
@@ -43,6 +44,34 @@ class EnabledClient(NamedTuple):
     previous_secret_hash: str | None
     client: AuthenticatedClient
 
+    @property
+    def id(self) -> uuid.UUID:
+        """The id of the client."""
+        return self.client.id
+
+
+class HasSecrets(Protocol):
+    """A row of a query for an enabled client: its id, and the hashes of its secrets."""
+
+    @property
+    def id(self) -> uuid.UUID: ...
+    @property
+    def secret_hash(self) -> str: ...
+    @property
+    def previous_secret_hash(self) -> str | None: ...
+
+
+class ClientCredentials(NamedTuple):
+    """What a request has to authenticate its client with."""
+
+    authorization: str
+    """The Authorization header."""
+    client_id: str | None
+    client_secret: str | None
+    """The two parameters of the body."""
+
+
+Found = TypeVar("Found", bound=HasSecrets)
 
 ENABLED_CLIENT = PreparedQuery(
     select(*columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)).where(
@@ -53,21 +82,25 @@ ENABLED_CLIENT = PreparedQuery(
 
 
 def authenticate_request(
-    ctx: Context, authorization: str, client_id: str | None, client_secret: str | None
-) -> AuthenticatedClient:
+    ctx: Context, credentials: ClientCredentials, find: Callable[..., Found | None]
+) -> Found:
     """The client that authenticated by the Authorization header or by the two parameters.
 
+    ``find`` returns the enabled client with the id ``client_id``, or None.
     Raises `InvalidClient` (with ``WWW-Authenticate: Basic`` for a request with Basic),
     `TwoClientAuthentications` and `TooManyAttempts`.
     """
+    authorization, client_id, client_secret = credentials
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() != "basic":
-        return _authenticate_limited(ctx, client_id, client_secret)
+        found = find(client_id=_sent_id(client_id))
+        return _authenticate_limited(ctx, found, client_secret)
     try:
         basic_id, basic_secret = _decode_basic(value)
         if client_secret or client_id not in (None, "", basic_id):
             raise TwoClientAuthentications
-        return _authenticate_limited(ctx, basic_id, basic_secret)
+        found = find(client_id=_sent_id(basic_id))
+        return _authenticate_limited(ctx, found, basic_secret)
     except InvalidClient as error:
         error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
         raise
@@ -80,7 +113,8 @@ def authenticate(
 
     Raises `InvalidClient`, after the same work in every case.
     """
-    return _check_secret(_find_enabled(database, client_id), secret)
+    found = ENABLED_CLIENT.one(database, client_id=_sent_id(client_id))
+    return _check_secret(found, secret).client
 
 
 def hash_secret(secret: str) -> str:
@@ -88,28 +122,25 @@ def hash_secret(secret: str) -> str:
     return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
-def _authenticate_limited(
-    ctx: Context, client_id: str | None, secret: str | None
-) -> AuthenticatedClient:
-    found = _find_enabled(ctx.database, client_id)
+def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
     # One count for all unknown ids of an address, so that new ids do not evade the limit.
-    limited_id = str(found.client.id) if found else ""
+    limited_id = str(found.id) if found else ""
     try:
         with ctx.limits.failures("client-auth", limited_id, ctx.limits.address):
             return _check_secret(found, secret)
     except InvalidClient as error:
-        error.client_id = found.client.id if found else None
+        error.client_id = found.id if found else None
         raise
 
 
-def _find_enabled(database: Database, client_id: str | None) -> EnabledClient | None:
+def _sent_id(client_id: str | None) -> uuid.UUID:
     # Only the canonical spelling is an id: a client with two spellings would have two limits.
     # The query runs for any other text, too, so that all answers take the same time.
-    return ENABLED_CLIENT.one(database, client_id=as_id(client_id or "") or _UNKNOWN_ID)
+    return as_id(client_id or "") or _UNKNOWN_ID
 
 
-def _check_secret(found: EnabledClient | None, secret: str | None) -> AuthenticatedClient:
-    """The client if this is one of its secrets; raises `InvalidClient` otherwise."""
+def _check_secret(found: Found | None, secret: str | None) -> Found:
+    """``found`` if this is one of its secrets; raises `InvalidClient` otherwise."""
     sent = hash_secret(secret or "")
     stored = (found.secret_hash, found.previous_secret_hash) if found else (None, None)
     # In a list, not a generator: both are compared in any case, so that timing reveals nothing.
@@ -118,7 +149,7 @@ def _check_secret(found: EnabledClient | None, secret: str | None) -> Authentica
     ]
     if found is None or not secret or not any(matches):
         raise InvalidClient
-    return found.client
+    return found
 
 
 def _decode_basic(value: str) -> tuple[str, str]:

@@ -1,11 +1,14 @@
 """Token introspection (RFC 7662): whether a token is active, and for whom it acts.
 
 A token is active exactly if the api guard would accept it on a route without further conditions.
-Nothing is written, and every query is a prepared one.
+Nothing is written, and every query is a prepared one: for an access token there is one, which reads
+the client that asks as well.
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Literal, NotRequired
+from uuid import UUID
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -15,12 +18,13 @@ from authsite.context import Context
 from authsite.http.api_metadata import response_body
 from authsite.users.account import lacks_confirmation
 
-from .active import ActiveToken, find_active, note_use
-from .client_auth import AuthenticatedClient
+from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
+from .client_auth import ClientCredentials, authenticate_request
 from .grants.refresh_token import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
 from .models import RESOURCE_SERVER
 from .tokens import REFRESH, Token, decode, decode_bearer
 
+_NO_FAMILY = UUID(int=0)
 _ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
 
 
@@ -46,28 +50,34 @@ class IntrospectionAnswer(TypedDict):
     """Whether the token acts for a user or for the client itself."""
 
 
-def introspect(ctx: Context, client: AuthenticatedClient, text: str) -> IntrospectionAnswer:
-    """The state of a token, as ``client`` may know it.
+def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> IntrospectionAnswer:
+    """The state of a token, as the client that authenticates may know it.
 
     A client knows its own tokens; one of type ``resource-server`` knows the access tokens of all
     clients, and the personal access tokens of all users. It never sees a refresh token as active: a
     resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows answers that
-    differ by client). A forged or expired token is inactive without a query.
+    differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
-    if token := decode_bearer(keys, text, now):
-        return _introspect_access(ctx, client, token, now)
+    access = decode_bearer(keys, text, now)
+    # The same query for a forged token, so that a client without its secret learns nothing.
+    family_id = access.family_id if access else _NO_FAMILY
+    find = partial(ASKING_CLIENT.one, ctx.database, family_id=family_id)
+    client = authenticate_request(ctx, credentials, find)
+    if access:
+        return _introspect_access(ctx, client, access, now)
     if token := decode(keys, REFRESH, text, now):
         return _introspect_refresh(ctx, client, token, now)
     return {"active": False}
 
 
 def _introspect_access(
-    ctx: Context, client: AuthenticatedClient, token: Token, now: datetime
+    ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
-    active = find_active(ctx.database, token, now, ctx.settings.refresh_grace)
+    active = client.active
     if (
         active is None
+        or not is_current(token, active, now, ctx.settings.refresh_grace)
         or (client.type != RESOURCE_SERVER and active.client_id != client.id)
         or lacks_confirmation(active.account, ctx.settings)
     ):
@@ -80,7 +90,7 @@ def _introspect_access(
 
 
 def _introspect_refresh(
-    ctx: Context, client: AuthenticatedClient, token: Token, now: datetime
+    ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if (

@@ -5,9 +5,10 @@ the request's transaction has written nothing (on SQLite it would wait for itsel
 ended (`db.after_commit`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from authsite import clock
 from authsite.crypto.keys import Keys
@@ -49,14 +50,15 @@ class Counted:
 class CallerLimits:
     """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
 
-    ``address``: the key under which the caller's address is counted; ``cookie``: the device cookie
-    as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded, else None.
+    ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
+    device cookie as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded,
+    else None.
     """
 
     limiter: RateLimiter | None
     keys: Keys
     address: str
-    cookie: str | None = None
+    read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
     owner: str | None = None
 
@@ -134,7 +136,7 @@ class CallerLimits:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         if self.limiter is None:
             return ()
-        browser = device_cookie.decode(self.keys["device"], owner, self.cookie, clock.now())
+        browser = device_cookie.decode(self.keys["device"], owner, self.read_cookie(), clock.now())
         if browser:
             return ("device", browser)
         if is_recognized(self.limiter, owner, self.address):
@@ -159,7 +161,7 @@ class CallerLimits:
         if self.limiter is None or self.owner is None:
             return None
         now = clock.now()
-        old = device_cookie.decode(self.keys["device"], self.owner, self.cookie, now)
+        old = device_cookie.decode(self.keys["device"], self.owner, self.read_cookie(), now)
         return device_cookie.encode(self.keys["device"], self.owner, old, now)
 
     @contextmanager
@@ -190,11 +192,13 @@ class CallerLimits:
 def limits_of(request: Request) -> CallerLimits:
     """``request.authsite.ctx.limits``."""
     services = request.authsite.services
+    # Weak: the limits are part of the request's state, and a cycle would delay that it is freed.
+    weak: Callable[[], Any] = request.authsite.request
     return CallerLimits(
         services.rate_limits,
         services.keys,
         network_of(request.authsite.client_address),
-        device_cookie.sent_cookie(request),
+        lambda: device_cookie.sent_cookie(weak()),
         request.environ.setdefault(COUNTED, Counted()),
     )
 

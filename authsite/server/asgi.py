@@ -120,6 +120,8 @@ class AsgiBridge:
             response = await self._bodiless.run(environ)
         else:
             environ["wsgi.input"], close = await read_body(receive)
+            # WebOb's own name: without it WebOb wraps or copies what is in memory already.
+            environ["webob.is_body_seekable"] = isinstance(environ["wsgi.input"], io.BytesIO)
             response = await self._with_body.run(environ)
         headers = [
             (name.lower().encode("latin-1"), value.encode("latin-1"))

@@ -9,4 +9,4 @@ def acting(db, services=None, **info):
 
     ``info``: what the request is like, such as ``language="de"``.
     """
-    return Context(services, RequestInfo(**info), lambda: db)
+    return Context(services, lambda: RequestInfo(**info), lambda: db)
