@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from authsite.http.bodies import MAX_BODY
 from authsite.slots import Slots
 
+from .deadlines import Deadlines
 from .environ import environ_of
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class AsgiBridge:
         self._log = log
         self._bodiless = WorkerThreads(application, active, active, "request")
         self._with_body = WorkerThreads(application, threads, active, "body")
+        self._deadlines = Deadlines(BODY_SECONDS)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond to one request (ASGI 3.0, HTTP specification 2.x)."""
@@ -119,7 +121,7 @@ class AsgiBridge:
             environ["wsgi.input"], close = io.BytesIO(), length > 0
             response = await self._bodiless.run(environ)
         else:
-            environ["wsgi.input"], close = await read_body(receive)
+            environ["wsgi.input"], close = await self._read_body(receive)
             # WebOb's own name: without it WebOb wraps or copies what is in memory already.
             environ["webob.is_body_seekable"] = isinstance(environ["wsgi.input"], io.BytesIO)
             response = await self._with_body.run(environ)
@@ -133,6 +135,13 @@ class AsgiBridge:
         await send({"type": "http.response.body", "body": response.content})
         if self._log:
             self._log.note(environ, response.status, response.headers, began)
+
+    async def _read_body(self, receive: Receive) -> tuple[Any, bool]:
+        """`read_body`, for at most `BODY_SECONDS`; then its input raises `TimeoutError`."""
+        try:
+            return await self._deadlines.run(read_body(receive))
+        except TimeoutError as error:
+            return UnreadBody(error), True
 
 
 class UnreadBody:
@@ -149,26 +158,21 @@ class UnreadBody:
 async def read_body(receive: Receive) -> tuple[Any, bool]:
     """The body as a ``wsgi.input``, and whether the connection must be closed after the response.
 
-    Reading stops after 64 KiB. The input of a body that is late or broken off raises
-    `TimeoutError` or `OSError` when the application reads it: half a form must never be taken for
-    a whole one.
+    Reading stops after 64 KiB. The input of a body that is broken off raises `OSError` when the
+    application reads it: half a form must never be taken for a whole one.
     """
     parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return UnreadBody(OSError("The body broke off.")), True
-                part = message.get("body", b"")
-                parts.append(part)
-                size += len(part)
-                if size > MAX_BODY:
-                    return io.BytesIO(b"".join(parts)), True
-                if not message.get("more_body"):
-                    return io.BytesIO(b"".join(parts)), False
-    except TimeoutError:
-        return UnreadBody(TimeoutError()), True
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return UnreadBody(OSError("The body broke off.")), True
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY:
+            return io.BytesIO(b"".join(parts)), True
+        if not message.get("more_body"):
+            return io.BytesIO(b"".join(parts)), False
 
 
 def _body_length(environ: dict[str, Any]) -> int | None:

@@ -30,7 +30,7 @@ def asgi():
 
 
 def echo(environ, start_response):
-    """The environ as JSON; ``/raise`` raises; ``/wait`` waits for the file ``release``.
+    """The environ as JSON, without what is for WebOb alone; ``/raise`` raises; ``/wait`` waits for the file ``release``.
 
     ``/process`` tells what of the process's own environment is in the environ instead.
     """
@@ -49,7 +49,9 @@ def echo(environ, start_response):
     seen = {
         name: value
         for name, value in environ.items()
-        if isinstance(value, str | bool | tuple) and (name not in os.environ or name == "PATH_INFO")
+        if isinstance(value, str | bool | tuple)
+        and (name not in os.environ or name == "PATH_INFO")
+        and not name.startswith("webob.")
     }
     if environ["PATH_INFO"] == "/process":
         seen = {"shared": sorted(os.environ.keys() & environ.keys())}
