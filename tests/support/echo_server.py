@@ -30,7 +30,9 @@ def asgi():
 
 
 def echo(environ, start_response):
-    """The environ as JSON, without what is for WebOb alone; ``/raise`` raises; ``/wait`` waits for the file ``release``.
+    """The environ as JSON, without WebOb's own keys.
+
+    ``/raise`` raises; ``/wait`` waits for the file ``release``.
 
     ``/process`` tells what of the process's own environment is in the environ instead.
     """
