@@ -91,7 +91,8 @@ def post(application, form, path=TOKEN):
         REQUEST_METHOD="POST",
         CONTENT_LENGTH=str(len(body)),
         CONTENT_TYPE="application/x-www-form-urlencoded",
-        **{"wsgi.input": BytesIO(body)},
+        # As the bridge of ``authsite serve`` hands it over.
+        **{"wsgi.input": BytesIO(body), "webob.is_body_seekable": True},
     )
 
 

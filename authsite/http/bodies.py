@@ -132,10 +132,11 @@ def read(request: Request, model: type[Model]) -> Model:
 
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """``values`` as an instance of ``model``; raises `ValidationFailed`."""
+    fields = model.model_fields
     not_text = [
         FieldError("invalid", name, _("This contains characters that are not text. Remove them."))
         for name, value in values.items()
-        if isinstance(value, str) and name in model.model_fields and not _is_text(value)
+        if isinstance(value, str) and name in fields and not _is_text(value)
     ]
     if not_text:
         raise ValidationFailed(details=not_text)

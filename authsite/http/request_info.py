@@ -4,6 +4,7 @@ import re
 import secrets
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 from authsite.i18n import negotiate
@@ -59,7 +60,12 @@ def request_info(request: Request) -> RequestInfo:
 
 def peer(request: Request) -> str | None:
     """The IP address of the connection's peer; None for a Unix socket."""
+    return _canonical(request.environ.get("REMOTE_ADDR", ""))
+
+
+@lru_cache(maxsize=1024)
+def _canonical(address: str) -> str | None:
     try:
-        return str(ip_address(request.environ.get("REMOTE_ADDR", "")))
+        return str(ip_address(address))
     except ValueError:
         return None
