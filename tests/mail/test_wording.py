@@ -80,6 +80,11 @@ def test_a_mail_that_is_late_promises_only_what_is_left():
     assert lifetime_words(NOW, ends, NOW + timedelta(minutes=25.5), "en") == "34 minutes"
 
 
+def test_the_moment_between_the_expiry_and_the_mail_takes_no_minute_away():
+    ends = NOW + timedelta(hours=72) - timedelta(seconds=2)
+    assert lifetime_words(NOW, ends, NOW, "en") == "3 days"
+
+
 def test_a_moment_is_said_in_utc():
     assert moment_words(NOW, "en") == "November 20, 2026, 18:04 UTC"
     assert moment_words(NOW, "de") == "20. November 2026, 18:04 UTC"
