@@ -103,7 +103,7 @@ def test_pages_m8_a_wrong_password_does_not_hide_a_bad_new_address(ann):
     page = submit(
         ann, "/account/email", page="/account", email="ann at", current_password="wrong 1"
     )
-    assert list(summary(page).values()) == ["#email-current_password", "#email-email"]
+    assert list(summary(page).values()) == ["#email-email", "#email-current_password"]
     assert ann.events()[-1] == "reauthentication.failed"
 
 
