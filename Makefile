@@ -13,7 +13,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check lint bench bench-peers lock screenshots pictures swagger-ui clean
+.PHONY: serve test t dev check lint bench bench-peers lock screenshots pictures cli-reference swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -62,6 +62,10 @@ lock: $(VENV)/.tests
 	  setup.py -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
+
+# Writes the reference of the commands from their help.
+cli-reference: $(VENV)/.tests
+	$(BIN)/python -m tests.support.cli_reference
 
 # The viewer of /docs, from the npm registry. A new release: its version and `dist.integrity`.
 SWAGGER_UI_VERSION := 5.35.0

@@ -1,6 +1,6 @@
 """Change the account of the signed-in user, end its sign-ins, delete it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from authsite.audit.service import record
@@ -38,16 +38,22 @@ def change_profile(
         for kind, text in identifiers.items()
         if kind in ctx.settings.login_identifiers and text is not None
     }
-    valid, errors = read_identifiers(ctx.settings, given)
-    errors += check_line("name", name)
-    if errors:
-        raise ValidationFailed(details=errors)
+    valid = _read_profile(ctx, name, given)
     ctx.limits.count("profile", limit_subject(account.id))
     if any(item.display != getattr(account, item.kind) for item in valid):
         ctx.limits.count("login-names", limit_subject(account.id))
-    names: dict[str, Identifier | None] = dict.fromkeys(given)
-    names.update((item.kind, item) for item in valid)
-    return profile.change(ctx, account.id, account.epoch, name, names)
+    return profile.change(ctx, account.id, account.epoch, name, _names(given, valid))
+
+
+def change_as_administrator(
+    ctx: Context, user: User, name: str | None, identifiers: Mapping[str, str]
+) -> User:
+    """`change_profile` without limits, also for a disabled user; ``identifiers`` are enabled.
+
+    Raises `ValidationFailed` and `IdentifierTaken`.
+    """
+    valid = _read_profile(ctx, name, identifiers)
+    return profile.change(ctx, user.id, None, name, _names(identifiers, valid))
 
 
 def change_password(
@@ -101,6 +107,23 @@ def delete(ctx: Context, user: SignedInUser, current: str) -> None:
     """
     reauthenticate(ctx, user, current)
     erasure.erase(ctx, user.account.id, user.account.epoch)
+
+
+def _read_profile(
+    ctx: Context, name: str | None, identifiers: Mapping[str, str]
+) -> list[Identifier]:
+    valid, errors = read_identifiers(ctx.settings, identifiers)
+    errors += check_line("name", name)
+    if errors:
+        raise ValidationFailed(details=errors)
+    return valid
+
+
+def _names(given: Mapping[str, str], valid: Iterable[Identifier]) -> dict[str, Identifier | None]:
+    """The identifiers by kind; None for a kind whose text is empty, which removes it."""
+    names: dict[str, Identifier | None] = dict.fromkeys(given)
+    names.update((item.kind, item) for item in valid)
+    return names
 
 
 def _exempt_present(

@@ -36,6 +36,7 @@ EventName: TypeAlias = Literal[
     "user.disabled",
     "user.enabled",
     "user.erased",
+    "user.exported",
     "user.others_signed_out",
     "user.password_changed",
     "user.signed_out",

@@ -7,18 +7,18 @@ import click
 COMMANDS = {
     "init": (
         "authsite.cli.init",
-        "Create the schema, the secret and the web client; safe to repeat.",
+        "Create the schema, the secret and the web client.",
     ),
     "serve": ("authsite.cli.serve", "Run the service."),
     "client": (
         "authsite.oauth.cli",
-        "OAuth clients: create, list, update, rotate-secret, disable.",
+        "OAuth clients and their secrets.",
     ),
-    "user": ("authsite.users.cli", "Users: create, list, disable, set-password, sign-out."),
-    "mail": ("authsite.mail.cli", "Mails: send, list, retry."),
+    "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
+    "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
     "db": ("authsite.cli.db", "The database schema."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
-    "doctor": ("authsite.cli.doctor", "Check the set-up, and list what production needs."),
+    "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
     "secret": ("authsite.cli.secret", "Make secrets."),
 }
 
@@ -41,10 +41,15 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="authsite COMMAND --help describes a command. docs/cli.md has them all, and says how to "
+    "complete their names with Tab.",
+)
 @click.version_option(package_name="authsite")
 def authsite() -> None:
-    """authsite: OAuth 2.0 tokens, login pages, and guards."""
+    """OAuth 2.0 tokens, login pages, and guards."""
 
 
 def main() -> None:

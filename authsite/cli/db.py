@@ -4,7 +4,7 @@ import click
 
 from authsite.settings import Settings
 
-from .shared import cause_of, config_option
+from .shared import cause_of, config_option, examples, json_option, print_json
 
 
 @click.group()
@@ -12,11 +12,15 @@ def db() -> None:
     """The database schema."""
 
 
-@db.command()
+@db.command(epilog=examples("authsite db upgrade"))
+@json_option
 @config_option
-def upgrade(cfg: Settings) -> None:
+def upgrade(cfg: Settings, as_json: bool) -> None:
     """Bring the schema up to date."""
-    click.echo(f"The schema is at revision {upgrade_schema(cfg)}.")
+    revision = upgrade_schema(cfg)
+    if as_json:
+        return print_json({"revision": revision})
+    click.echo(f"The schema is at revision {revision}.")
 
 
 def upgrade_schema(cfg: Settings) -> str | None:

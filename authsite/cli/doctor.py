@@ -1,6 +1,6 @@
 """``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from authsite.settings import (
     unknown_variables,
 )
 
-from .shared import cause_of, config_path, json_option, print_json
+from .shared import cause_of, config_path, examples, json_option, print_json
 
 if TYPE_CHECKING:
     from authsite.db import Database
@@ -32,7 +32,7 @@ MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG
 LINES: Mapping[str, tuple[str, str]] = {
     "settings-understood": ("ok", "{path} and the environment are understood"),
     "settings-wrong": ("wrong", "{error}"),
-    "variable-unknown": ("wrong", "is not a setting and has no effect; check its spelling"),
+    "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
     "file-private": ("ok", "only its owner can read it"),
     "file-exposed": ("wrong", "{advice}"),
     "schema-old": (
@@ -63,11 +63,14 @@ class Finding:
     message: str
 
 
-@click.command()
+@click.command(epilog=examples("authsite doctor", "authsite doctor --config production.ini --json"))
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
 @json_option
 def doctor(config: str | None, as_json: bool) -> None:
-    """Check the set-up. Ends with status 1 if something is wrong."""
+    """Check the set-up, for now and for production.
+
+    Ends with status 1 if something is wrong.
+    """
     findings = list(examine(config))
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
@@ -76,8 +79,15 @@ def doctor(config: str | None, as_json: bool) -> None:
             mark, color = MARKS[finding.state]
             styled = click.style(f"{mark:<6}", fg=color)
             click.echo(f"{styled}  {finding.subject}: {finding.message}")
+        click.echo(summary(findings))
     if any(finding.state == "wrong" for finding in findings):
         raise SystemExit(1)
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """The last line of the report."""
+    states = [finding.state for finding in findings]
+    return f"{states.count('wrong')} wrong, {states.count('change')} to change before production"
 
 
 def examine(config: str | None) -> Iterator[Finding]:

@@ -18,10 +18,15 @@ from authsite.settings import (
 from .db import upgrade_schema
 from .envwriter import appending
 from .production import write_production
-from .shared import config_path, transaction
+from .shared import config_path, examples, json_option, print_json, transaction
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "authsite init",
+        "authsite init --production --folder /etc/authsite --base-url https://auth.example.org",
+    )
+)
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
 @click.option("--production", is_flag=True, help="Write production.ini and authsite.env first.")
 @click.option(
@@ -32,17 +37,20 @@ from .shared import config_path, transaction
 )
 @click.option("--base-url", metavar="U", help="With --production: the value of AUTHSITE_BASE_URL.")
 @click.option("--database-url", metavar="D", help="The same for AUTHSITE_DATABASE_URL.")
+@json_option
 def init(
     config: str | None,
     production: bool,
     folder: Path | None,
     base_url: str | None,
     database_url: str | None,
+    as_json: bool,
 ) -> None:
-    """Create the schema, and an environment file with a secret and the web client.
+    """Create the schema, the secret and the web client.
 
-    Safe to run again: what exists stays as it is. With --production it first writes
-    production.ini and the environment file beside it.
+    The secret and the client's credentials go to the environment file. Safe to run again: what
+    exists stays as it is. With --production it first writes production.ini and the environment
+    file beside it.
     """
     options = {"AUTHSITE_BASE_URL": base_url, "AUTHSITE_DATABASE_URL": database_url}
     variables = {name: value for name, value in options.items() if value is not None}
@@ -51,8 +59,10 @@ def init(
     if not production and (folder or variables):
         raise click.UsageError("--folder, --base-url and --database-url need --production")
     if production:
-        return _init_production((folder or Path()).absolute(), variables)
+        return _init_production((folder or Path()).absolute(), variables, as_json)
     revision, env_file = prepare(config)
+    if as_json:
+        return print_json({"revision": revision, "env_file": str(env_file)})
     click.echo(f"The schema is at revision {revision}; secrets are in {env_file}.")
 
 
@@ -74,7 +84,7 @@ def prepare(config: str | None) -> tuple[str | None, Path]:
     return revision, path
 
 
-def _init_production(folder: Path, variables: dict[str, str]) -> None:
+def _init_production(folder: Path, variables: dict[str, str], as_json: bool) -> None:
     try:
         ini, missing = write_production(folder, variables)
     except SettingsError as error:
@@ -82,6 +92,8 @@ def _init_production(folder: Path, variables: dict[str, str]) -> None:
     env_file = env_file_path(environment(folder), folder)
     if missing:
         _add_secret(read_ini(ini), env_file)
+        if as_json:
+            return print_json({"ini": str(ini), "env_file": str(env_file), "missing": missing})
         click.echo(
             f"{ini} and {env_file} are written. Without a value: {', '.join(missing)}.\n"
             f"Add a line NAME=value for each to {env_file}, then run\n"
@@ -89,6 +101,8 @@ def _init_production(folder: Path, variables: dict[str, str]) -> None:
         )
         return
     revision, _ = prepare(str(ini))
+    if as_json:
+        return print_json({"ini": str(ini), "env_file": str(env_file), "revision": revision})
     click.echo(
         f"The schema is at revision {revision}; secrets are in {env_file}.\n"
         "Check the set-up, then serve:\n"

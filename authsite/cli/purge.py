@@ -8,22 +8,24 @@ from authsite.settings import Settings
 from authsite.tasks.cleanup import PARTS, steps
 from authsite.tasks.leader import Lock, held, own_connection
 
-from .shared import config_option, json_option, open_for, print_json
+from .shared import config_option, examples, json_option, open_for, print_json
 
 TICKS = 1000  # of a progress bar
 
 
 @click.command(
-    epilog="\b\nWhat is deleted:\n" + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
+    epilog="\b\nWhat is deleted:\n"
+    + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
+    + f"\n\n{examples('authsite purge')}"
 )
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
-    """Delete what has expired, in small batches.
+    """Delete what has expired.
 
-    It can be stopped at any time and run again. The servers do the same every hour (setting
-    `janitor`). Only one purge runs at a time: if another one is running, this command deletes
-    nothing and ends with status 1.
+    It works in small batches, and can be stopped at any time and run again. The servers do the same
+    every hour (setting `janitor`). Only one purge runs at a time: if another one is running, this
+    command deletes nothing and ends with status 1.
     """
     deleted = {part.name: 0 for part in PARTS}
     with (
@@ -33,8 +35,8 @@ def purge(cfg: Settings, as_json: bool) -> None:
     ):
         if not free:
             raise click.ClickException(
-                "another purge is at work on this database (of a server, or this command); it "
-                "deletes the same rows, so this command deleted nothing"
+                "another purge (of a server, or this command) is at work on this database and "
+                "deletes the same rows: there is nothing to do"
             )
         with click.progressbar(length=TICKS * len(PARTS), label="Purging", hidden=as_json) as bar:
             for step in steps(connection, cfg):

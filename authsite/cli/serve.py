@@ -18,23 +18,33 @@ from authsite.settings import (
 )
 
 from .greeting import greeting
-from .shared import config_path, settings_of
+from .shared import config_path, examples, settings_of
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "authsite serve --init",
+        "authsite serve --config production.ini --workers 4",
+    )
+)
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=6543, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", default=6543, show_default=True, type=click.IntRange(1, 65535), help="Its port."
+)
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Processes. Default: one for each core."
 )
 @click.option("--init", "init_first", is_flag=True, help="Do `authsite init` first.")
 def serve(config: str | None, host: str, port: int, workers: int | None, init_first: bool) -> None:
-    """Run the service until it gets SIGTERM or Ctrl-C; requests in progress are completed."""
+    """Run the service.
+
+    It ends with SIGTERM or Ctrl-C; requests in progress are completed.
+    """
     if init_first:
         from .init import prepare
 

@@ -20,7 +20,21 @@ if TYPE_CHECKING:
     from authsite.db import Database
 
 T = TypeVar("T")
+LOCAL_URL = "http://localhost:6543"  # where `authsite serve` listens by default
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+limit_option = click.option(
+    "--limit",
+    default=200,
+    show_default=True,
+    type=click.IntRange(1),
+    help="List at most so many.",
+)
+
+
+def examples(*lines: str) -> str:
+    """The epilog of a command's help with its examples, which click does not wrap."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 def config_path(option: str | None) -> Path:
@@ -95,7 +109,9 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
             Session(services.database.transactional, expire_on_commit=False) as db,
             db.begin(),
         ):
-            yield Context(services, lambda: RequestInfo(agent="authsite command line"), lambda: db)
+            base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
+            info = RequestInfo(agent="authsite command line", base_urls=base_urls)
+            yield Context(services, lambda: info, lambda: db)
     finally:
         services.database.dispose()
 
@@ -123,6 +139,12 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: st
         table.add_row(*(Text(visible(cell)) for cell in row))
     # Wide enough that rich does not wrap or cut cells in a pipe.
     Console(width=None if sys.stdout.isatty() else 250).print(table)
+
+
+def print_more(count: int) -> None:
+    """Say that ``count`` rows are not shown, if there are any."""
+    if count:
+        click.echo(f"… and {count} more: --limit shows more of them.")
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:

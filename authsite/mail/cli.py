@@ -13,8 +13,11 @@ from authsite import clock
 from authsite.cli.shared import (
     config_option,
     config_path,
+    examples,
     json_option,
+    limit_option,
     print_json,
+    print_more,
     print_table,
     settings_of,
     transaction,
@@ -28,22 +31,24 @@ from .models import OutboxMessage
 if TYPE_CHECKING:
     from .delivery import Sender
 
-SHOWN = 200
 STATES = {"sent": "sent", "waiting": "to be tried again", "dead": "dead", "expired": "dropped"}
 
 
 @click.group()
 def mail() -> None:
-    """The outbox of mails."""
+    """The outbox: send, list and retry mails."""
 
 
-@mail.command()
+@mail.command(epilog=examples("authsite mail send", "authsite mail send --loop"))
 @click.option("--loop", is_flag=True, help="Go on until told to stop (SIGTERM).")
+@json_option
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
-def send(config: str | None, loop: bool) -> None:
+def send(config: str | None, loop: bool, as_json: bool) -> None:
     """Send the mails that are due, or with --loop until stopped."""
     from authsite.logs import configure
 
+    if loop and as_json:
+        raise click.UsageError("--json has no meaning with --loop, which does not end by itself")
     cfg = settings_of(config)
     configure(as_json=cfg.production)
     logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # the server logs these
@@ -59,34 +64,40 @@ def send(config: str | None, loop: bool) -> None:
 
         click.echo("Sending mail until told to stop (Ctrl-C).")
         return run(sender, stop)
-    _send_due(sender, stop)
+    _send_due(sender, stop, as_json=as_json)
 
 
-@mail.command("list")
-@click.option("--limit", default=SHOWN, show_default=True, type=click.IntRange(1))
+@mail.command(
+    "list", epilog=examples("authsite mail list --dead", "authsite mail list --email ann@")
+)
+@click.option("--email", metavar="TEXT", default="", help="Only to addresses with this text.")
+@click.option("--dead", is_flag=True, help="Only dead mails, which are not tried again.")
+@limit_option
 @json_option
 @config_option
-def list_(cfg: Settings, limit: int, as_json: bool) -> None:
+def list_(cfg: Settings, email: str, dead: bool, limit: int, as_json: bool) -> None:
     """List waiting, failed and dead mails, without their links."""
     with transaction(cfg) as ctx:
-        total = queue.count(ctx.db)
-        rows = [_facts(item) for item in queue.listing(ctx.db, limit)]
+        found = queue.search(ctx.db, limit, email=email, dead=dead)
+        total, rows = found.total, [_facts(item) for item in found.mails]
     if as_json:
         return print_json({"mails": rows, "total": total})
     columns = ("id", "mail", "to", "state", "tries", "next try", "last error")
     keys = ("id", "letter", "to", "state", "attempts", "next_attempt_at", "last_error")
     cells = [["–" if row[key] is None else str(row[key]) for key in keys] for row in rows]
-    print_table(columns, cells, empty="No mail waits, and none is dead.")
-    if total > len(rows):
-        click.echo(f"… and {total - len(rows)} more: --limit shows more of them.")
+    chosen = email or dead
+    empty = "No mail is like that." if chosen else "No mail waits, and none is dead."
+    print_table(columns, cells, empty=empty)
+    print_more(total - len(rows))
 
 
-@mail.command()
+@mail.command(epilog=examples("authsite mail retry --all"))
 @click.argument("mail_id", metavar="[ID]", required=False, type=click.UUID)
 @click.option("--all", "every", is_flag=True, help="All dead mails.")
+@json_option
 @config_option
-def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> None:
-    """Give a dead mail, or with --all every one, another 24 hours."""
+def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool, as_json: bool) -> None:
+    """Try dead mails for another 24 hours."""
     if (mail_id is None) != every:
         raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
     with transaction(cfg) as ctx:
@@ -95,6 +106,8 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> None:
         raise click.ClickException(
             f"no dead mail has the id {mail_id}; `authsite mail list` shows them"
         )
+    if as_json:
+        return print_json({"retried": count})
     click.echo(f"Tried again at the sender's next round: {count}.")
 
 
@@ -109,7 +122,7 @@ def _sender(config: str | None) -> "Sender":
     return open_sender(application.registry["authsite"])
 
 
-def _send_due(sender: "Sender", stop: threading.Event) -> None:
+def _send_due(sender: "Sender", stop: threading.Event, *, as_json: bool) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from .sender import send_batch
@@ -129,11 +142,14 @@ def _send_due(sender: "Sender", stop: threading.Event) -> None:
     except SQLAlchemyError as error:
         cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
         raise click.ClickException(
-            f"the database did not do it: {cause}\nIs it reachable, and was `authsite db upgrade` "
-            "run on it?"
+            f"the database reported an error: {cause}\nCheck that it is reachable, and run "
+            "`authsite db upgrade`."
         ) from None
     finally:
-        click.echo(", ".join(f"{done[state]} {label}" for state, label in STATES.items()))
+        if as_json:
+            print_json({state: done[state] for state in STATES})
+        else:
+            click.echo(", ".join(f"{done[state]} {label}" for state, label in STATES.items()))
 
 
 def _facts(item: OutboxMessage) -> dict[str, str | int | None]:

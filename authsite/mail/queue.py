@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import case, func, select, update
 from sqlalchemy.orm import Session
@@ -13,20 +14,31 @@ from .outbox import KEEP_TRYING
 _OPEN = ("waiting", "dead")
 
 
-def count(db: Session) -> int:
-    """The number of waiting and dead mails."""
-    return db.scalar(select(func.count()).where(OutboxMessage.state.in_(_OPEN))) or 0
+class Found(NamedTuple):
+    """Some of the mails that were looked for, and how many there are."""
+
+    mails: Sequence[OutboxMessage]
+    total: int
 
 
-def listing(db: Session, limit: int) -> Sequence[OutboxMessage]:
-    """Up to ``limit`` waiting and dead mails: the dead first, then the oldest."""
+def search(db: Session, limit: int, *, email: str = "", dead: bool = False) -> Found:
+    """Up to ``limit`` waiting and dead mails: the dead first, then the oldest.
+
+    Only those whose address contains ``email``; with ``dead`` only dead ones.
+    """
+    conditions = [
+        OutboxMessage.state.in_(("dead",) if dead else _OPEN),
+        func.lower(OutboxMessage.address).contains(email.lower(), autoescape=True),
+    ]
     dead_first = case((OutboxMessage.state == "dead", 0), else_=1)
-    return db.scalars(
+    query = (
         select(OutboxMessage)
-        .where(OutboxMessage.state.in_(_OPEN))
+        .where(*conditions)
         .order_by(dead_first, OutboxMessage.created_at, OutboxMessage.id)
         .limit(limit)
-    ).all()
+    )
+    total = db.scalar(select(func.count()).select_from(OutboxMessage).where(*conditions)) or 0
+    return Found(db.scalars(query).all(), total)
 
 
 def retry(db: Session, now: datetime, id_: uuid.UUID | None = None) -> int:

@@ -8,9 +8,12 @@ from sqlalchemy.orm import Session
 from authsite import clock
 from authsite.cli.shared import (
     config_option,
+    examples,
     json_option,
+    limit_option,
     print_facts,
     print_json,
+    print_more,
     print_table,
     transaction,
 )
@@ -20,6 +23,7 @@ from authsite.settings import Settings
 from . import clients
 from .models import CLIENT_TYPES, Client
 
+SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
 
 
@@ -38,14 +42,27 @@ class ClientFacts(TypedDict):
 
 @click.group()
 def client() -> None:
-    """OAuth clients."""
+    """OAuth clients and their secrets."""
 
 
-@client.command()
-@click.option("--name", required=True, help="For people to tell clients apart.")
-@click.option("--type", "client_type", required=True, type=click.Choice(CLIENT_TYPES))
-@click.option("--scope", default="", help="The scopes it may ask for, separated by blanks.")
-@click.option("--default-scope", default="", help="What it gets when it asks for none.")
+@client.command(
+    epilog=examples(
+        "authsite client create --name 'Web shop' --type password",
+        "authsite client create --name reports --type personal --scope 'reports:read'",
+        "authsite client create --name api --type resource-server --json",
+    )
+)
+@click.option("--name", required=True, help="Display name.")
+@click.option(
+    "--type",
+    "client_type",
+    required=True,
+    type=click.Choice(CLIENT_TYPES),
+    help="password: a first-party application. personal: a program of a third party. "
+    "resource-server: an API that introspects tokens.",
+)
+@click.option("--scope", default="", help="The scopes it may ask for, separated by spaces.")
+@click.option("--default-scope", default="", help="The scopes it gets if it asks for none.")
 @json_option
 @config_option
 def create(
@@ -61,23 +78,37 @@ def create(
     _print_credentials(client, secret, as_json)
 
 
-@client.command("list")
+@client.command(
+    "list",
+    epilog=examples("authsite client list --type personal", "authsite client list --disabled"),
+)
+@click.option("--name", metavar="TEXT", default="", help="Only names with this text in them.")
+@click.option("--type", "client_type", type=click.Choice(CLIENT_TYPES), help="Only this type.")
+@click.option("--disabled", is_flag=True, help="Only disabled clients.")
+@limit_option
 @json_option
 @config_option
-def list_(cfg: Settings, as_json: bool) -> None:
-    """List the clients; never their secrets."""
+def list_(
+    cfg: Settings, name: str, client_type: str | None, disabled: bool, limit: int, as_json: bool
+) -> None:
+    """List the clients, the oldest first; never their secrets."""
     with transaction(cfg) as ctx:
-        rows = [_facts(item) for item in clients.list_clients(ctx.db)]
+        found = clients.search(ctx.db, limit, name=name, client_type=client_type, disabled=disabled)
+        rows = [_facts(item) for item in found.clients]
     if as_json:
-        return print_json({"clients": rows})
+        return print_json({"clients": rows, "total": found.total})
+    chosen = name or client_type or disabled
     print_table(
         ("client_id", "name", "type", "scope", "secrets", "enabled", "created"),
         [_table_row(facts) for facts in rows],
-        empty="No clients yet. Make one with `authsite client create`.",
+        empty="No client is like that."
+        if chosen
+        else "No clients yet. Make one with `authsite client create`.",
     )
+    print_more(found.total - len(rows))
 
 
-@client.command()
+@client.command(epilog=examples(f"authsite client show {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
 @json_option
 @config_option
@@ -91,18 +122,26 @@ def show(cfg: Settings, client_id: str, as_json: bool) -> None:
     print_facts("The client:", shown | {"enabled": _yes_or_no(facts["enabled"])})
 
 
-@client.command()
+@client.command(
+    epilog=examples(f"authsite client update {SAMPLE} --scope 'reports:read reports:write'")
+)
 @click.argument("client_id", metavar="ID")
-@click.option("--name", help="For people to tell clients apart.")
-@click.option("--scope", help="The scopes it may ask for, separated by blanks.")
-@click.option("--default-scope", help="What it gets when it asks for none.")
+@click.option("--name", help="Display name.")
+@click.option("--scope", help="The scopes it may ask for, separated by spaces.")
+@click.option("--default-scope", help="The scopes it gets if it asks for none.")
+@json_option
 @config_option
 def update(
-    cfg: Settings, client_id: str, name: str | None, scope: str | None, default_scope: str | None
+    cfg: Settings,
+    client_id: str,
+    name: str | None,
+    scope: str | None,
+    default_scope: str | None,
+    as_json: bool,
 ) -> None:
-    """Change a client.
+    """Change name and scopes of a client.
 
-    Tokens that were issued under a wider scope end at once.
+    What is not given stays as it is. Tokens that were issued under a wider scope end at once.
     """
     if name is None and scope is None and default_scope is None:
         raise click.UsageError("nothing to change: give --name, --scope or --default-scope")
@@ -113,63 +152,87 @@ def update(
             clients.change(ctx, found, name=name, scope=scope, default_scope=default_scope)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-    click.echo("The client is changed.")
+        facts = _facts(found)
+    _print_done(facts, "The client is changed.", as_json)
 
 
-@client.command("rotate-secret")
+@client.command("rotate-secret", epilog=examples(f"authsite client rotate-secret {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
 @json_option
 @config_option
 def rotate_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
     """Give the client a new secret.
 
-    The old one works until `retire-secret`, or until the next rotation.
+    The old one works until `retire-secret`, or until the next rotation, which ends the older of
+    two secrets.
     """
     with transaction(cfg) as ctx:
         found = _find(ctx.db, client_id)
+        if found.previous_secret_hash:
+            click.echo("The older of two secrets no longer works.", err=True)
         secret = clients.rotate_secret(ctx, found)
     _print_credentials(found, secret, as_json)
 
 
-@client.command("retire-secret")
+@client.command("retire-secret", epilog=examples(f"authsite client retire-secret {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
+@json_option
 @config_option
-def retire_secret(cfg: Settings, client_id: str) -> None:
+def retire_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
     """End the older of two secrets.
 
-    Do so once nothing uses it any more.
+    Do so when no program uses it any more.
     """
     with transaction(cfg) as ctx:
         found = _find(ctx.db, client_id)
         had_two = found.previous_secret_hash is not None
         if had_two:
             clients.retire_secret(ctx, found)
-    click.echo(
+        facts = _facts(found)
+    done = (
         "The older secret no longer works."
         if had_two
         else "The client has only one secret, which still works. Nothing is changed: "
         "`authsite client rotate-secret` gives it a second one."
     )
+    _print_done(facts, done, as_json)
 
 
-@client.command()
+@client.command(epilog=examples(f"authsite client disable {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
+@json_option
 @config_option
-def disable(cfg: Settings, client_id: str) -> None:
-    """Refuse the client, and end all its tokens at once."""
+def disable(cfg: Settings, client_id: str, as_json: bool) -> None:
+    """Disable the client and revoke its tokens."""
     with transaction(cfg) as ctx:
-        clients.disable(ctx, _find(ctx.db, client_id).id)
-    click.echo("The client is disabled and its tokens are revoked.")
+        found = _find(ctx.db, client_id)
+        clients.disable(ctx, found.id)
+        ctx.db.refresh(found)
+        facts = _facts(found)
+    _print_done(facts, "The client is disabled and its tokens are revoked.", as_json)
 
 
-@client.command()
+@client.command(epilog=examples(f"authsite client enable {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
+@json_option
 @config_option
-def enable(cfg: Settings, client_id: str) -> None:
-    """Let a disabled client in again; its tokens stay revoked."""
+def enable(cfg: Settings, client_id: str, as_json: bool) -> None:
+    """Enable a disabled client.
+
+    Tokens that were issued before stay revoked.
+    """
     with transaction(cfg) as ctx:
-        clients.enable(ctx, _find(ctx.db, client_id))
-    click.echo("The client is enabled.")
+        found = _find(ctx.db, client_id)
+        clients.enable(ctx, found)
+        facts = _facts(found)
+    _print_done(facts, "The client is enabled.", as_json)
+
+
+def _print_done(facts: ClientFacts, text: str, as_json: bool) -> None:
+    """Print ``text``, or the changed client as JSON."""
+    if as_json:
+        return print_json(facts)
+    click.echo(text)
 
 
 def _facts(client: Client) -> ClientFacts:
@@ -206,7 +269,7 @@ def _require_configured(cfg: Settings, scope: str) -> None:
     unknown = set(scope.split()) - set(cfg.scopes) if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
-            f"unknown scope {', '.join(sorted(unknown))}: authsite.scopes has "
+            f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
             f"{', '.join(cfg.scopes)}"
         )
 

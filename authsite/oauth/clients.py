@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
@@ -142,9 +143,33 @@ def enable(ctx: Context, client: Client) -> None:
     record(ctx, "client.enabled", client_id=client.id)
 
 
-def list_clients(db: Session) -> Sequence[Client]:
-    """All clients, oldest first."""
-    return db.scalars(select(Client).order_by(Client.created_at)).all()
+class Found(NamedTuple):
+    """Some of the clients that were looked for, and how many there are."""
+
+    clients: Sequence[Client]
+    total: int
+
+
+def search(
+    db: Session,
+    limit: int,
+    *,
+    name: str = "",
+    client_type: str | None = None,
+    disabled: bool = False,
+) -> Found:
+    """Up to ``limit`` clients, oldest first, whose name contains ``name``.
+
+    Only those of ``client_type``, unless it is None, and with ``disabled`` only disabled ones.
+    """
+    conditions = [func.lower(Client.name).contains(name.lower(), autoescape=True)]
+    if client_type is not None:
+        conditions.append(Client.type == client_type)
+    if disabled:
+        conditions.append(Client.disabled_at.is_not(None))
+    query = select(Client).where(*conditions).order_by(Client.created_at, Client.id).limit(limit)
+    total = db.scalar(select(func.count()).select_from(Client).where(*conditions)) or 0
+    return Found(db.scalars(query).all(), total)
 
 
 def _check_scopes(scope: str, default_scope: str) -> None:

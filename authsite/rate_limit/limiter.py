@@ -18,6 +18,15 @@ _ONCE = RateLimitItemPerHour(1)
 _SUBJECT_HEX = 40  # 160 bits: collisions are negligible
 
 
+def subject_hash(keys: KeyRing, *subject: str) -> str:
+    """``subject`` as it is stored: a keyed hash, so that a dump reveals no address.
+
+    The key derives from the oldest secret, so that a new secret does not reset the counts.
+    """
+    message = "\0".join(subject).encode(errors="replace")
+    return keys.oldest.mac(message).hex()[:_SUBJECT_HEX]
+
+
 class RateLimiter:
     """The limits of an application. ``windows``: those of each limit, the shortest first.
 
@@ -33,12 +42,8 @@ class RateLimiter:
         self._keys = keys
 
     def hashed(self, *subject: str) -> str:
-        """``subject`` as it is stored: a keyed hash, so that a dump reveals no address.
-
-        The key derives from the oldest secret, so that a new secret does not reset the counts.
-        """
-        message = "\0".join(subject).encode(errors="replace")
-        return self._keys.oldest.mac(message).hex()[:_SUBJECT_HEX]
+        """``subject`` as it is stored."""
+        return subject_hash(self._keys, *subject)
 
     def acquire(self, name: str, *subject: str) -> str | None:
         """Count one. None within the limit, else the key of the window that is full.

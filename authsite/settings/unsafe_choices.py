@@ -98,7 +98,7 @@ RULES: tuple[Rule, ...] = (
         "production-off",
         "production",
         lambda s: not s.production,
-        "set it to true: unsafe choices then stop the start",
+        "set to true, so that authsite refuses to start with unsafe settings",
         NAMED,
     ),
     Rule(
@@ -200,14 +200,16 @@ RULES: tuple[Rule, ...] = (
                 f"{subject(attribute)}-years",
                 attribute,
                 _over(attribute, _YEAR - timedelta(seconds=1)),
-                "a stolen token works for {found}; " + usual + ", as in production.ini, is usual",
+                "a stolen token stays valid for {found}; "
+                + usual
+                + ", as in production.ini, is usual",
                 WARNED,
             ),
             Rule(
                 f"{subject(attribute)}-long",
                 attribute,
                 _over(attribute, most, _YEAR - timedelta(seconds=1)),
-                "a stolen token works for {found}; " + usual + " is usual",
+                "a stolen token stays valid for {found}; " + usual + " is usual",
                 NAMED,
             ),
         )

@@ -19,19 +19,19 @@ from .service import NormalizedName
 def change(
     ctx: Context,
     user_id: uuid.UUID,
-    epoch: int,
+    epoch: int | None,
     name: str | None,
     names: Mapping[str, NormalizedName | None],
 ) -> User:
     """Set the name and the login names (kind -> name) of a user.
 
     A ``name`` of None stays as it is, an empty one is removed; a login name of None is removed.
-    Raises `IdentifierTaken`, and `SignInEnded` unless ``epoch`` is still the user's.
+    Raises `IdentifierTaken`, and `SignInEnded` unless ``epoch`` is still that of the user, who is
+    enabled; with None (an administrator) neither is checked.
     """
+    conditions = () if epoch is None else unchanged_since(epoch)
     now = clock.now()
-    user = ctx.db.scalar(
-        select(User).where(User.id == user_id, *unchanged_since(epoch)).with_for_update()
-    )
+    user = ctx.db.scalar(select(User).where(User.id == user_id, *conditions).with_for_update())
     if user is None:
         raise SignInEnded
     changed = [

@@ -1,8 +1,9 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
+from datetime import datetime
 from uuid import UUID, uuid4
 
-from sqlalchemy import update
+from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
@@ -10,7 +11,7 @@ from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.login.check import find_credential
 from authsite.login.fields import address_errors, read_address
-from authsite.login.identifiers import normalized_key
+from authsite.login.identifiers import Identifier, normalized_key
 from authsite.login.reauthentication import reauthenticate
 from authsite.login.service import limit_subject
 from authsite.mail.outbox import Recipient
@@ -80,31 +81,17 @@ def complete_change(
     the user had confirmed that address. Raises `AddressTaken`, and `InvalidSignature` if the
     change has ended meanwhile.
     """
-    now = clock.now()
-    new, old, confirmed = read_address(address), user.email, user.email_verified_at is not None
-    old_key = normalized_key("email", old)
-    claim_address(ctx, user.id, new.key)
-    # By pseudonym: audit rows outlive the user, and another person may get the old address.
-    details = {"old": pseudonym(old_key), "new": pseudonym(new.key)}
-    changed = users.end_sign_ins(
-        ctx,
-        user.id,
-        pending.EXISTS,
-        User.pending_email == address,
-        end_reset_links=True,
-        email=new.display,
-        email_verified_at=now,
-        updated_at=now,
-    )
+    now, old, confirmed = clock.now(), user.email, user.email_verified_at is not None
+    conditions = (pending.EXISTS, User.pending_email == address)
+    changed = _replace(ctx, user, read_address(address), now, *conditions)
     if changed is None:
         raise InvalidSignature
-    record(ctx, "email.changed", user_id=user.id, details=details)
     former_address = None
     if confirmed and ctx.settings.email_revert_expires_in:
         former_address = FormerAddress(
             id=uuid4(),
             user_id=user.id,
-            key=old_key,
+            key=normalized_key("email", old),
             email=old,
             epoch=changed.epoch,
             expires_at=now + ctx.settings.email_revert_expires_in,
@@ -113,6 +100,49 @@ def complete_change(
     if notify:
         mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
+
+
+def set_address(ctx: Context, user: User, email: str, *, confirmed: bool) -> None:
+    """Give ``user`` another e-mail address, as an administrator.
+
+    All sign-ins and reset links end, and so does a pending change. Unless ``confirmed``, a link
+    that confirms the address is mailed to it. The former address gets a notice if the user had
+    confirmed it; nothing in it takes the change back. Raises `ValidationFailed` for a text that is
+    no e-mail address, and `AddressTaken`.
+    """
+    old, old_confirmed = user.email, user.email_verified_at is not None
+    new = read_address(email)
+    _replace(ctx, user, new, clock.now() if confirmed else None)
+    if not confirmed:
+        mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
+    if old_confirmed:
+        mails.send_email_replaced(ctx, Recipient(user.id, old))
+
+
+def _replace(
+    ctx: Context,
+    user: User,
+    new: Identifier,
+    verified_at: datetime | None,
+    *conditions: ColumnElement[bool],
+) -> users.ChangedUser | None:
+    """Make ``new`` the user's address, and end all sign-ins; None if ``conditions`` do not hold."""
+    old_key = normalized_key("email", user.email)
+    claim_address(ctx, user.id, new.key)
+    changed = users.end_sign_ins(
+        ctx,
+        user.id,
+        *conditions,
+        end_reset_links=True,
+        email=new.display,
+        email_verified_at=verified_at,
+        updated_at=clock.now(),
+    )
+    if changed:
+        # By pseudonym: audit rows outlive the user, and another person may get the old address.
+        details = {"old": pseudonym(old_key), "new": pseudonym(new.key)}
+        record(ctx, "email.changed", user_id=user.id, details=details)
+    return changed
 
 
 def claim_address(ctx: Context, user_id: UUID, key: str) -> None:

@@ -30,7 +30,7 @@ def test_a_token_opens_an_api_route_and_a_cookie_a_page_without_a_password(site,
     site.http.set_cookie(*session_cookie(site.app, ANN))
     assert site.http.get("/web").text == f"hello {ANN}"
     with site.db() as db:
-        assert [user.email for user in users.list_all(db)] == [ANN]
+        assert [user.email for user in users.search(db, 10).users] == [ANN]
     assert hashes == []
 
 

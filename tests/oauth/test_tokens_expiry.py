@@ -104,8 +104,8 @@ def test_the_start_warns_of_tokens_that_are_valid_for_years(database_url, caplog
     with caplog.at_level(logging.WARNING, "authsite.settings"):
         Site(database_url).database.dispose()
     warned = " ".join(record.getMessage() for record in caplog.records)
-    assert "authsite.expires-in: a stolen token works for 3650d" in warned
-    assert "authsite.refresh-expires-in: a stolen token works for 3650d" in warned
+    assert "authsite.expires-in: a stolen token stays valid for 3650d" in warned
+    assert "authsite.refresh-expires-in: a stolen token stays valid for 3650d" in warned
 
 
 def test_row_and_token_have_the_same_refresh_expiry(short, frozen):

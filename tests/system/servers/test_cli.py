@@ -1,5 +1,6 @@
 """The command line: init, clients, purge, and what every command has in common."""
 
+import json
 import re
 import subprocess
 import sys
@@ -149,6 +150,11 @@ def test_scopes_of_a_client_are_checked_and_kept(home):
         (["nonsense"], 2, "nonsense"),
         (["client", "nonsense"], 2, "nonsense"),
         (["init", "--nonsense"], 2, "--nonsense"),
+        (["user", "delete", "nobody@example.com", "--yes"], 1, "user list"),
+        (["user", "update", "nobody@example.com"], 2, "--name"),
+        (["user", "update", "x@example.com", "--phone", "1"], 1, "login-identifiers"),
+        (["mail", "send", "--loop", "--json"], 2, "--loop"),
+        (["mail", "retry"], 2, "mail list"),
     ],
 )
 def test_what_could_not_be_done_is_1_and_wrong_usage_is_2(home, arguments, status, words):
@@ -264,3 +270,52 @@ def test_a_client_is_shown_changed_and_enabled_again(home, site):
     home.run("client", "enable", id)
     site.token(keys_of(made), grant_type="client_credentials")
     site.me(wide["access_token"], status=401)
+
+
+def test_clients_are_listed_by_name_type_and_state(home):
+    ids = {
+        kind: home.json("client", "create", "--name", f"100% {kind}", "--type", kind)["client_id"]
+        for kind in ("password", "personal")
+    }
+    home.json("client", "disable", ids["personal"])
+
+    def listed(*filters):
+        found = home.json("client", "list", "--name", "100%", *filters)
+        return [one["client_id"] for one in found["clients"]], found["total"]
+
+    assert listed() == ([ids["password"], ids["personal"]], 2)
+    assert listed("--limit", "1") == ([ids["password"]], 2)
+    assert listed("--type", "password") == ([ids["password"]], 1)
+    assert listed("--disabled") == ([ids["personal"]], 1)
+    shown = home.run("client", "list", "--name", "100%", "--limit", "1").stdout
+    assert "… and 1 more: --limit shows more of them." in shown
+    assert "No client is like that." in home.run("client", "list", "--name", "nowhere").stdout
+
+
+def test_each_change_of_a_client_prints_it_for_scripts(home):
+    id = home.json("client", "create", "--name", "J", "--type", "personal")["client_id"]
+    for command, name, value in (
+        (["update", id, "--name", "K"], "name", "K"),
+        (["disable", id], "enabled", False),
+        (["enable", id], "enabled", True),
+        (["retire-secret", id], "secrets", 1),
+    ):
+        shown = home.json("client", *command)
+        assert shown == home.json("client", "show", id)
+        assert shown[name] == value
+
+
+def test_m13_a_second_rotation_says_that_it_ends_the_first_secret(home):
+    id = home.json("client", "create", "--name", "M", "--type", "personal")["client_id"]
+    assert home.run("client", "rotate-secret", id).stderr == ""
+    again = home.run("client", "rotate-secret", id, "--json")
+    assert "older of two secrets no longer works" in again.stderr
+    assert set(json.loads(again.stdout)) == KEYS
+
+
+def test_commands_without_a_list_print_one_object_too(home, bare):
+    assert strong_secret(home.json("secret", "new")["secret"])
+    revision = home.json("db", "upgrade")["revision"]
+    assert bare.json("init") == {"revision": revision, "env_file": str(bare.env_file)}
+    assert home.json("mail", "retry", "--all") == {"retried": 0}
+    assert home.json("mail", "send") == {"sent": 0, "waiting": 0, "dead": 0, "expired": 0}

@@ -47,7 +47,9 @@ def test_on_a_new_development_set_up_nothing_is_wrong_and_production_needs_chang
 
 def test_people_get_a_line_for_each_finding(home):
     done = home.run("doctor")
-    assert len(done.stdout.splitlines()) == len(findings(home))
+    *lines, last = done.stdout.splitlines()
+    assert len(lines) == len(findings(home))
+    assert last == "0 wrong, 6 to change before production"
     assert "change  base-url: " in done.stdout
     assert "\x1b" not in done.stdout
 

@@ -165,3 +165,118 @@ def test_the_list_shows_users_and_no_hashes(home):
         shown = home.run("user", "list", *more).stdout
         assert "list@example.com" in shown
         assert "$2b$" not in shown
+
+
+def search(home, *filters):
+    found = home.json("user", "list", "--email", "Search_", *filters)
+    return [one["email"] for one in found["users"]], found["total"]
+
+
+def test_m15_users_are_listed_by_address_and_state(home):
+    ann, bo, other = "search_ann@example.com", "search_bo@example.com", "searchXcy@example.com"
+    create(home, ann, "--confirmed")
+    create(home, bo)
+    create(home, other)
+    home.run("user", "disable", bo)
+    assert search(home) == ([ann, bo], 2)
+    assert search(home, "--limit", "1") == ([ann], 2)
+    assert search(home, "--disabled") == ([bo], 1)
+    assert search(home, "--unconfirmed") == ([bo], 1)
+    shown = home.run("user", "list", "--email", "search_", "--limit", "1").stdout
+    assert "… and 1 more: --limit shows more of them." in shown
+    assert "No user is like that." in home.run("user", "list", "--email", "nowhere").stdout
+
+
+def test_m15_a_user_is_shown_with_the_number_of_sign_ins(home, site):
+    create(home, "show@example.com")
+    site.login(site.client(), "show@example.com", STRONG)
+    shown = home.json("user", "show", "show@example.com")
+    assert set(shown) == FIELDS | {"enabled", "pending_email", "active_sessions"}
+    assert shown["active_sessions"] == 1
+    text = home.run("user", "show", shown["id"]).stdout
+    assert "show@example.com" in text
+    assert "$2b$" not in text
+
+
+def test_a_profile_is_changed_and_emptied_also_of_a_disabled_user(home):
+    with_names = {"AUTHSITE_LOGIN_IDENTIFIERS": "email username"}
+    create(home, "prof@example.com", "--name", "Old")
+    home.run("user", "disable", "prof@example.com")
+    change = ["user", "update", "prof@example.com"]
+    changed = home.json(*change, "--name", "New", "--username", "profi", **with_names)
+    assert (changed["name"], changed["username"], changed["enabled"]) == ("New", "profi", False)
+    assert home.json("user", "show", "profi")["email"] == "prof@example.com"
+    changed = home.json(*change, "--username", "", **with_names)
+    assert (changed["name"], changed["username"]) == ("New", None)
+    create(home, "prof2@example.com")
+    home.run("user", "update", "prof2@example.com", "--username", "taken1", **with_names)
+    done = home.run(*change, "--username", "Taken1", status=1, **with_names)
+    assert "username: " in done.stderr
+
+
+def test_each_change_of_a_user_prints_the_user_for_scripts(home):
+    create(home, "json@example.com")
+    for command, name, value in (
+        ("confirm", "confirmed", True),
+        ("disable", "enabled", False),
+        ("enable", "enabled", True),
+        ("sign-out", "email", "json@example.com"),
+    ):
+        assert home.json("user", command, "json@example.com")[name] == value
+
+
+@pytest.mark.control("T19")
+@pytest.mark.parametrize("disabled", [False, True])
+def test_m15_a_deleted_user_is_erased_and_the_address_is_free_again(home, site, disabled):
+    email = f"gone-{disabled}@example.com".lower()
+    made = json.loads(create(home, email, "--json").stdout)
+    tokens = site.login(site.client(), email, STRONG)
+    if disabled:
+        home.run("user", "disable", email)
+    refused = home.run("user", "delete", email, status=2)
+    assert "--yes" in refused.stderr
+    assert listed(home, email)
+    shown = home.json("user", "delete", email, "--yes")
+    assert shown == {"id": made["id"], "email": email, "deleted": True}
+    site.me(tokens["access_token"], status=401)
+    home.run("user", "show", email, status=1)
+    assert json.loads(create(home, email, "--json").stdout)["id"] != made["id"]
+
+
+@pytest.mark.control("T19")
+def test_another_address_ends_all_sign_ins_and_is_unconfirmed_until_its_link_is_opened(home, site):
+    create(home, "old@example.com", "--confirmed")
+    create(home, "taken@example.com")
+    keys = site.client()
+    tokens = site.login(keys, "old@example.com", STRONG)
+    for wrong in ("taken@example.com", "nonsense"):
+        done = home.run("user", "set-email", "old@example.com", wrong, status=1)
+        assert "email: " in done.stderr
+    site.me(tokens["access_token"])
+    changed = home.json("user", "set-email", "old@example.com", "New@Example.com")
+    assert (changed["email"], changed["confirmed"]) == ("New@example.com", False)
+    site.me(tokens["access_token"], status=401)
+    site.login(keys, "old@example.com", STRONG, status=400)
+    site.login(keys, "new@example.com", STRONG)
+    [link] = home.json("mail", "list", "--email", "new@")["mails"]
+    assert link["letter"] == "verification"
+    sent = home.run("mail", "send").stderr
+    assert "http://localhost:6543/email/verify?url=" in sent
+    [notice] = [each for each in sent.split("---- mail:") if "To: old@example.com" in each]
+    assert "was changed" in notice
+    assert "http" not in notice  # nobody but an administrator takes this change back
+    changed = home.json("user", "set-email", "new@example.com", "third@example.com", "--confirmed")
+    assert changed["confirmed"] is True
+    for unproved in ("third@", "new@"):
+        assert home.json("mail", "list", "--email", unproved)["mails"] == []
+
+
+def test_an_export_is_one_object_with_the_data_and_without_hashes(home):
+    create(home, "export@example.com")
+    shown = home.run("user", "export", "export@example.com").stdout
+    assert "$2b$" not in shown
+    found = json.loads(shown)
+    assert found["user"]["email"] == "export@example.com"
+    line = home.run("user", "export", "export@example.com", "--json").stdout
+    assert len(line.splitlines()) == 1
+    assert json.loads(line)["audit_events"][-1]["event"] == "user.exported"

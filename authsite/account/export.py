@@ -1,0 +1,105 @@
+"""Everything that is stored about a user, as plain values (GDPR, articles 15 and 20).
+
+Never a password hash, a key, or what tokens and links are made of: the columns are listed here,
+and a test compares them with the tables.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from authsite import clock
+from authsite.audit.models import AuditEvent
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.db.base import Base
+from authsite.login.service import limit_subject
+from authsite.mail.models import OutboxMessage
+from authsite.oauth.models import OAUTH, PERSONAL, Family
+from authsite.rate_limit.limiter import subject_hash
+from authsite.rate_limit.models import LimitCounter
+from authsite.sessions.models import BrowserSession
+from authsite.users.models import FormerAddress, LoginName, User
+
+USER = (
+    "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
+    " pending_expires_at"
+)
+_TOKENS = (
+    "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
+    " revoked_why address agent"
+)
+# Part of the export -> its table, the value of `kind` if the part has one, and the columns.
+PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
+    "login_names": (LoginName, None, "kind key"),
+    "former_addresses": (FormerAddress, None, "id key email expires_at"),
+    "sign_ins_of_apps": (Family, OAUTH, _TOKENS),
+    "sign_ins_of_browsers": (
+        BrowserSession,
+        None,
+        "id remember created_at used_at expires_at address agent",
+    ),
+    "personal_access_tokens": (Family, PERSONAL, f"name {_TOKENS}"),
+    "mails": (
+        OutboxMessage,
+        None,
+        "id kind address about_id page_url base_url language state created_at expires_at give_up_at"
+        " next_attempt_at delivery_attempts last_error ended_at",
+    ),
+    "audit_events": (
+        AuditEvent,
+        None,
+        "id at event client_id address agent request_id details",
+    ),
+}
+
+
+def export(ctx: Context, user: User) -> dict[str, Any]:
+    """Everything that is stored about ``user``, ready for JSON; the export itself is recorded."""
+    found: dict[str, Any] = {
+        "exported_at": clock.rfc3339(clock.now()),
+        "user": _values(user, USER.split()),
+    }
+    for part, (model, kind, columns) in PARTS.items():
+        found[part] = _rows(ctx, user.id, model, kind, columns.split())
+    found["rate_limits"] = _counters(ctx, user.id, [row["key"] for row in found["login_names"]])
+    record(ctx, "user.exported", user_id=user.id)
+    return found
+
+
+def _rows(
+    ctx: Context, user_id: uuid.UUID, model: Any, kind: str | None, columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    query = select(model).where(model.user_id == user_id)
+    if kind is not None:
+        query = query.where(model.kind == kind)
+    order = "created_at" if "created_at" in columns else model.__mapper__.primary_key[0].key
+    rows = ctx.db.scalars(query.order_by(getattr(model, order)))
+    return [_values(row, columns) for row in rows]
+
+
+def _counters(ctx: Context, user_id: uuid.UUID, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The counters of the user alone. Their keys are hashes of the user's id and login names.
+
+    Counters that combine these with an address are found only by someone who has that address.
+    """
+    ring = ctx.services.keys["limits"]
+    hashes = [subject_hash(ring, subject) for subject in (limit_subject(user_id), *names)]
+    mine = or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
+    return [
+        {"limit": row.key.split("/")[1], **_values(row, ["count", "expires_at"])}
+        for row in ctx.db.scalars(select(LimitCounter).where(mine).order_by(LimitCounter.key))
+    ]
+
+
+def _values(row: Base, columns: Sequence[str]) -> dict[str, Any]:
+    return {name: _plain(getattr(row, name)) for name in columns}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return clock.rfc3339(value)
+    return str(value) if isinstance(value, uuid.UUID) else value

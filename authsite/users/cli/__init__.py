@@ -1,0 +1,27 @@
+"""``authsite user …``"""
+
+import click
+
+from . import account, changes, data
+
+
+@click.group()
+def user() -> None:
+    """Users: accounts, sign-ins, stored data."""
+
+
+for _command in (
+    account.create,
+    account.list_,
+    account.show,
+    changes.update,
+    changes.set_email,
+    changes.confirm,
+    changes.set_password,
+    changes.sign_out,
+    changes.disable,
+    changes.enable,
+    data.export,
+    data.delete,
+):
+    user.add_command(_command)

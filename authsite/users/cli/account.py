@@ -1,0 +1,129 @@
+"""``authsite user create``, ``list`` and ``show``."""
+
+from typing import Any
+
+import click
+
+from authsite.cli.shared import (
+    config_option,
+    examples,
+    json_option,
+    limit_option,
+    print_facts,
+    print_json,
+    print_more,
+    print_table,
+    transaction,
+)
+from authsite.settings import Settings
+from authsite.users import pending, service
+from authsite.users.account import as_json as user_json
+
+from .shared import (
+    facts_of,
+    field_errors_as_lines,
+    find,
+    password_option,
+    read_password,
+    user_argument,
+)
+
+
+@click.command(
+    epilog=examples(
+        "authsite user create --email ann@example.com",
+        "echo 'purple wolf 77 tea' | authsite user create --email ann@example.com --password-stdin",
+    )
+)
+@click.option("--email", required=True, help="The e-mail address, which is also a login name.")
+@click.option("--name", help="The name of the person.")
+@click.option("--confirmed", is_flag=True, help="Mark the e-mail address as confirmed.")
+@password_option
+@json_option
+@config_option
+def create(
+    cfg: Settings,
+    email: str,
+    name: str | None,
+    confirmed: bool,
+    password_stdin: bool,
+    as_json: bool,
+) -> None:
+    """Create a user, by the same rules as registration."""
+    from authsite.signup.service import register
+
+    password = read_password(password_stdin)
+    with transaction(cfg) as ctx, field_errors_as_lines():
+        made = register(ctx, {"email": email}, password, name)
+        if confirmed:
+            service.confirm(ctx, made)
+    if as_json:
+        return print_json(user_json(made))
+    print_facts("The user:", {"id": str(made.id), "email": made.email})
+
+
+@click.command(
+    "list",
+    epilog=examples(
+        "authsite user list --email @example.com --limit 20",
+        "authsite user list --disabled --json",
+    ),
+)
+@click.option("--email", metavar="TEXT", default="", help="Only addresses with this text in them.")
+@click.option("--disabled", is_flag=True, help="Only disabled users.")
+@click.option("--unconfirmed", is_flag=True, help="Only users with an unconfirmed e-mail address.")
+@limit_option
+@json_option
+@config_option
+def list_(
+    cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: int, as_json: bool
+) -> None:
+    """List the users, the oldest first."""
+    with transaction(cfg) as ctx:
+        found = service.search(
+            ctx.db, limit, email=email, disabled=disabled, unconfirmed=unconfirmed
+        )
+        rows = [facts_of(item) for item in found.users]
+    if as_json:
+        return print_json({"users": rows, "total": found.total})
+    chosen = email or disabled or unconfirmed
+    print_table(
+        ("id", "email", "username", "phone", "confirmed", "enabled", "created"),
+        [_cells(row) for row in rows],
+        empty="No user is like that."
+        if chosen
+        else "No users yet. Make one with `authsite user create --email …`.",
+    )
+    print_more(found.total - len(rows))
+
+
+@click.command(epilog=examples("authsite user show ann@example.com"))
+@user_argument
+@json_option
+@config_option
+def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
+    """Show one user and the number of sign-ins."""
+    from authsite.account.active_sessions import list_active
+
+    with transaction(cfg) as ctx:
+        found = find(ctx.db, email_or_id)
+        change = pending.find(ctx.db, found.id)
+        facts = {
+            **facts_of(found),
+            "pending_email": change.email if change else None,
+            "active_sessions": len(list_active(ctx, found.id, None).sessions),
+        }
+    if as_json:
+        return print_json(facts)
+    print_facts("The user:", {name: _text(value) for name, value in facts.items()})
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    names = ("id", "email", "username", "phone", "confirmed", "enabled", "created_at")
+    return [_text(row[name]) for name in names]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else str(value)

@@ -1,0 +1,154 @@
+"""The commands that change a user."""
+
+from collections.abc import Callable
+
+import click
+
+from authsite.cli.shared import config_option, examples, json_option, transaction
+from authsite.context import Context
+from authsite.settings import Settings
+from authsite.users import service
+from authsite.users.models import User
+
+from .shared import (
+    field_errors_as_lines,
+    find,
+    password_option,
+    print_done,
+    read_password,
+    user_argument,
+)
+
+
+def _command(
+    name: str, help_text: str, change: Callable[[Context, User], None], done: str
+) -> click.Command:
+    """The command ``name``, which applies ``change`` to one user and prints ``done``."""
+
+    @click.command(name, help=help_text, epilog=examples(f"authsite user {name} ann@example.com"))
+    @user_argument
+    @json_option
+    @config_option
+    def command(cfg: Settings, email_or_id: str, as_json: bool) -> None:
+        with transaction(cfg) as ctx:
+            found = find(ctx.db, email_or_id)
+            change(ctx, found)
+            ctx.db.flush()
+            ctx.db.refresh(found)
+        print_done(found, done, as_json)
+
+    return command
+
+
+disable = _command(
+    "disable",
+    "End all sign-ins and allow no new ones.",
+    service.disable,
+    "The user is disabled; tokens and sessions are ended.",
+)
+enable = _command(
+    "enable",
+    "Let a disabled user log in again.",
+    service.enable,
+    "The user may log in again.",
+)
+confirm = _command(
+    "confirm",
+    "Mark the e-mail address as confirmed.",
+    service.confirm,
+    "The user's e-mail address is confirmed.",
+)
+sign_out = _command(
+    "sign-out",
+    "End all tokens and sessions.",
+    service.sign_out,
+    "All tokens and sessions of the user are ended.",
+)
+
+
+@click.command(
+    epilog=examples(
+        "authsite user update ann@example.com --name 'Ann Lee'",
+        "authsite user update ann@example.com --phone ''",
+    )
+)
+@user_argument
+@click.option("--name", help="The name of the person.")
+@click.option("--username", help="A login name, if login-identifiers has `username`.")
+@click.option("--phone", help="The same for a phone number.")
+@json_option
+@config_option
+def update(
+    cfg: Settings,
+    email_or_id: str,
+    name: str | None,
+    username: str | None,
+    phone: str | None,
+    as_json: bool,
+) -> None:
+    """Change name, username and phone number.
+
+    What is not given stays as it is; an empty text removes the value.
+    """
+    from authsite.account.service import change_as_administrator
+
+    given = {
+        kind: text for kind, text in (("username", username), ("phone", phone)) if text is not None
+    }
+    if name is None and not given:
+        raise click.UsageError("nothing to change: give --name, --username or --phone")
+    for kind in given:
+        if kind not in cfg.login_identifiers:
+            raise click.ClickException(
+                f"users have no {kind}: add it to authsite.login-identifiers first"
+            )
+    with transaction(cfg) as ctx, field_errors_as_lines():
+        found = change_as_administrator(ctx, find(ctx.db, email_or_id), name, given)
+    print_done(found, "The user is changed.", as_json)
+
+
+@click.command("set-email", epilog=examples("authsite user set-email ann@example.com a@lee.name"))
+@user_argument
+@click.argument("email", metavar="NEW_EMAIL")
+@click.option(
+    "--confirmed", is_flag=True, help="Mark the new address as confirmed; no link is mailed to it."
+)
+@json_option
+@config_option
+def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_json: bool) -> None:
+    """Change the e-mail address.
+
+    All tokens, sessions and reset links of the user end. A link that confirms the new address is
+    mailed to it, and a notice to the former address, if that was confirmed.
+    """
+    from authsite.verification.email_change import set_address
+
+    with transaction(cfg) as ctx, field_errors_as_lines():
+        found = find(ctx.db, email_or_id)
+        set_address(ctx, found, email, confirmed=confirmed)
+        ctx.db.refresh(found)
+    print_done(found, "The e-mail address is changed; tokens and sessions are ended.", as_json)
+
+
+@click.command(
+    "set-password",
+    epilog=examples(
+        "authsite user set-password ann@example.com",
+        "echo 'another lamp 42' | authsite user set-password ann@example.com --password-stdin",
+    ),
+)
+@user_argument
+@password_option
+@json_option
+@config_option
+def set_password(cfg: Settings, email_or_id: str, password_stdin: bool, as_json: bool) -> None:
+    """Set a new password and end all sign-ins."""
+    from authsite.passwords import policy
+
+    password = read_password(password_stdin)
+    with transaction(cfg) as ctx, field_errors_as_lines():
+        found = find(ctx.db, email_or_id)
+        policy.require_strong(cfg, ctx.passwords, password, found)
+        service.set_password(ctx, found.id, ctx.passwords.hash(password))
+        ctx.db.refresh(found)
+    print_done(found, "The password is set; tokens and sessions are ended.", as_json)

@@ -1,0 +1,63 @@
+"""What the commands for users share."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from authsite.cli.shared import print_json
+from authsite.http.errors import ValidationFailed
+from authsite.i18n import translate
+from authsite.users import service
+from authsite.users.account import as_json as user_json
+from authsite.users.models import User
+
+user_argument: Callable[[Any], Any] = click.argument("email_or_id", metavar="EMAIL_OR_ID")
+password_option: Callable[[Any], Any] = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from the first line of input."
+)
+
+
+def facts_of(user: User) -> dict[str, Any]:
+    """The user object of the API, and whether the user is enabled."""
+    return {**user_json(user), "enabled": user.disabled_at is None}
+
+
+def print_done(user: User, text: str, as_json: bool) -> None:
+    """Print ``text``, or the changed user as JSON."""
+    if as_json:
+        return print_json(facts_of(user))
+    click.echo(text)
+
+
+@contextmanager
+def field_errors_as_lines() -> Iterator[None]:
+    """Turn `ValidationFailed` into an error message with one line for each field."""
+    try:
+        yield
+    except ValidationFailed as error:
+        lines = [f"{item.field}: {translate(item.message)}" for item in error.details]
+        raise click.ClickException("\n".join(lines)) from None
+
+
+def find(db: Session, email_or_id: str) -> User:
+    """The user with this login name or id. Raises `click.ClickException`."""
+    found = service.find(db, email_or_id)
+    if found is None:
+        raise click.ClickException(
+            f"no user has the e-mail address or id {email_or_id!r}; `authsite user list` shows them"
+        )
+    return found
+
+
+def read_password(from_stdin: bool) -> str:
+    """The first line of the input, or what is typed twice at the prompt."""
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on: use --password-stdin")
+    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return password
