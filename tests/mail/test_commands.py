@@ -39,6 +39,23 @@ def listed(run, *arguments):
     return json.loads(run("list", "--json", *arguments).stdout)
 
 
+def test_mails_are_listed_by_state_and_address(site, run):
+    dead, waiting = put(site, address="ann_x@example.com"), put(site, address="bo@example.com")
+    record(site, dead, "dead", error="refused: 550 no")
+
+    def ids(*filters):
+        found = listed(run, *filters)
+        return [mail["id"] for mail in found["mails"]], found["total"]
+
+    assert ids() == ([str(dead), str(waiting)], 2)
+    assert ids("--limit", "1") == ([str(dead)], 2)
+    assert ids("--dead") == ([str(dead)], 1)
+    assert ids("--email", "BO@") == ([str(waiting)], 1)
+    assert ids("--email", "n_x") == ([str(dead)], 1)
+    assert ids("--email", "n%x") == ([], 0)
+    assert "No mail is like that." in run("list", "--email", "nobody").stdout
+
+
 def test_an_empty_outbox_says_so(run):
     assert run("list").stdout == "No mail waits, and none is dead.\n"
     assert listed(run) == {"mails": [], "total": 0}
@@ -116,4 +133,4 @@ def test_a_send_that_cannot_leave_names_the_setting_to_check(site_with, tmp_path
     put(site, "welcome", user_id=site.user().id)
     sender = open_sender(site.app.registry["authsite"])
     with pytest.raises(click.ClickException, match=r"Check authsite\.mail-folder\."):
-        _send_due(sender, Event())
+        _send_due(sender, Event(), as_json=False)
