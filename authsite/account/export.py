@@ -26,7 +26,7 @@ from authsite.users.models import FormerAddress, LoginName, User
 
 USER = (
     "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
-    " pending_expires_at"
+    " pending_expires_at terms_url terms_accepted_at"
 )
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
