@@ -51,6 +51,7 @@ class Rating(NamedTuple):
 
 
 _TOO_EASY = _("Too easy to guess: it will be refused. Try four unrelated words.")
+_BREACHED = _("This password has appeared in a data breach. Choose another.")
 _FAIR, _STRONG = _("Fair. Longer is stronger."), _("Strong.")
 
 
@@ -59,10 +60,19 @@ def weakness(
 ) -> FieldError | None:
     """Why ``password`` is rejected for ``person``, as the error of the field, or None.
 
-    The estimate takes CPU time, so it runs in the hash pool. Raises `HashCapacityExceeded`.
+    The estimate takes CPU time, so it runs in the hash pool. With `password-breach-check` a service
+    is asked about a password that is not easy to guess; call this before the request has a
+    transaction, and before the hash. Raises `HashCapacityExceeded`.
     """
     found = passwords.run(lambda: _judge(cfg, password, person)).weakness
-    return FieldError(found.code, "password", found.message) if found else None
+    if found:
+        return FieldError(found.code, "password", found.message)
+    if cfg.password_breach_check is None:
+        return None
+    from . import breaches  # late: few sites need the HTTP client
+
+    breached = breaches.is_breached(cfg.password_breach_check, password)
+    return FieldError("weak_password", "password", _BREACHED) if breached else None
 
 
 def rate(cfg: Settings, passwords: Passwords, password: str, person: Person) -> Rating:

@@ -122,6 +122,7 @@ class Settings:
     bcrypt_cost: int = setting(values.integer(10, 16), "12")
     hash_threads: int | None = optional(values.integer(1, 64))
     password_min_length: int = setting(values.integer(8, 128), "8")
+    password_breach_check: str | None = setting(urls.range_service, "off")
     password_pepper: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
     prevent_enumeration: bool = setting(values.boolean, "false")
 

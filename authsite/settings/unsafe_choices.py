@@ -172,6 +172,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _unencrypted_rule("login_page_url", "passwords"),
     _unencrypted_rule("return_origins", "sessions of the users who come back"),
+    _unencrypted_rule("password_breach_check", "the first characters of hashes of passwords"),
     _unencrypted_rule("cors_origins", "tokens of these applications"),
     Rule(
         "trusted-proxies-any",

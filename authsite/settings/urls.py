@@ -18,6 +18,7 @@ _APP_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]{0,31})://([a-z0-9_.-]+)(:[1-9][0-9]
 _PATH = re.compile(r"/(?![/\\])[A-Za-z0-9/_.~%?=&#-]{0,2047}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,254})*")
 LOOPBACK_NAME = "localhost"
+HAVE_I_BEEN_PWNED = "https://api.pwnedpasswords.com/range"
 
 
 def web_url(text: str) -> str:
@@ -132,6 +133,17 @@ def _place(text: str, message: str) -> str:
 
 def _is_local(text: str) -> bool:
     return is_file_name(text) or _PATH.fullmatch(text) is not None
+
+
+def range_service(text: str) -> str | None:
+    """The URL of a service for breached passwords, without a trailing slash; None for ``off``."""
+    if text.lower() in ("on", "off"):
+        return HAVE_I_BEEN_PWNED if text.lower() == "on" else None
+    message = "give on, off, or the URL of a range service such as https://api.example.org/range"
+    parts = _split_web(text, message)
+    if "?" in text:
+        raise ValueError(f"{message}, without a query")
+    return _origin(parts) + parts.path.rstrip("/")
 
 
 def cookie_domain(text: str) -> str:

@@ -124,3 +124,24 @@ def test_cors_origins_may_have_the_scheme_of_an_app():
         urls.cors_origins, "capacitor://localhost/x", "file:///", "null", "*", "app://*", "app:"
     )
     refused(urls.origins, "capacitor://localhost")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("off", None),
+        ("ON", "https://api.pwnedpasswords.com/range"),
+        ("https://Pwned.example.org/range/", "https://pwned.example.org/range"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ],
+)
+def test_a_range_service_is_off_on_or_a_url(given, expected):
+    assert urls.range_service(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given", ["", "yes", "ftp://a.example", "https://a.example/range?x=1", "https://u:p@a.example"]
+)
+def test_what_is_no_range_service_is_refused(given):
+    with pytest.raises(ValueError, match="give on, off, or the URL"):
+        urls.range_service(given)
