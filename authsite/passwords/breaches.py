@@ -124,14 +124,14 @@ def _tls() -> ssl.SSLContext:
 
 
 def _log_failure(cause: str) -> None:
-    global _quiet_until
+    global _next_line_at
     with _logging:
-        if monotonic() < _quiet_until:
+        if monotonic() < _next_line_at:
             return
-        _quiet_until = monotonic() + LOG_EVERY
+        _next_line_at = monotonic() + LOG_EVERY
     log.warning("password_breach_check_failed", cause=cause)
 
 
 _free = threading.BoundedSemaphore(AT_ONCE)
 _logging = threading.Lock()
-_quiet_until = 0.0
+_next_line_at = 0.0

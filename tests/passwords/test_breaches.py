@@ -46,9 +46,9 @@ def is_breached(server, password=BREACHED):
 
 
 @pytest.fixture(autouse=True)
-def talkative(monkeypatch):
+def first_line(monkeypatch):
     """Every test may log once."""
-    monkeypatch.setattr(breaches, "_quiet_until", 0.0)
+    monkeypatch.setattr(breaches, "_next_line_at", 0.0)
 
 
 @pytest.fixture
