@@ -51,7 +51,7 @@ bench-peers: $(VENV)/.tests
 screenshots: $(VENV)/.tests
 	$(BIN)/python -m tests.system.browser.gallery var/screenshots
 
-# The pictures of docs/branding.md.
+# The screenshots of README.md and docs/branding.md.
 pictures: $(VENV)/.tests
 	$(BIN)/python -m tests.system.browser.branding
 

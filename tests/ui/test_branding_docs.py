@@ -42,7 +42,8 @@ def test_the_documentation_shows_the_example():
 
 
 def test_the_pictures_exist_and_are_small():
-    shown = set(re.findall(r"\(pictures/([\w-]+\.png)\)", DOCS))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\bpictures/([\w-]+\.(?:png|svg))", DOCS + readme))
     pictures = list((ROOT / "docs/pictures").iterdir())
     assert shown == {path.name for path in pictures}
     assert sum(path.stat().st_size for path in pictures) < 400_000

@@ -1,4 +1,4 @@
-"""The pictures of docs/branding.md: ``make pictures`` writes them into docs/pictures.
+"""The pictures of README.md and docs/branding.md: ``make pictures`` writes them to docs/pictures.
 
 The branded pages have the settings and files of examples/branding.
 """
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from authsite.settings import read_ini
-from tests.system.browser.people import pages_server
+from tests.system.browser.people import EMAIL, PASSWORD, pages_server
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples/branding"
@@ -28,7 +28,7 @@ def example_settings():
 
 
 def main(folder):
-    """The login page plain and branded, and the branded registration in dark."""
+    """The login page plain and branded, the branded registration in dark, and the account page."""
     from playwright.sync_api import sync_playwright
 
     from tests.system.browser.conftest import CHROMIUM
@@ -41,6 +41,7 @@ def main(folder):
             ({}, "/login", "light", "login-plain"),
             (branded, "/login", "light", "login-branded"),
             (branded, "/register", "dark", "register-branded"),
+            ({}, "/account", "light", "account"),
         ):
             with (
                 tempfile.TemporaryDirectory() as place,
@@ -48,11 +49,24 @@ def main(folder):
             ):
                 context = browser.new_context(color_scheme=scheme, viewport=SIZE)
                 page = context.new_page()
+                if path == "/account":
+                    log_in(page, origin)
                 page.goto(origin + path)
                 page.evaluate("document.activeElement.blur()")
-                page.screenshot(path=folder / f"{name}.png", full_page=True)
+                page.screenshot(path=folder / f"{name}.png", full_page=path != "/account")
                 context.close()
         browser.close()
+
+
+def log_in(page, origin):
+    """Register a user, and log in with the form."""
+    form = {"email": EMAIL, "password": PASSWORD, "name": "Ann"}
+    assert page.request.post(f"{origin}/v1/register", form=form).ok
+    page.goto(f"{origin}/login")
+    page.fill("[name=username]", EMAIL)
+    page.fill("[name=password]", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: not url.endswith("/login"))
 
 
 if __name__ == "__main__":
