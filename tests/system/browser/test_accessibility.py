@@ -98,7 +98,7 @@ def test_the_whole_journey_works_by_keyboard_alone(server, new_context):
     type_into(ann, username=EMAIL, password=THIRD)
     ann.page.keyboard.press("Enter")
     ann.at("/account")
-    press(ann, "Delete account …")
+    press(ann, "Delete account…")
     type_into(ann, current_password=THIRD)
     ann.page.keyboard.press("Enter")
     ann.at("/")
