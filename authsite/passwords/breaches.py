@@ -53,7 +53,8 @@ def is_breached(service: str, password: str) -> bool:
             response = _ask(service, digest[:PREFIX])
         return digest[PREFIX:] in _suffixes(response)
     except (_Failed, OSError, HTTPException) as error:
-        _log_failure(str(error) if isinstance(error, _Failed) else type(error).__name__)
+        cause = str(error) if isinstance(error, _Failed) else type(error).__name__
+        _log_failure(service, cause)
         return False
 
 
@@ -123,15 +124,14 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _log_failure(cause: str) -> None:
-    global _next_line_at
+def _log_failure(service: str, cause: str) -> None:
     with _logging:
-        if monotonic() < _next_line_at:
+        if monotonic() < _next_line.get(service, 0.0):
             return
-        _next_line_at = monotonic() + LOG_EVERY
+        _next_line[service] = monotonic() + LOG_EVERY
     log.warning("password_breach_check_failed", cause=cause)
 
 
 _free = threading.BoundedSemaphore(AT_ONCE)
 _logging = threading.Lock()
-_next_line_at = 0.0
+_next_line: dict[str, float] = {}  # service -> when the log may have its next line

@@ -45,12 +45,6 @@ def is_breached(server, password=BREACHED):
     return breaches.is_breached(f"{server.url}/range", password)
 
 
-@pytest.fixture(autouse=True)
-def first_line(monkeypatch):
-    """Every test may log once."""
-    monkeypatch.setattr(breaches, "_next_line_at", 0.0)
-
-
 @pytest.fixture
 def asked(site_with):
     """``(site, server)``: a site that asks a service."""
