@@ -72,28 +72,32 @@ class DeleteBody(Body):
     """The user's password."""
 
 
+_Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+_Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
+
+
 class SignInPath(Parameters):
     """Path of one active session or token family."""
 
-    id: Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+    id: _Id
     """Its id in the list."""
 
 
 @response_body("An active sign-in of the user.")
 class SignInAnswer(TypedDict):
-    id: str
+    id: _Id
     """The id for `DELETE /v1/user/sessions/{id}`."""
-    kind: str
+    kind: Annotated[str, Field(examples=["app"])]
     """`browser` (a web session) or `app` (tokens)."""
-    client: str | None
+    client: Annotated[str | None, Field(examples=["Web shop"])]
     """The name of the client that holds the tokens."""
-    address: str | None
-    """The address that the login came from."""
-    agent: str | None
+    address: Annotated[str | None, Field(examples=["192.0.2.7"])]
+    """The IP address that the login came from."""
+    agent: Annotated[str | None, Field(examples=["Mozilla/5.0 (X11; Linux) Firefox/140.0"])]
     """The program that logged in, from its `User-Agent`."""
-    created: str
+    created: _Moment
     """When the user logged in."""
-    last_used: str
+    last_used: _Moment
     """When the sign-in was last used, to the hour."""
     current: bool
     """Whether this request belongs to the sign-in."""
@@ -124,7 +128,7 @@ class PendingAnswer(TypedDict):
     headers={
         200: {
             "X-Auth-Scope": ResponseHeader(
-                "The scopes of the token, separated by blanks, or empty.", "reports:read"
+                "The scopes of the token, separated by spaces, or empty.", "reports:read"
             )
         }
     },

@@ -16,6 +16,7 @@ from authsite.oauth.grants import GRANTS
 from authsite.request_state import Request
 
 _ISSUER = "https://auth.example.com"
+_Methods = Annotated[list[str], Field(examples=[["client_secret_basic", "client_secret_post"]])]
 
 
 @response_body("The endpoints and methods of this authorization server (RFC 8414, section 2).")
@@ -24,19 +25,19 @@ class MetadataAnswer(TypedDict):
     """The base URL of this service."""
     token_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/token"])]
     """The URL of the token endpoint."""
-    token_endpoint_auth_methods_supported: list[str]
+    token_endpoint_auth_methods_supported: _Methods
     """How a client authenticates at the token endpoint."""
     introspection_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/introspect"])]
     """The URL for token introspection (RFC 7662)."""
-    introspection_endpoint_auth_methods_supported: list[str]
+    introspection_endpoint_auth_methods_supported: _Methods
     """How a client authenticates there."""
     revocation_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/revoke"])]
     """The URL for token revocation (RFC 7009)."""
-    revocation_endpoint_auth_methods_supported: list[str]
+    revocation_endpoint_auth_methods_supported: _Methods
     """How a client authenticates there."""
-    grant_types_supported: list[str]
+    grant_types_supported: Annotated[list[str], Field(examples=[list(GRANTS)])]
     """The grant types of the token endpoint."""
-    response_types_supported: list[str]
+    response_types_supported: Annotated[list[str], Field(examples=[["none"]])]
     """`none`: there is no authorization endpoint."""
     scopes_supported: NotRequired[list[str]]
     """The scopes in setting `scopes`; missing if there are none."""
@@ -56,7 +57,7 @@ class MetadataPath(Parameters):
     headers={200: CACHED, 304: CACHED},
     description=(
         "The metadata of RFC 8414. If the URL of this service has a path, the document is also at "
-        "the address that section 3.1 defines, with the path of the issuer at its end."
+        "the path that section 3.1 defines, with the path of the issuer at its end."
     ),
 )
 def metadata(request: Request) -> Response:

@@ -38,7 +38,7 @@ _IDENTITY = {
     "X-Auth-Client": ResponseHeader(
         "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
     ),
-    "X-Auth-Scope": ResponseHeader("The scopes, separated by blanks, or empty.", "reports:read"),
+    "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
 }
 _LOCATION = {
     "Location": ResponseHeader("The URL of the login page.", "https://id.example.org/login")
@@ -53,7 +53,7 @@ class ApiQuery(Parameters):
     """Query of forward auth with a token."""
 
     scope: Annotated[str | None, Field(examples=["reports:read"])] = None
-    """The scopes that the token must have, separated by blanks."""
+    """The scopes that the token must have, separated by spaces."""
     verified: Literal["1", "true"] | None = None
     """Accept only users who have confirmed the e-mail address."""
 

@@ -62,7 +62,7 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
     given = _parameters(guard, query)
     scope = given.get("scope")
     if scope is not None and not is_scope(scope):
-        raise InvalidRequirement("scope: give scopes separated by blanks, such as reports:read.")
+        raise InvalidRequirement("scope: give scopes separated by spaces, such as reports:read.")
     for name in given.keys() - {"scope"}:
         if given[name] not in _FLAGS:
             raise InvalidRequirement(f"{name}: give 1 or true, or leave it out.")

@@ -33,7 +33,7 @@ class Rules:
     guard: str | None = None
     """Which credential the route requires: ``"api"`` or ``"web"``."""
     scope: str = ""
-    """The scopes that a token must have, separated by blanks."""
+    """The scopes that a token must have, separated by spaces."""
     verified: bool = False
     """Only users with a verified e-mail address may call."""
     unconfirmed: bool = False
@@ -75,7 +75,7 @@ def _is_guard(value: object, registry: Registry) -> bool:
 
 
 def is_scope(value: object, _registry: Registry | None = None) -> bool:
-    """Whether ``value`` is a text of scopes, separated by blanks."""
+    """Whether ``value`` is a text of scopes, separated by spaces."""
     return isinstance(value, str) and _SCOPE.fullmatch(value) is not None
 
 
@@ -97,7 +97,7 @@ ROUTE_OPTIONS = {
     ),
     "scope": Option(
         is_scope,
-        "give scopes as one text, separated by blanks, such as 'reports:read reports:write'",
+        "give scopes as one text, separated by spaces, such as 'reports:read reports:write'",
     ),
     "verified": _FLAG,
     "unconfirmed": _FLAG,

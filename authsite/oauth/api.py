@@ -67,7 +67,7 @@ class TokenBody(Body):
     client_secret: MaybeEmpty | None = None
     """The client's secret, unless it comes by HTTP Basic."""
     scope: MaybeEmpty | None = None
-    """Scopes, separated by blanks. The default is the client's, or the granted scope."""
+    """Scopes, separated by spaces. The default is the client's, or the granted scope."""
     username: Name | None = None
     """Grant `password`: the user's e-mail address, or another login name that is enabled."""
     password: Secret | None = None

@@ -18,8 +18,8 @@ class InvalidGrant(ApiError):
     status = 400
     code = "invalid_grant"
     message = (
-        "The credentials or the refresh token are not valid, or no longer so. Log in again to "
-        "get new tokens."
+        "Wrong credentials, or the refresh token has expired or was revoked. Log in again to get "
+        "new tokens."
     )
 
 

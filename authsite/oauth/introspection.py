@@ -33,7 +33,7 @@ class IntrospectionAnswer(TypedDict):
     active: bool
     """Whether the token is accepted at this moment, and the client may know of it."""
     scope: NotRequired[Annotated[str, Field(examples=["notes:read"])]]
-    """The scopes of the token, separated by blanks; may be empty."""
+    """The scopes of the token, separated by spaces; may be empty."""
     client_id: NotRequired[Annotated[str, Field(examples=["6f9619ff-8b86-4d01-b42d-00cf4fc964ff"])]]
     """The client that the token was issued to; absent for a personal access token."""
     token_type: NotRequired[Annotated[Literal["Bearer", "N_A"], Field(examples=["Bearer"])]]

@@ -55,6 +55,20 @@ headers of CORS."""
 )
 
 
+# The order in which the tags are shown: how a new reader needs them. Others follow.
+TAGS = (
+    "Registration",
+    "First-party clients",
+    "OAuth 2.0",
+    "Account",
+    "E-mail verification",
+    "Password recovery",
+    "Personal access tokens",
+    "Forward auth",
+    "API description",
+)
+
+
 def document(registry: Any, server: str) -> dict[str, Any]:
     """The document of the API in ``registry``; ``server`` is the URL that its paths start from."""
     found = endpoints(registry)
@@ -80,7 +94,7 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "tags": [{"name": name, "description": description} for name, description in tags.items()],
+        "tags": [{"name": name, "description": tags[name]} for name in sorted(tags, key=_rank)],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -88,6 +102,10 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "securitySchemes": SCHEMES,
         },
     }
+
+
+def _rank(tag: str) -> int:
+    return TAGS.index(tag) if tag in TAGS else len(TAGS)
 
 
 def _types(endpoint: Endpoint) -> list[Key]:

@@ -35,7 +35,7 @@ class TokenBody(Body):
     name: Name
     """What the token is for, to recognize it in the list."""
     scope: MaybeEmpty | None = None
-    """Scopes, separated by blanks, of those that the token of the request has. By default none."""
+    """Scopes, separated by spaces, of those that the token of the request has. By default none."""
     expires_in: Lifetime | None = None
     """The lifetime, such as `12h` or `30d`: at most `365d`, by default `90d`."""
     current_password: CurrentPassword
@@ -52,10 +52,16 @@ class TokenPath(Parameters):
 # Described here, for strings under fields are not inherited.
 @response_body("A personal access token, without the token itself.")
 class PersonalTokenAnswer(TypedDict):
-    id: Annotated[str, Field(description="The id for `DELETE /v1/user/tokens/{id}`.")]
-    name: Annotated[str, Field(description="What the token is for.")]
+    id: Annotated[
+        str,
+        Field(
+            description="The id for `DELETE /v1/user/tokens/{id}`.",
+            examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"],
+        ),
+    ]
+    name: Annotated[str, Field(description="What the token is for.", examples=["backup script"])]
     scope: Annotated[
-        str, Field(description="Its scopes, separated by blanks.", examples=["reports:read"])
+        str, Field(description="Its scopes, separated by spaces.", examples=["reports:read"])
     ]
     created: Annotated[str, _MOMENT, Field(description="When it was created.")]
     expires: Annotated[str, _MOMENT, Field(description="When it expires.")]
@@ -88,8 +94,8 @@ class PersonalTokensAnswer(TypedDict):
     description=(
         "The token acts for the user with at most the scopes of the token of this request, until "
         "it expires or is revoked. It ends, as all tokens of the user do, when the password or "
-        "the address changes and when all other sign-ins are ended. The user is notified by mail. "
-        "It is no login: the endpoints that change the account refuse it."
+        "the e-mail address changes and when all other sign-ins are ended. The user is notified by "
+        "mail. It is no login: the endpoints that change the account refuse it."
     ),
     errors=(
         WrongCurrentPassword,

@@ -41,7 +41,7 @@ class LoginBody(Body):
     password: Password
     """The user's password."""
     scope: MaybeEmpty | None = None
-    """Scopes, separated by blanks. The default is the client's."""
+    """Scopes, separated by spaces. The default is the client's."""
 
 
 class RefreshBody(Body):
@@ -55,7 +55,7 @@ class RefreshBody(Body):
     refresh_token: TokenText | None = None
     """The refresh token. It takes precedence over the cookie."""
     scope: MaybeEmpty | None = None
-    """A subset of the granted scopes, separated by blanks. The default is all of them."""
+    """A subset of the granted scopes, separated by spaces. The default is all of them."""
 
 
 class ClientPath(Parameters):

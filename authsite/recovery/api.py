@@ -36,7 +36,7 @@ class ResetBody(Body):
 
     email: Email
     """The address in the link."""
-    token: Token
+    token: Annotated[Token, Field(examples=["q83vEjRWeJCrze8SNFZ4kKvN"])]
     """The token in the link."""
     password: NewPassword
     """The new password."""

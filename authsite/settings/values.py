@@ -89,7 +89,7 @@ def identifiers(text: str) -> tuple[str, ...]:
     """What users may log in with, in the order in which it is tried."""
     names = tuple(dict.fromkeys(text.lower().split()))
     if not names or not set(names) <= {"email", "username", "phone"}:
-        raise ValueError("give one or more of email, username and phone, separated by blanks")
+        raise ValueError("give one or more of email, username and phone, separated by spaces")
     return names
 
 

@@ -40,7 +40,7 @@ NOT_AUTHENTICATED = {
 INVALID_CLIENT = oauth("invalid_client", "Client authentication failed")
 INVALID_GRANT = oauth(
     "invalid_grant",
-    "The credentials or the refresh token are not valid, or no longer so. Log in again to get "
+    "Wrong credentials, or the refresh token has expired or was revoked. Log in again to get "
     "new tokens.",
 )
 NOTHING_HERE = "There is no such endpoint. Check the path against /v1/openapi.json."

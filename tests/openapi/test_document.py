@@ -1,11 +1,13 @@
 """GET /v1/openapi.json: it says what is there, all of it, and nothing else."""
 
+import json
 import re
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pyramid.interfaces import IRoutesMapper
 
+from authsite.openapi.document import TAGS
 from tests.support.described import Described
 
 OTHERS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
@@ -99,6 +101,14 @@ def test_every_tag_is_explained(described):
     assert {tag for _, _, operation in described.operations() for tag in operation["tags"]} == set(
         tags
     )
+
+
+def test_m18_the_tags_are_in_the_order_of_a_new_reader_and_none_is_forgotten(described):
+    assert tuple(tag["name"] for tag in described.document["tags"]) == TAGS
+
+
+def test_m18_no_example_is_a_word_that_stands_for_nothing(described):
+    assert '"text"' not in json.dumps([each for _, _, each in described.operations()])
 
 
 def test_every_example_fits_its_schema(either):

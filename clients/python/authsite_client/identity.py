@@ -23,7 +23,7 @@ class Identity:
     exp: int | None
 
     def has_scope(self, scope: str) -> bool:
-        """Whether the token has all of these scopes, which are separated by blanks."""
+        """Whether the token has all of these scopes, which are separated by spaces."""
         return all(each in self.scope for each in scope.split())
 
     def require(self, scope: str) -> None:

@@ -55,7 +55,7 @@ class Verifier:
         self._reset()
 
     def verify(self, token: str, scope: str = "") -> Identity:
-        """Whom ``token`` belongs to, if it has all of ``scope`` (separated by blanks).
+        """Whom ``token`` belongs to, if it has all of ``scope`` (separated by spaces).
 
         Raises `InvalidToken`, `InsufficientScope` and `Unavailable`.
         """
