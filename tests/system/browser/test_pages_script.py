@@ -91,7 +91,7 @@ def test_mistakes_have_the_focus_and_belong_to_their_fields(new_context, server,
     field = ann.page.locator("[name=email]")
     told = field.get_attribute("aria-describedby")
     assert field.get_attribute("aria-invalid") == "true"
-    assert "Enter one e-mail address" in ann.page.locator(f"#{told}").inner_text()
+    assert "Enter an e-mail address in the format" in ann.page.locator(f"#{told}").inner_text()
     assert (field.input_value(), ann.page.locator("[name=name]").input_value()) == (
         "ann at example",
         "Ann",

@@ -29,7 +29,7 @@ def sign_in(page, password=PASSWORD):
 
 def test_a_user_signs_in_is_known_after_a_reload_calls_the_api_and_signs_out(app, strict):
     sign_in(app, "not this one")
-    app.get_by_role("alert").get_by_text("The e-mail address or the password is wrong.").wait_for()
+    app.get_by_role("alert").get_by_text("The e-mail address or password is incorrect.").wait_for()
     sign_in(app)
     app.get_by_role("heading", name=f"Signed in as {USERS[0]}").wait_for()
     assert app.get_by_role("alert").inner_text() == ""
