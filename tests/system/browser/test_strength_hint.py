@@ -134,7 +134,7 @@ def test_the_hint_asks_and_is_read_out_once_for_a_pause(ann):
 def test_the_account_page_knows_the_user_and_sends_no_current_password(ann):
     ann.fill(email="rosalinde@example.com", password="purple wolf 77 tea")
     ann.press("Create account")
-    ann.sees("Check your mail")
+    ann.page.get_by_role("heading", name="Check your").wait_for()
     ann.sign_in("purple wolf 77 tea", "rosalinde@example.com")
     ann.at("/account")
     ann.open("Change password")
