@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import ColumnElement, bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from authsite import clock
@@ -78,3 +78,36 @@ def end_since(db: Session, former: FormerAddress) -> bool:
         .execution_options(synchronize_session=False)
     ).all()
     return former.id in ended
+
+
+def end_returned(db: Session, user_id: UUID, key: str) -> bool:
+    """Whether the user, who takes ``key`` again, had it before a change that can be taken back.
+
+    The links of all changes in between end, as if that change was taken back: an intruder may have
+    made them.
+    """
+    first = db.scalar(
+        select(FormerAddress.epoch)
+        .where(
+            FormerAddress.user_id == user_id,
+            FormerAddress.key == key,
+            FormerAddress.expires_at > clock.now(),
+        )
+        .order_by(FormerAddress.epoch)
+        .limit(1)
+    )
+    if first is None:
+        return False
+    _delete(db, FormerAddress.user_id == user_id, FormerAddress.epoch > first)
+    return True
+
+
+def end_all(db: Session, user_id: UUID) -> None:
+    """End every link that takes a change of the user back, and free the addresses."""
+    _delete(db, FormerAddress.user_id == user_id)
+
+
+def _delete(db: Session, *conditions: ColumnElement[bool]) -> None:
+    db.execute(
+        delete(FormerAddress).where(*conditions).execution_options(synchronize_session=False)
+    )

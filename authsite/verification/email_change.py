@@ -44,8 +44,8 @@ def request_change(
     free one, and the owner is notified instead.
 
     Raises what `choose_page` and `reauthenticate` raise, also for a text that is no e-mail address,
-    `AddressTaken`, `TooManyAttempts` over the limit ``verification`` of the
-    user, and `SignInEnded` if the user's epoch was raised meanwhile.
+    `AddressTaken`, `TooManyAttempts` over the limit ``verification`` of the user (for taken
+    addresses ``login-names``), and `SignInEnded` if the user's epoch was raised meanwhile.
     """
     page_url, account = choose_page(ctx, page_url), user.account
     reauthenticate(ctx, user, current_password, lambda: address_errors(email))
@@ -54,7 +54,9 @@ def request_change(
     owner = found.account if found and found.account.id != account.id else None
     reserved = former.is_reserved_apart(ctx.database, address.key, account.id)
     if (owner or reserved) and not ctx.settings.prevent_enumeration:
-        raise AddressTaken  # before any limit: no mail goes out
+        # No mail goes out, and the answer tells that the address has an account.
+        ctx.limits.count("login-names", limit_subject(account.id))
+        raise AddressTaken
     ctx.limits.count("verification", limit_subject(account.id))
     may_mail_new = may_mail(ctx, email)
     may_mail_present = may_mail_own_address(ctx, account)
@@ -78,16 +80,19 @@ def complete_change(
     All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
     email address"), except the browser session ``session_id``, whose new key is returned. With
     ``notify`` (`may_notify`) the former address gets a mail, which can take the change back if
-    the user had confirmed that address. Raises `AddressTaken`, and `InvalidSignature` if the
-    change has ended meanwhile.
+    the user had confirmed that address. It cannot if ``address`` is itself one that could be
+    restored (`former.end_returned`). Raises `AddressTaken`, and `InvalidSignature` if the change
+    has ended meanwhile.
     """
     now, old, confirmed = clock.now(), user.email, user.email_verified_at is not None
     conditions = (pending.EXISTS, User.pending_email == address)
-    changed = _replace(ctx, user, read_address(address), now, *conditions)
+    new = read_address(address)
+    changed = _replace(ctx, user, new, now, *conditions)
     if changed is None:
         raise InvalidSignature
     former_address = None
-    if confirmed and ctx.settings.email_revert_expires_in:
+    returned = former.end_returned(ctx.db, user.id, new.key)
+    if confirmed and not returned and ctx.settings.email_revert_expires_in:
         former_address = FormerAddress(
             id=uuid4(),
             user_id=user.id,
@@ -105,14 +110,16 @@ def complete_change(
 def set_address(ctx: Context, user: User, email: str, *, confirmed: bool) -> None:
     """Give ``user`` another e-mail address, as an administrator.
 
-    All sign-ins and reset links end, and so does a pending change. Unless ``confirmed``, a link
-    that confirms the address is mailed to it. The former address gets a notice if the user had
-    confirmed it; nothing in it takes the change back. Raises `ValidationFailed` for a text that is
-    no e-mail address, and `AddressTaken`.
+    All sign-ins and reset links end, and so do a pending change and the links that take earlier
+    changes back, which an intruder may have. Unless ``confirmed``, a link that confirms the address
+    is mailed to it. The former address gets a notice if the user had confirmed it; nothing in it
+    takes the change back. Raises `ValidationFailed` for a text that is no e-mail address, and
+    `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
     new = read_address(email)
     _replace(ctx, user, new, clock.now() if confirmed else None)
+    former.end_all(ctx.db, user.id)
     if not confirmed:
         mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
     if old_confirmed:

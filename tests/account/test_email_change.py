@@ -235,3 +235,14 @@ def proved(site):
     """Every address that somebody logs in with, or that a user has."""
     with site.db() as db:
         return {name.key for name in db.query(LoginName)} | {user.email for user in db.query(User)}
+
+
+@pytest.mark.control("L04")
+def test_few_changes_to_taken_addresses_may_be_tried(site_with):
+    site = site_with(limits="on", **{"limits.login-names": "3/hour"})
+    token = token_on(site)
+    for number in range(4):
+        site.user(f"bo{number}@example.com")
+    answers = [change(site, token, f"bo{number}@example.com", status="*") for number in range(4)]
+    assert [answer.status_int for answer in answers] == [422, 422, 422, 429]
+    change(site, token)  # what reveals nothing is still possible

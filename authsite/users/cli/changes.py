@@ -118,8 +118,9 @@ def update(
 def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_json: bool) -> None:
     """Change the e-mail address.
 
-    All tokens, sessions and reset links of the user end. A link that confirms the new address is
-    mailed to it, and a notice to the former address, if that was confirmed.
+    All tokens, sessions and reset links of the user end, and so do links that take an earlier
+    change back. A link that confirms the new address is mailed to it, and a notice to the former
+    address, if that was confirmed.
     """
     from authsite.verification.email_change import set_address
 
