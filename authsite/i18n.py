@@ -68,3 +68,10 @@ def negotiate(accept_language: str | None) -> str:
     header = create_accept_language_header(accept_language)
     language: str = header.lookup(LANGUAGES, default=SOURCE_LANGUAGE)
     return language
+
+
+def direction(language: str) -> str:
+    """How ``language`` is written: "ltr" or "rtl", as for the attribute ``dir`` of HTML."""
+    from babel import Locale
+
+    return str(Locale.parse(language).text_direction)

@@ -20,7 +20,7 @@ from jinja2 import (
 
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
-from authsite.i18n import DOMAIN, localizer
+from authsite.i18n import DOMAIN, direction, localizer
 from authsite.settings import Settings
 
 from .builder import MailContent
@@ -106,6 +106,7 @@ def _values(
     accent = cfg.accent_color or ACCENT
     return {
         "language": mail.language,
+        "direction": direction(mail.language),
         "site_name": cfg.site_name,
         "site_logo": _href(cfg.site_logo, cfg, mail),
         "footer_links": [

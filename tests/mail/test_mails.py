@@ -60,13 +60,16 @@ def test_a_mail_has_equal_text_and_html_parts(kind, language):
     assert "Lighthouse" in made["Subject"]
     text, html = text_of(made), html_of(made)
     assert link_in(made) == LINK
-    assert f'<html lang="{language}">' in html
+    assert f'<html lang="{language}" dir="ltr"' in html
     assert "Ann Lee" in text
-    shown = words(html).replace("\u2011", "-")
+    # From the greeting on: before it, the preheader may say the same as a paragraph.
+    shown = words(html).replace("\u2011", "-").partition("Ann Lee")[2]
     for paragraph in text.split("\n\n")[1:]:
         paragraph = " ".join(paragraph.removeprefix("-- \n").split())
-        if not paragraph.endswith(":"):  # "Open this link:" is the button's job there
-            assert paragraph in shown, paragraph
+        if paragraph.endswith(":") or paragraph == LINK:
+            continue  # "Open this link:" is the button's job there
+        assert paragraph in shown, paragraph
+        shown = shown.partition(paragraph)[2]  # the next one comes after it
 
 
 @pytest.mark.parametrize("kind", MAILS)
@@ -83,7 +86,7 @@ def test_a_mail_loads_nothing_and_leads_only_to_its_link(kind):
     html = html_of(mail(kind))
     page = BeautifulSoup(html, "html.parser")
     assert {tag["href"] for tag in page.find_all(href=True)} == {LINK}
-    assert page.find_all(["img", "script", "link", "iframe", "form", "table"]) == []
+    assert page.find_all(["img", "script", "link", "iframe", "form"]) == []
     assert "url(" not in html
     assert "@import" not in html
 
@@ -103,7 +106,8 @@ def test_the_button_has_the_site_s_colour():
     button = BeautifulSoup(
         html_of(mail("reset", **{"accent-color": "#fc0"})), "html.parser"
     ).select_one("a.button")
-    assert "background-color: #fc0; color: #000000" in button["style"]
+    assert "color: #000000" in button["style"]
+    assert "background-color: #fc0" in button.parent["style"]
 
 
 @pytest.mark.control("M03")

@@ -1,6 +1,7 @@
 """templates-folder: a site's own templates stand for ours of the same name, mails too."""
 
 import pytest
+from bs4 import BeautifulSoup
 
 from authsite.settings import SettingsError
 from tests.support.host import HostSite
@@ -115,3 +116,18 @@ def test_hidden_files_are_left_alone(own, folder):
 def test_a_folder_that_does_not_exist_stops_the_start(database_url, folder):
     with pytest.raises(SettingsError, match=r"templates-folder.*there is no such folder"):
         Site(database_url, templates_folder=str(folder / "none"))
+
+
+def test_a_mail_of_a_site_s_own_needs_no_preheader(own, folder):
+    """The block is new: templates from before it have only a title and a content."""
+    write(
+        folder,
+        "mail/password_changed.html",
+        '{% extends "layout.html" %}{% from "pieces.html" import button with context %}'
+        "{% block content %}<p>Own words.</p>{{ button('Go') }}{% endblock %}",
+    )
+    site = own()
+    put(site, user_id=site.user().id)
+    page = BeautifulSoup(html_of(site.mails()[0]), "html.parser")
+    assert page.select_one(".card p:-soup-contains('Own words.')")
+    assert page.select(".preheader") == []
