@@ -1,24 +1,29 @@
 """Translations: language negotiation, translatable messages and gettext catalogs.
 
-The messages in code and templates are English. Every other language has a folder in ``locale/`` and
-a code in `LANGUAGES`.
+The messages in code and templates are English. Every other language has a folder in ``locale/``,
+whose name is its code: ``de``, or ``pt_BR`` with a region.
 
 The module has its own localizers: in a host application ``request.localizer`` depends on the host's
 locale negotiator, and mails are written outside a request.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
 from pyramid.i18n import Localizer, TranslationString, TranslationStringFactory, make_localizer
 from webob.acceptparse import create_accept_language_header
 
-LANGUAGES = ("en", "de")
 SOURCE_LANGUAGE = "en"
 DOMAIN = "authsite"
 FOLDER = Path(__file__).parent / "locale"
+LANGUAGES = (
+    SOURCE_LANGUAGE,
+    *sorted(path.parts[-3] for path in FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")),
+)
 _MAX_HEADER = 1000  # characters; browsers send some 50
+_UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 _: Callable[..., str] = TranslationStringFactory(DOMAIN)
 
@@ -58,20 +63,53 @@ def localizer(language: str) -> Localizer:
     return make_localizer(language, [str(FOLDER)])
 
 
-def negotiate(accept_language: str | None) -> str:
-    """The best language of `LANGUAGES` for an Accept-Language header, else English.
+def negotiate(accept_language: str | None, languages: Sequence[str] = LANGUAGES) -> str:
+    """The best of ``languages`` for an Accept-Language header, else the first of them.
 
-    Lookup by RFC 4647, section 3.4: ``de-AT`` finds ``de``. A malformed header means English.
+    Lookup by RFC 4647, section 3.4: ``de-AT`` finds ``de``. A malformed header means the first.
     """
     if not accept_language or len(accept_language) > _MAX_HEADER:
-        return SOURCE_LANGUAGE
+        return languages[0]
     header = create_accept_language_header(accept_language)
-    language: str = header.lookup(LANGUAGES, default=SOURCE_LANGUAGE)
-    return language
+    tags = {tag(language): language for language in languages}
+    return tags[header.lookup(list(tags), default=tag(languages[0]))]
 
 
+def tag(language: str) -> str:
+    """The language tag of RFC 5646, for HTML and HTTP: ``pt-BR`` for ``pt_BR``."""
+    return language.replace("_", "-")
+
+
+@cache
 def direction(language: str) -> str:
-    """How ``language`` is written: "ltr" or "rtl", as for the attribute ``dir`` of HTML."""
+    """The direction of the script, as in HTML: ``ltr`` or ``rtl``."""
     from babel import Locale
 
     return str(Locale.parse(language).text_direction)
+
+
+@cache
+def own_name(language: str) -> str:
+    """What speakers of ``language`` call it, with a capital letter: ``Français``."""
+    from babel import Locale
+
+    name = Locale.parse(language).get_display_name() or language
+    return name[0].upper() + name[1:]
+
+
+def duration_words(span: timedelta, language: str) -> str:
+    """``span`` in the largest unit that divides it; at least one minute, rounded down."""
+    from babel.units import format_unit
+
+    seconds = max(60, int(span.total_seconds()) // 60 * 60)
+    unit, size = next((unit, size) for unit, size in _UNITS if seconds % size == 0)
+    return format_unit(seconds // size, f"duration-{unit}", length="long", locale=language)
+
+
+def moment_words(moment: datetime, language: str) -> str:
+    """A date and time in words: "November 20, 2026, 18:04 UTC"."""
+    from babel.dates import format_date, format_time
+
+    moment = moment.astimezone(UTC)
+    date = format_date(moment, "long", locale=language)
+    return f"{date}, {format_time(moment, 'HH:mm', locale=language)} UTC"

@@ -110,7 +110,8 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
             db.begin(),
         ):
             base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
-            info = RequestInfo(agent="authsite command line", base_urls=base_urls)
+            language = cfg.languages[0]
+            info = RequestInfo(agent="authsite command line", base_urls=base_urls, language=language)
             yield Context(services, lambda: info, lambda: db)
     finally:
         services.database.dispose()

@@ -12,6 +12,7 @@ from . import (
     error_views,
     host,
     isolation,
+    languages,
     methods,
     own_files,
     proxies,
@@ -47,6 +48,7 @@ def includeme(config: Configurator) -> None:
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)
     config.add_subscriber(host.reject_bad_host, BeforeTraversal)
+    config.add_subscriber(languages.choose_language, BeforeTraversal)
     config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
     config.include(isolation)
     assets.add_assets(config)

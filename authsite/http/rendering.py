@@ -8,11 +8,12 @@ from markupsafe import Markup
 from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
 from pyramid.response import Response
 
-from authsite.i18n import DOMAIN, localizer, translate
+from authsite.i18n import DOMAIN, direction, localizer, moment_words, tag, translate
 from authsite.request_state import Request
 
 from .address import absolute, route_path
 from .assets import asset_path
+from .languages import choices
 from .methods import SAFE_METHODS
 from .own_files import href
 
@@ -24,6 +25,9 @@ def page_values(request: Request) -> dict[str, Any]:
     language = request.authsite.request_info.language
     return {
         **_gettext_callables(language),
+        "language": tag(language),
+        "direction": direction(language),
+        "languages": choices(request),
         "home": home_path(request),
         "url": lambda name, **parts: route_path(request, f"authsite.{name}", **parts),
         "page": lambda name: page_path(request, name),
@@ -33,6 +37,7 @@ def page_values(request: Request) -> dict[str, Any]:
         "errors": request.authsite.form_errors,
         "cfg": request.authsite.settings,
         "translate": lambda message: translate(message, language),
+        "moment_words": lambda moment: moment_words(moment, language),
     }
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 
-from authsite.i18n import negotiate
 from authsite.request_state import Request
+
+from .languages import language_of
 
 # The id of the request that this thread works on, for log lines.
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -21,7 +22,8 @@ class RequestInfo:
     """What use cases and audit events need to know of a request.
 
     ``base_urls`` are the base URLs of the application; links in mails begin with the first one,
-    which is that of the request. ``language`` is the language of these mails.
+    which is that of the request. ``language`` is the language of these mails and of
+    pages.
     """
 
     address: str | None = None
@@ -54,7 +56,7 @@ def request_info(request: Request) -> RequestInfo:
         printable or None,
         request.authsite.request_id,
         request.authsite.base_urls,
-        negotiate(request.headers.get("Accept-Language")),
+        language_of(request),
     )
 
 

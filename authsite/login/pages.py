@@ -14,9 +14,9 @@ from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Identifier, Password
 from authsite.http.rendering import go_on, home_path, lead_on, see_other
+from authsite.i18n import duration_words
 from authsite.login.fields import require_filled
 from authsite.login.wording import wording
-from authsite.mail.wording import duration_words
 from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies, service

@@ -20,16 +20,17 @@ from jinja2 import (
 
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
-from authsite.i18n import DOMAIN, direction, localizer
+from authsite.i18n import DOMAIN, direction, localizer, moment_words, tag
 from authsite.settings import Settings
 
 from .builder import MailContent
 from .leases import ClaimedMail
-from .wording import lifetime_words, moment_words, tame_name
+from .wording import lifetime_words, tame_name
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 # A non-breaking hyphen, for a narrow headline would be broken after the E.
+_BLANKS = re.compile(r"[ \t\r\n]+")  # not the no-break spaces of French
 _E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
 
 
@@ -90,13 +91,16 @@ def _subject(templates: Environment, text: Template, site_name: str) -> str:
     if "subject" not in text.blocks:  # a site's own template extends ours
         text = templates.get_template(f"original/{text.name}")
     heading = text.blocks["subject"](text.new_context({"site_name": site_name}))
-    return " ".join("".join(heading).split())
+    return _BLANKS.sub(" ", "".join(heading)).strip()
 
 
 def wrap(paragraph: str) -> str:
     """``paragraph`` in lines of 72 characters; a longer word, such as a URL, is not broken."""
     return textwrap.fill(
-        " ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False
+        _BLANKS.sub(" ", paragraph).strip(),
+        WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -105,7 +109,7 @@ def _values(
 ) -> dict[str, object]:
     accent = cfg.accent_color or ACCENT
     return {
-        "language": mail.language,
+        "language": tag(mail.language),
         "direction": direction(mail.language),
         "site_name": cfg.site_name,
         "site_logo": _href(cfg.site_logo, cfg, mail),

@@ -1,15 +1,16 @@
-"""Format names, times and durations for mails."""
+"""Format names and lifetimes for mails."""
 
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+
+from authsite.i18n import duration_words
 
 MAX_NAME = 60  # characters
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Text that a mail client makes a link of, or that looks like one: a scheme, a path, an address, or
 # a dot (in any script) before two letters.
 _LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·][^\W\d_]{2}", re.IGNORECASE)
-_UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
 def tame_name(name: str | None) -> str | None:
@@ -32,21 +33,3 @@ def lifetime_words(created_at: datetime, expires_at: datetime, now: datetime, la
         # The request read the clock for the expiry before it enqueued the mail.
         left = expires_at - created_at + timedelta(seconds=5)
     return duration_words(left, language)
-
-
-def duration_words(span: timedelta, language: str) -> str:
-    """``span`` in the largest unit that divides it; at least one minute, rounded down."""
-    from babel.units import format_unit
-
-    seconds = max(60, int(span.total_seconds()) // 60 * 60)
-    unit, size = next((unit, size) for unit, size in _UNITS if seconds % size == 0)
-    return format_unit(seconds // size, f"duration-{unit}", length="long", locale=language)
-
-
-def moment_words(moment: datetime, language: str) -> str:
-    """A date and time in words: "November 20, 2026, 18:04 UTC"."""
-    from babel.dates import format_date, format_time
-
-    moment = moment.astimezone(UTC)
-    date = format_date(moment, "long", locale=language)
-    return f"{date}, {format_time(moment, 'HH:mm', locale=language)} UTC"

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from authsite.cores import usable_cores
 from authsite.http.errors import TemporarilyUnavailable
-from authsite.i18n import _
+from authsite.i18n import PluralString
 from authsite.slots import waiting
 
 T = TypeVar("T")
@@ -31,8 +31,10 @@ SAFETY_FACTOR = 0.75  # of the timeout, since the predicted wait may be too shor
 class HashCapacityExceeded(TemporarilyUnavailable):
     """All hash threads are busy, and the queue is full or too slow."""
 
-    message = _(
-        "Too many logins at once. Try again in ${count} seconds.", {"count": RETRY_AFTER_SECONDS}
+    message = PluralString(
+        "Too many logins at once. Try again in ${count} second.",
+        "Too many logins at once. Try again in ${count} seconds.",
+        RETRY_AFTER_SECONDS,
     )
     retry_after = RETRY_AFTER_SECONDS
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, NotRequired, TypedDict
 
-from authsite.i18n import _
+from authsite.i18n import PluralString, _
 from authsite.passwords.scheme import (
     MAX_PASSWORD_BYTES,
     UnacceptablePassword,
@@ -102,8 +102,10 @@ def judge(password: str, min_length: int, context_words: Iterable[str | None]) -
     if not password:
         return Judgement(Weakness("required", _("Choose a password.")))
     if len(password.encode(errors="surrogatepass")) > MAX_PASSWORD_BYTES:
-        message = _("Use at most ${count} bytes.", {"count": MAX_PASSWORD_BYTES})
-        return Judgement(Weakness("too_long", message))
+        too_long = PluralString(
+            "Use at most ${count} byte.", "Use at most ${count} bytes.", MAX_PASSWORD_BYTES
+        )
+        return Judgement(Weakness("too_long", too_long))
     try:
         encode(password)
     except UnacceptablePassword:
@@ -111,8 +113,10 @@ def judge(password: str, min_length: int, context_words: Iterable[str | None]) -
         return Judgement(Weakness("invalid", message))
     normalized = unicodedata.normalize("NFC", password)
     if len(normalized) < min_length:
-        message = _("Use at least ${count} characters.", {"count": min_length})
-        return Judgement(Weakness("weak_password", message))
+        too_short = PluralString(
+            "Use at least ${count} character.", "Use at least ${count} characters.", min_length
+        )
+        return Judgement(Weakness("weak_password", too_short))
     pattern = _repeated(normalized)
     if len(pattern) >= LISTED_BELOW:
         enough = _information(pattern) >= ENOUGH_INFORMATION

@@ -33,4 +33,8 @@ def _in_words(seconds: int) -> str:
             "Too many attempts. Try again in ${count} seconds.",
             seconds,
         )
-    return _("Too many attempts. Try again in ${count} minutes.", {"count": ceil(seconds / 60)})
+    return PluralString(
+        "Too many attempts. Try again in ${count} minute.",
+        "Too many attempts. Try again in ${count} minutes.",
+        ceil(seconds / 60),
+    )

@@ -127,6 +127,7 @@ class Settings:
     prevent_enumeration: bool = setting(values.boolean, "false")
 
     # Pages and browsers
+    languages: tuple[str, ...] = setting(values.languages, "")
     site_name: str = setting(values.single_line(60), "authsite")
     site_logo: str | None = optional(urls.logo)
     site_icon: str | None = optional(urls.icon)

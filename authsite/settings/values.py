@@ -6,6 +6,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
+from authsite.i18n import LANGUAGES
+
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")
 W = TypeVar("W", bound=str)
@@ -91,6 +93,15 @@ def identifiers(text: str) -> tuple[str, ...]:
     if not names or not set(names) <= {"email", "username", "phone"}:
         raise ValueError("give one or more of email, username and phone, separated by spaces")
     return names
+
+
+def languages(text: str) -> tuple[str, ...]:
+    """The languages of pages and mails, in their order; all of them by default."""
+    known = {each.lower(): each for each in LANGUAGES}
+    names = text.replace("-", "_").lower().split()
+    if not set(names) <= known.keys():
+        raise ValueError(f"give some of {', '.join(LANGUAGES)}, separated by blanks")
+    return tuple(known[name] for name in dict.fromkeys(names)) or LANGUAGES
 
 
 def trusted_proxies(text: str) -> TrustedProxies:

@@ -11,7 +11,7 @@ from authsite.guards.return_to import keep_next
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
 from authsite.http.rendering import go_on, page_path, see_other
-from authsite.mail.wording import duration_words
+from authsite.i18n import duration_words
 from authsite.passwords import policy
 from authsite.request_state import Request
 from authsite.verification.service import choose_page

@@ -39,7 +39,7 @@ function addHint(input) {
     const missing = minLength - [...input.value.normalize()].length;
     hint.hidden = input.value === "";
     if (hint.hidden) show(0, "");
-    else if (missing > 0) show(0, missing === 1 ? words.one_more : words.more.replace("{n}", missing));
+    else if (missing > 0) show(0, words.missing[missing - 1]);
     else show(0, words.checking);
     timer = setTimeout(missing > 0 ? say : ask, PAUSE);
   };

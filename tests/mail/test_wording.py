@@ -5,12 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from authsite.colors import readable_on
-from authsite.mail.wording import (
-    duration_words,
-    lifetime_words,
-    moment_words,
-    tame_name,
-)
+from authsite.i18n import duration_words, moment_words
+from authsite.mail.wording import lifetime_words, tame_name
 
 NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from authsite.i18n import _, translate
+from authsite.i18n import PluralString, _, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ def clean_text(text: str, longest: int, missing: str) -> str:
     blanks are removed, so that a line break is an error at the end of the text too.
     """
     if len(text) > longest:
-        raise InvalidIdentifier(
-            _("Use at most ${count} characters.", {"count": longest}), "too_long"
+        message = PluralString(
+            "Use at most ${count} character.", "Use at most ${count} characters.", longest
         )
+        raise InvalidIdentifier(message, "too_long")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
         raise InvalidIdentifier(_("Leave out line breaks, tabs and other control characters."))
     text = text.strip()

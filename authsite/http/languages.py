@@ -1,0 +1,89 @@
+"""The language of a request, and the links below every page that change it.
+
+A link is the page's own URL with ``?lang=fr``. Its response sets a cookie, and redirects to the URL
+without ``lang``. Nothing is changed on the server, and the path stays, so that the redirect leads
+nowhere else. It works for POST-only paths as well, which redirect a GET to their page.
+"""
+
+from typing import NamedTuple
+from urllib.parse import quote, quote_from_bytes
+
+from pyramid.events import BeforeTraversal
+from pyramid.httpexceptions import HTTPSeeOther
+
+from authsite.i18n import negotiate, own_name, tag
+from authsite.request_state import Request
+
+from . import cookies
+from .address import absolute, path_qs
+from .methods import SAFE_METHODS
+from .own_routes import is_own_request
+
+PARAMETER = "lang"
+YEAR = 365 * 86400  # seconds
+# What a query may contain (RFC 3986, section 3.4), and percent signs of what is encoded already.
+_QUERY_SAFE = "/?:@!$&'()*+,;=~%"
+
+
+class Choice(NamedTuple):
+    """A language to choose: its tag, its name in itself, and a URL relative to the page."""
+
+    tag: str
+    name: str
+    href: str
+
+
+def language_of(request: Request) -> str:
+    """The language that the user has chosen, else the best one for ``Accept-Language``."""
+    offered = request.authsite.settings.languages
+    chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
+    if chosen in offered:
+        return chosen
+    return negotiate(request.headers.get("Accept-Language"), offered)
+
+
+def choices(request: Request) -> list[Choice]:
+    """The languages to choose from; none on a page of the host application."""
+    offered = request.authsite.settings.languages
+    if len(offered) < 2 or not is_own_request(request):
+        return []
+    kept = _other_parameters(request)
+    if not kept and (target := request.authsite.raw_form.get("next")):
+        kept = [f"next={quote(target, safe='/')}"]
+    return [
+        Choice(tag(each), own_name(each), "?" + "&".join([*kept, f"{PARAMETER}={each}"]))
+        for each in offered
+    ]
+
+
+def choose_language(event: BeforeTraversal) -> None:
+    """For a page with ``lang``: set the cookie, and raise the redirect to the page without it."""
+    request = event.request
+    if f"{PARAMETER}=" not in request.query_string or request.method not in SAFE_METHODS:
+        return
+    chosen = dict(_pairs(request)).get(PARAMETER)
+    is_page = request.authsite.error_format == "html" and is_own_request(request)
+    if not chosen or not is_page or chosen not in request.authsite.settings.languages:
+        return
+    path = path_qs(request).partition("?")[0]
+    query = "&".join(_other_parameters(request))
+    response = HTTPSeeOther(absolute(request, f"{path}?{query}" if query else path))
+    name = cookies.host_name(request, cookies.LANGUAGE)
+    cookies.write(request, response, cookies.Cookie(name, chosen, YEAR))
+    raise response
+
+
+def _other_parameters(request: Request) -> list[str]:
+    """The parameters of the query but ``lang``, as they were sent: a signed URL stays valid."""
+    return [
+        f"{name}={value}" if value is not None else name
+        for name, value in _pairs(request)
+        if name != PARAMETER
+    ]
+
+
+def _pairs(request: Request) -> list[tuple[str, str | None]]:
+    """The names and values of the query, percent-encoded; the value is None without ``=``."""
+    query = quote_from_bytes(request.query_string.encode("latin-1"), safe=_QUERY_SAFE)
+    parts = (part.partition("=") for part in query.split("&") if part)
+    return [(name, value if equals else None) for name, equals, value in parts]
