@@ -110,8 +110,7 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
             db.begin(),
         ):
             base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
-            language = cfg.languages[0]
-            info = RequestInfo(agent="authsite command line", base_urls=base_urls, language=language)
+            info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
             yield Context(services, lambda: info, lambda: db)
     finally:
         services.database.dispose()
