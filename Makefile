@@ -48,8 +48,10 @@ bench-peers: $(VENV)/.tests
 	$(BIN)/python -m bench.peers $(PEERS)
 
 # Screenshots of every page in every state, light and dark, narrow and wide.
+# L is a language; `ar` is a pseudo-locale from right to left.
+L ?= en
 screenshots: $(VENV)/.tests
-	$(BIN)/python -m tests.system.browser.gallery var/screenshots
+	$(BIN)/python -m tests.system.browser.gallery var/screenshots $(L)
 
 # The screenshots of README.md and docs/branding.md.
 pictures: $(VENV)/.tests

@@ -1,4 +1,4 @@
-"""The language of a request, and the links below every page that change it.
+"""The links below every page that change its language.
 
 A link is the page's own URL with ``?lang=fr``. Its response sets a cookie, and redirects to the URL
 without ``lang``. Nothing is changed on the server, and the path stays, so that the redirect leads
@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_from_bytes
 from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPSeeOther
 
-from authsite.i18n import negotiate, own_name, tag
+from authsite.i18n import own_name, tag
 from authsite.request_state import Request
 
 from . import cookies
@@ -31,15 +31,6 @@ class Choice(NamedTuple):
     tag: str
     name: str
     href: str
-
-
-def language_of(request: Request) -> str:
-    """The language that the user has chosen, else the best one for ``Accept-Language``."""
-    offered = request.authsite.settings.languages
-    chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
-    if chosen in offered:
-        return chosen
-    return negotiate(request.headers.get("Accept-Language"), offered)
 
 
 def choices(request: Request) -> list[Choice]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 
+from authsite.i18n import negotiate
 from authsite.request_state import Request
 
-from .languages import language_of
+from . import cookies
 
 # The id of the request that this thread works on, for log lines.
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -58,6 +59,15 @@ def request_info(request: Request) -> RequestInfo:
         request.authsite.base_urls,
         language_of(request),
     )
+
+
+def language_of(request: Request) -> str:
+    """The language that the user has chosen, else the best one for ``Accept-Language``."""
+    offered = request.authsite.settings.languages
+    chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
+    if chosen in offered:
+        return chosen
+    return negotiate(request.headers.get("Accept-Language"), offered)
 
 
 def peer(request: Request) -> str | None:

@@ -8,10 +8,21 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 
-from authsite.i18n import DOMAIN, FOLDER, LANGUAGES, SOURCE_LANGUAGE, negotiate, translate
+from authsite.i18n import (
+    DOMAIN,
+    FOLDER,
+    LANGUAGES,
+    SOURCE_LANGUAGE,
+    direction,
+    negotiate,
+    own_name,
+    tag,
+    translate,
+)
 
 ROOT = Path(__file__).resolve().parents[2] / "authsite"
 OPTIONS = {"encoding": "utf-8", "trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
+TAG = re.compile(r"<[^>]*>")
 TRANSLATED = [language for language in LANGUAGES if language != SOURCE_LANGUAGE]
 
 
@@ -24,8 +35,10 @@ TRANSLATED = [language for language in LANGUAGES if language != SOURCE_LANGUAGE]
         ("DE", "de"),
         ("de-AT,de;q=0.9,en;q=0.8", "de"),
         ("en-GB,de;q=0.5", "en"),
-        ("fr, de;q=0.3, en;q=0.2", "de"),
-        ("fr", "en"),
+        ("it, de;q=0.3, en;q=0.2", "de"),
+        ("fr-CA", "fr"),
+        ("es-419, en;q=0.9", "es"),
+        ("it", "en"),
         ("*", "en"),
         ("de;q=0", "en"),
         ("de;q=0, en", "en"),
@@ -81,6 +94,36 @@ def test_a_translation_has_the_same_placeholders(language):
             assert [str(error) for error in message.check()] == []
             for translation in strings(message.string):
                 assert markers(translation) == markers(strings(message.id)[0])
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_translation_has_the_same_links(language):
+    for message in catalogue(language, "po"):
+        if message.id:
+            for translation in strings(message.string):
+                assert TAG.findall(translation) == TAG.findall(strings(message.id)[0])
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_plural_form_is_there_and_none_is_left_over(language):
+    messages = catalogue(language, "po")
+    for message in messages:
+        if isinstance(message.id, tuple | list):
+            assert len(message.string) == messages.num_plurals
+    assert [*messages.obsolete] == []
+
+
+def test_french_has_narrow_no_break_spaces_and_typographic_apostrophes():
+    for message in catalogue("fr", "po"):
+        for text in strings(message.string) if message.id else ():
+            assert not re.search(r"[ \w\xa0][:;?!»](?!\w)|« |'", TAG.sub("", text)), text
+
+
+def test_every_language_names_itself():
+    assert [own_name(each) for each in LANGUAGES] == ["English", "Deutsch", "Español", "Français"]
+    assert own_name("pt_BR") == "Português (Brasil)"
+    assert (tag("pt_BR"), direction("ar"), direction("de")) == ("pt-BR", "rtl", "ltr")
+    assert negotiate("pt-br, en;q=0.5", ("en", "pt_BR")) == "pt_BR"
 
 
 def strings(words):

@@ -1,4 +1,4 @@
-"""The mails themselves: what their reader gets, in both languages and both parts."""
+"""The mails themselves: what their reader gets, in every language and both parts."""
 
 import re
 import uuid
@@ -8,6 +8,7 @@ from email import message_from_bytes, policy
 import pytest
 from bs4 import BeautifulSoup
 
+from authsite.i18n import LANGUAGES
 from authsite.mail.builder import MailContent
 from authsite.mail.leases import ClaimedMail
 from authsite.mail.message import compose
@@ -49,7 +50,7 @@ def test_every_template_is_a_mail_of_this_test_and_every_mail_is_registered(site
 
 
 @pytest.mark.control("M06")
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", MAILS)
 def test_a_mail_has_equal_text_and_html_parts(kind, language):
     made = mail(kind, language=language, **{"site-name": "Lighthouse"})
@@ -163,9 +164,16 @@ def test_a_second_way_is_a_link_in_both_parts_after_the_first(kind):
 
 
 def test_lines_of_text_are_short_and_the_link_is_whole():
-    for language in ("en", "de"):
+    for language in LANGUAGES:
         lines = text_of(mail("already_registered", language=language)).splitlines()
         assert [line for line in lines if len(line) > 72] == [LINK]
+
+
+@pytest.mark.parametrize("kind", MAILS)
+def test_no_line_of_french_begins_with_a_sign(kind):
+    text = text_of(mail(kind, language="fr", **{"site-name": "L" * 60}))
+    assert "\u202f" in text
+    assert [line for line in text.splitlines() if line.startswith((":", ";", "?", "!"))] == []
 
 
 def test_a_link_is_on_one_line_even_in_the_raw_mail():

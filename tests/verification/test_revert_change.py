@@ -332,7 +332,7 @@ def test_the_login_page_has_the_restored_address(story):
     assert story.site.http.get("/password/forgot").forms[0]["email"].value == OLD
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
 def test_the_pages_speak_the_reader_s_language(story, language):
     link = story.change()
     page = story.site.http.get(link, headers={"Accept-Language": language})

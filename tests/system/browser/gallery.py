@@ -1,6 +1,7 @@
 """Every page in every state worth a look: for axe, and for ``make screenshots`` to look at.
 
-``python -m tests.system.browser.gallery`` writes pictures of all of them into var/screenshots.
+``python -m tests.system.browser.gallery [FOLDER] [LANGUAGE]`` writes pictures of all of them, by
+default into var/screenshots; the language ``ar`` is a pseudo-locale from right to left.
 """
 
 import re
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.support.mails import text_of
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
@@ -114,7 +116,7 @@ def _leaving(ann):
     ann.go(f"/login?next={ELSEWHERE}/reports")
     ann.fill(username=EMAIL, password=PASSWORD)
     ann.press("Sign in")
-    ann.page.get_by_role("heading", name="You are signed in").wait_for()
+    ann.page.get_by_role("heading", name=ann.words("You are signed in")).wait_for()
 
 
 def _at(path) -> Callable[[Person], None]:
@@ -190,7 +192,7 @@ def gallery(ann):
         yield name
 
 
-def main(folder):
+def main(folder, language="en"):
     """Pictures of everything, light and dark, narrow and wide."""
     from playwright.sync_api import sync_playwright
 
@@ -203,12 +205,14 @@ def main(folder):
             for width in WIDTHS:
                 with (
                     tempfile.TemporaryDirectory() as place,
-                    pages_server(Path(place), **SETTINGS) as (origin, box),
+                    pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
                 ):
                     context = browser.new_context(
-                        color_scheme=scheme, viewport={"width": width, "height": 800}
+                        color_scheme=scheme,
+                        viewport={"width": width, "height": 800},
+                        locale=language,
                     )
-                    ann = Person(context, origin, box, ELSEWHERE)
+                    ann = Person(context, *served, ELSEWHERE, words=words_of(language))
                     for name in gallery(ann):
                         picture = folder / f"{name}-{width}-{scheme}.png"
                         ann.page.screenshot(path=picture, full_page=True)
@@ -217,5 +221,9 @@ def main(folder):
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 
 
+def _variables(place, language):
+    return pseudo_package(Path(place, "package")) if language == PSEUDO else {}
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "var/screenshots"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "var/screenshots"), *sys.argv[2:])

@@ -14,22 +14,29 @@ EMAIL = "ann@example.com"
 
 
 @contextmanager
-def pages_server(folder, **settings):
-    """A real server whose mails land in a folder; yields ``(origin, folder of mails)``."""
+def pages_server(folder, variables=(), **settings):
+    """A real server whose mails land in a folder; yields ``(origin, folder of mails)``.
+
+    ``variables`` are those of its environment.
+    """
     url = databases.migrated(databases.new_url("sqlite", folder, "pages"))
     box = folder / "mail"
     site = Site(url, **WEB)
     site.first_party("web")
     site.database.dispose()
     ini = write_ini(folder, url, mail_driver="file", mail_folder=box, **WEB, **settings)
-    with serving(ini) as http:
+    with serving(ini, **dict(variables)) as http:
         yield str(http.base_url).rstrip("/"), box
 
 
 class Person:
-    """Somebody with a browser window and a mailbox; ``others`` are origins that they visit, too."""
+    """Somebody with a browser window and a mailbox; ``others`` are origins that they visit, too.
 
-    def __init__(self, context, origin, box, *others):
+    ``words`` puts the English names of buttons and texts into the language of the pages.
+    """
+
+    def __init__(self, context, origin, box, *others, words=str):
+        self.words = words
         self.page, self.origin, self.box = context.new_page(), origin, box
         self.known = (origin, "data:", *others)
         self.troubles = []
@@ -59,18 +66,21 @@ class Person:
             self.page.locator(f"[name={name}]:visible").first.fill(value)
 
     def press(self, name):
-        self.page.get_by_role("button", name=name, exact=True).locator("visible=true").first.click()
+        buttons = self.page.get_by_role("button", name=self.words(name), exact=True)
+        buttons.locator("visible=true").first.click()
 
     def follow(self, name):
         """Follow a link."""
-        self.page.get_by_role("link", name=name, exact=True).first.click()
+        self.page.get_by_role("link", name=self.words(name), exact=True).first.click()
 
     def open(self, name):
         """Unfold a part of the page."""
-        self.page.locator("summary", has_text=name).first.click()
+        self.page.locator("summary", has_text=self.words(name)).first.click()
 
     def sees(self, text):
-        self.page.get_by_text(re.compile(re.escape(text))).locator("visible=true").first.wait_for()
+        self.page.get_by_text(re.compile(re.escape(self.words(text).strip()))).locator(
+            "visible=true"
+        ).first.wait_for()
 
     def at(self, path):
         self.page.wait_for_url(re.compile(re.escape(self.origin + path) + r"([?#].*)?$"))
