@@ -38,11 +38,11 @@ def choices(request: Request) -> list[Choice]:
     offered = request.authsite.settings.languages
     if len(offered) < 2 or not is_own_request(request):
         return []
-    kept = _other_parameters(request)
-    if not kept and (target := request.authsite.raw_form.get("next")):
-        kept = [f"next={quote(target, safe='/')}"]
+    others = _other_parameters(request)
+    if not others and (target := request.authsite.raw_form.get("next")):
+        others = [f"next={quote(target, safe='/')}"]
     return [
-        Choice(tag(each), own_name(each), "?" + "&".join([*kept, f"{PARAMETER}={each}"]))
+        Choice(tag(each), own_name(each), "?" + "&".join([*others, f"{PARAMETER}={each}"]))
         for each in offered
     ]
 

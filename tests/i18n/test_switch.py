@@ -91,13 +91,13 @@ def test_the_cookie_is_lax_lasts_a_year_and_is_for_no_script(site_with):
 )
 def test_no_link_leads_to_another_host(site, path):
     answer = site.http.get(f"http://localhost{path}", status=303)
-    assert urlsplit(answer.location).netloc == "localhost:80"
+    assert urlsplit(answer.location).netloc == "localhost"
     page = answer.follow(status="*")
     for link in links(page).values():
         assert link["href"].startswith("?")
 
 
-@pytest.mark.parametrize("value", ["", "tlh", "../de", "de%0D%0AX:y", "%FF"])
+@pytest.mark.parametrize("value", ["", "tlh", "../de", "de%0D%0AX:y"])
 def test_a_language_that_does_not_exist_changes_nothing(site, value):
     page = site.http.get(f"/login?lang={value}")
     assert language(page) == "en"

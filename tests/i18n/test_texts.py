@@ -4,22 +4,20 @@ from authsite.i18n import PluralString, _, translate
 
 ONE = "Too many attempts. Try again in ${count} second."
 MANY = "Too many attempts. Try again in ${count} seconds."
+EIGHT = PluralString("Use at least ${count} character.", "Use at least ${count} characters.", 8)
 
 
 def test_a_program_gets_the_english_message_with_its_values_in_it():
-    message = _("Use at least ${count} characters.", {"count": 8})
-    assert translate(message) == "Use at least 8 characters."
+    assert translate(EIGHT) == "Use at least 8 characters."
 
 
 def test_a_page_says_it_in_the_readers_language():
-    message = _("Use at least ${count} characters.", {"count": 8})
-    assert translate(message, "de") == "Verwenden Sie mindestens 8 Zeichen."
-    assert translate(message, "tlh") == "Use at least 8 characters."
+    assert translate(EIGHT, "de") == "Verwenden Sie mindestens 8 Zeichen."
+    assert translate(EIGHT, "tlh") == "Use at least 8 characters."
 
 
 def test_messages_within_a_message_are_translated_too():
-    reason = _("Use at least ${count} characters.", {"count": 8})
-    message = _("${reason} ${advice}", {"reason": reason, "advice": "Take another."})
+    message = _("${reason} ${advice}", {"reason": EIGHT, "advice": "Take another."})
     assert translate(message) == "Use at least 8 characters. Take another."
     assert translate(message, "de") == "Verwenden Sie mindestens 8 Zeichen. Take another."
 

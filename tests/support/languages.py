@@ -16,15 +16,15 @@ from authsite.i18n import DOMAIN, FOLDER
 
 PSEUDO = "ar"
 _ACCENTS = str.maketrans("aceinosuyACEINOSUY", "áçéíñóšúýÁÇÉÍÑÓŠÚÝ")
-_KEPT = re.compile(r"(%\(\w+\)s|\$\{\w+\}|<[^>]*>|&\w+;)")
+_UNCHANGED = re.compile(r"(%\(\w+\)s|\$\{\w+\}|<[^>]*>|&\w+;)")
 
 
 def pseudo(text):
     """``text`` with accents, in brackets and 40 % longer; placeholders and tags stay."""
     parts = [
-        part if _KEPT.fullmatch(part) else part.translate(_ACCENTS) for part in _KEPT.split(text)
+        part if _UNCHANGED.fullmatch(part) else part.translate(_ACCENTS) for part in _UNCHANGED.split(text)
     ]
-    return f"[{''.join(parts)}{' ño' * max(1, round(len(_KEPT.sub('', text)) * 0.4 / 3))}]"
+    return f"[{''.join(parts)}{' ño' * max(1, round(len(_UNCHANGED.sub('', text)) * 0.4 / 3))}]"
 
 
 def pseudo_package(folder):
@@ -62,7 +62,7 @@ def words_of(language):
         whole = english if english in texts else next(containing, None)
         if whole is None:
             return english
-        return max(_KEPT.split(texts[whole]), key=lambda part: (not _KEPT.match(part), len(part)))
+        return max(_UNCHANGED.split(texts[whole]), key=lambda part: (not _UNCHANGED.match(part), len(part)))
 
     return words
 
