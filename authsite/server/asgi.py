@@ -15,12 +15,10 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from authsite.http.bodies import MAX_BODY
-from authsite.slots import Slots
+from authsite.slots import WorkQueue
 
 from .deadlines import Deadlines
 from .environ import environ_of
@@ -52,13 +50,14 @@ class WorkerThreads:
     """
 
     def __init__(self, application: WsgiApplication, count: int, active: int, name: str) -> None:
-        self._run: Callable[[dict[str, Any]], Response] = partial(call, application)
-        if active < count:
-            self._run = Slots(active).limit(self._run)
-        self._queue: SimpleQueue[tuple[dict[str, Any], asyncio.Future[Response]]] = SimpleQueue()
+        self._application = application
+        self._queue: WorkQueue[tuple[dict[str, Any], asyncio.Future[Response]]] = WorkQueue(active)
         for number in range(count):
             threading.Thread(
-                target=self._work, name=f"authsite-{name}-{number}", daemon=True
+                target=self._queue.work,
+                args=(self._handle,),
+                name=f"authsite-{name}-{number}",
+                daemon=True,
             ).start()
 
     async def run(self, environ: dict[str, Any]) -> Response:
@@ -67,16 +66,12 @@ class WorkerThreads:
         self._queue.put((environ, future))
         return await future
 
-    def _work(self) -> None:
-        while True:
-            self._handle(*self._queue.get())
-
-    def _handle(self, environ: dict[str, Any], future: asyncio.Future[Response]) -> None:
-        """One request. Its values are local to this call, so the thread keeps none of them."""
+    def _handle(self, request: tuple[dict[str, Any], asyncio.Future[Response]]) -> None:
+        environ, future = request
         set_outcome: Callable[[Any], None] = future.set_result
         outcome: Any
         try:
-            outcome = self._run(environ)
+            outcome = call(self._application, environ)
         except BaseException as error:
             set_outcome, outcome = future.set_exception, error
         future.get_loop().call_soon_threadsafe(_unless_cancelled, future, set_outcome, outcome)

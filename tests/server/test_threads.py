@@ -7,6 +7,7 @@ import weakref
 
 from authsite.passwords import HashPool
 from authsite.server.asgi import WorkerThreads
+from authsite.slots import WorkQueue, waiting
 
 SECONDS = 20  # for what takes a moment
 
@@ -68,6 +69,42 @@ def test_a_request_is_answered_after_its_hash_though_every_other_thread_is_idle(
     threads = WorkerThreads(application, count=3, active=1, name="test")
     assert run(threads, "/") == [b"in"]
     assert run(threads, "/", "/", "/") == [b"in"] * 3
+
+
+def test_logins_that_use_up_all_threads_are_all_answered():
+    pool = HashPool(threads=1, queue=20)
+
+    def application(environ, start_response):
+        pool.run(lambda: threading.Event().wait(0.01))
+        pool.run(lambda: threading.Event().wait(0.01))
+        start_response("200 OK", [])
+        return [b"in"]
+
+    threads = WorkerThreads(application, count=4, active=2, name="test")
+    assert run(threads, *["/"] * 12) == [b"in"] * 12
+
+
+def test_a_thread_that_has_waited_goes_on_though_work_never_ends():
+    """A thread keeps its slot as long as there is work, so it has to be asked for it."""
+    queue, began, done = WorkQueue(active=1), threading.Event(), threading.Event()
+
+    def handle(item):
+        if item == "login":
+            with waiting():
+                began.wait(SECONDS)
+            done.set()
+        elif not done.is_set():
+            began.set()
+            queue.put("refresh")
+
+    for _ in range(2):
+        threading.Thread(target=queue.work, args=(handle,), daemon=True).start()
+    queue.put("login")
+    queue.put("refresh")
+    try:
+        assert done.wait(SECONDS)
+    finally:
+        done.set()
 
 
 class Headers(list):
