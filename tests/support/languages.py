@@ -22,7 +22,8 @@ _UNCHANGED = re.compile(r"(%\(\w+\)s|\$\{\w+\}|<[^>]*>|&\w+;)")
 def pseudo(text):
     """``text`` with accents, in brackets and 40 % longer; placeholders and tags stay."""
     parts = [
-        part if _UNCHANGED.fullmatch(part) else part.translate(_ACCENTS) for part in _UNCHANGED.split(text)
+        part if _UNCHANGED.fullmatch(part) else part.translate(_ACCENTS)
+        for part in _UNCHANGED.split(text)
     ]
     return f"[{''.join(parts)}{' ño' * max(1, round(len(_UNCHANGED.sub('', text)) * 0.4 / 3))}]"
 
@@ -62,7 +63,8 @@ def words_of(language):
         whole = english if english in texts else next(containing, None)
         if whole is None:
             return english
-        return max(_UNCHANGED.split(texts[whole]), key=lambda part: (not _UNCHANGED.match(part), len(part)))
+        parts = _UNCHANGED.split(texts[whole])
+        return max(parts, key=lambda part: (not _UNCHANGED.match(part), len(part)))
 
     return words
 
