@@ -10,18 +10,12 @@ locale negotiator, and mails are written outside a request.
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
 
 from pyramid.i18n import Localizer, TranslationString, TranslationStringFactory, make_localizer
 from webob.acceptparse import create_accept_language_header
 
-SOURCE_LANGUAGE = "en"
-DOMAIN = "authsite"
-FOLDER = Path(__file__).parent / "locale"
-LANGUAGES = (
-    SOURCE_LANGUAGE,
-    *sorted(path.parts[-3] for path in FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")),
-)
+from .catalogs import DOMAIN, FOLDER, LANGUAGES, SOURCE_LANGUAGE
+
 _MAX_HEADER = 1000  # characters; browsers send some 50
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 

@@ -21,7 +21,7 @@ LAYERS = (
     "context",
     "rate_limit",
     "http passwords",
-    "settings crypto slots clock cores db i18n ids colors",
+    "settings crypto slots clock cores db catalogs i18n ids colors",
 )
 LAYER = {
     package: layer

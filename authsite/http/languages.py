@@ -20,6 +20,7 @@ from .methods import SAFE_METHODS
 from .own_routes import is_own_request
 
 PARAMETER = "lang"
+SECRETS = ("token", "url")  # of links in mails: no other link of the page may repeat them
 YEAR = 365 * 86400  # seconds
 # What a query may contain (RFC 3986, section 3.4), and percent signs of what is encoded already.
 _QUERY_SAFE = "/?:@!$&'()*+,;=~%"
@@ -34,9 +35,15 @@ class Choice(NamedTuple):
 
 
 def choices(request: Request) -> list[Choice]:
-    """The languages to choose from; none on a page of the host application."""
+    """The languages to choose from.
+
+    None on a page of the host application, nor on one that a link in a mail has opened: the page
+    must not repeat the token of its URL (OWASP ASVS 5.0, 14.2.1).
+    """
     offered = request.authsite.settings.languages
     if len(offered) < 2 or not is_own_request(request):
+        return []
+    if any(name in SECRETS for name, _value in _pairs(request)):
         return []
     others = _other_parameters(request)
     if not others and (target := request.authsite.raw_form.get("next")):

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
 from pyramid.response import Response
 
-from authsite.i18n import DOMAIN, direction, localizer, moment_words, tag, translate
+from authsite.catalogs import DOMAIN
+from authsite.i18n import direction, localizer, moment_words, tag, translate
 from authsite.request_state import Request
 
 from .address import absolute, route_path

@@ -18,9 +18,10 @@ from jinja2 import (
     select_autoescape,
 )
 
+from authsite.catalogs import DOMAIN
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
-from authsite.i18n import DOMAIN, direction, localizer, moment_words, tag
+from authsite.i18n import direction, localizer, moment_words, tag
 from authsite.settings import Settings
 
 from .builder import MailContent

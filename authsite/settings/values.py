@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from authsite.i18n import LANGUAGES
+from authsite.catalogs import LANGUAGES
 
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from email import message_from_bytes, policy
 import pytest
 from bs4 import BeautifulSoup
 
-from authsite.i18n import LANGUAGES
+from authsite.catalogs import LANGUAGES
 from authsite.mail.builder import MailContent
 from authsite.mail.leases import ClaimedMail
 from authsite.mail.message import compose

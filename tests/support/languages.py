@@ -12,7 +12,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from authsite.i18n import DOMAIN, FOLDER
+from authsite.catalogs import DOMAIN, FOLDER
 
 PSEUDO = "ar"
 _ACCENTS = str.maketrans("aceinosuyACEINOSUY", "áçéíñóšúýÁÇÉÍÑÓŠÚÝ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.i18n import LANGUAGES
+from authsite.catalogs import LANGUAGES
 from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.system.browser.gallery import ELSEWHERE, SETTINGS, gallery
 from tests.system.browser.people import Person, pages_server
