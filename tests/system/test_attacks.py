@@ -264,7 +264,7 @@ def send(page, host, path, enctype, fields):
 def refused(answer):
     """Whether the answer is an error, or leads a stranger to the login page."""
     location = answer.headers.get("location", "")
-    return answer.status in REFUSED or (answer.status == 302 and "/login?next=" in location)
+    return answer.status in REFUSED or (answer.status == 302 and "/login?" in location)
 
 
 def signs_in(answer):

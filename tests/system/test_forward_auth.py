@@ -124,7 +124,7 @@ def test_a_form_that_is_sent_after_its_session_ended_leads_back_to_its_page(page
     page.wait_for_url(f"https://{APP}/orders?page=3")
     page.context.clear_cookies()
     page.get_by_role("button", name="New order").click()
-    page.get_by_text("what you changed was not saved").wait_for()
+    page.get_by_text("Your changes were not saved.").wait_for()
     sign_in(page)
     page.wait_for_url(f"https://{APP}/orders?page=3")
     page.get_by_role("button", name="New order").click()

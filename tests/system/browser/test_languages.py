@@ -25,6 +25,7 @@ def test_no_page_is_too_narrow_for_its_texts(language, new_context, tmp_path):
         ann = Person(context, *served, ELSEWHERE, words=words_of(language))
         cut, untranslated, directions = {}, {}, set()
         for name in gallery(ann):
+            ann.page.wait_for_load_state()  # with its stylesheet
             if found := ann.page.evaluate(CUT):
                 cut[name] = found
             if name == "docs":  # it is in English
