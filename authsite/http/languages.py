@@ -37,13 +37,13 @@ class Choice(NamedTuple):
 def choices(request: Request) -> list[Choice]:
     """The languages to choose from.
 
-    None on a page of the host application, nor on one that a link in a mail has opened: the page
-    must not repeat the token of its URL (OWASP ASVS 5.0, 14.2.1).
+    None on a page of the host application, nor on one that a link in a mail has opened, or on its
+    form: no link may repeat the token (OWASP ASVS 5.0, 14.2.1), and without it the page is useless.
     """
     offered = request.authsite.settings.languages
     if len(offered) < 2 or not is_own_request(request):
         return []
-    if any(name in SECRETS for name, _value in _pairs(request)):
+    if any(name in SECRETS for name in (*dict(_pairs(request)), *request.authsite.raw_form)):
         return []
     others = _other_parameters(request)
     if not others and (target := request.authsite.raw_form.get("next")):

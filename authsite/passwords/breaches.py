@@ -43,8 +43,8 @@ def is_breached(service: str, password: str) -> bool:
     """Whether the range service at the URL ``service`` knows ``password``.
 
     False if it does not answer properly within a second, which the log says at most once a minute:
-    nobody is kept from setting a password. Redirects are not followed. Call it while no transaction
-    is open.
+    an outage of the service never prevents a change of password. Redirects are not followed. Call
+    it while no transaction is open.
     """
     text = unicodedata.normalize("NFC", password)
     digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest().upper()
@@ -67,11 +67,14 @@ def _ask(service: str, prefix: str) -> bytes:
     connection = _connection(service)
     sockets: list[socket.socket] = []
     result: Future[bytes] = Future()
+    given_up = threading.Event()
 
     def work() -> None:
         try:
             connection.connect()
             sockets.append(connection.sock)
+            if given_up.is_set():  # while it connected: the socket came too late to be shut down
+                return
             result.set_result(_read(connection, f"{urlsplit(service).path}/{prefix}"))
         except BaseException as error:  # raised again in the thread that waits
             result.set_exception(error)
@@ -79,10 +82,15 @@ def _ask(service: str, prefix: str) -> bytes:
             connection.close()
             _free.release()
 
-    threading.Thread(target=work, name="breach-check", daemon=True).start()
+    try:
+        threading.Thread(target=work, name="breach-check", daemon=True).start()
+    except RuntimeError as error:  # the system has no thread left
+        _free.release()
+        raise _Failed(str(error)) from None
     try:
         return result.result(TIMEOUT)
     finally:
+        given_up.set()
         for each in sockets:
             with suppress(OSError):  # closed already
                 each.shutdown(socket.SHUT_RDWR)  # ends the thread

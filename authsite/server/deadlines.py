@@ -34,7 +34,7 @@ class Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            # Somebody else may cancel the task as well, which it must not ignore.
+            # The server may have cancelled the task, too; that cancellation must be raised again.
             if task in self._ends or task.uncancel() > 0:
                 raise
             raise TimeoutError from None

@@ -99,8 +99,8 @@ def build_changed(job: MailJob) -> MailContent | None:
 def build_replaced(job: MailJob) -> MailContent | None:
     """The notice of a completed change, with the link that takes it back, if there is one.
 
-    None if the user was deleted or disabled. It greets nobody by name: the recipient's address is
-    not the user's any more.
+    None if the user was deleted or disabled. The greeting has no name, since the address no longer
+    belongs to the user.
     """
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     if user is None:

@@ -122,6 +122,14 @@ def test_a_page_that_a_link_in_a_mail_opened_does_not_repeat_its_secret(site):
     assert page.html.select("a[hreflang]") == []
 
 
+def test_nor_does_its_form_lead_to_a_page_without_the_secret(site):
+    page = site.http.get("/password/forgot")
+    form = {"csrf_token": page.forms[0]["csrf_token"].value, "email": "ann@example.com"}
+    form |= {"token": "forged", "password": "purple wolf 77 tea"}
+    page = site.http.post("/password/reset", form, status=422)
+    assert page.html.select("a[hreflang]") == []
+
+
 def test_mails_are_in_the_chosen_language(site):
     site.user()
     site.http.get("/login?lang=de", status=303)
