@@ -1,10 +1,15 @@
 """``authsite db upgrade``"""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from authsite.settings import Settings
 
 from .shared import cause_of, config_option, examples, json_option, print_json
+
+if TYPE_CHECKING:
+    from authsite.db.migrate import SchemaState
 
 
 @click.group()
@@ -16,15 +21,19 @@ def db() -> None:
 @json_option
 @config_option
 def upgrade(cfg: Settings, as_json: bool) -> None:
-    """Bring the schema up to date."""
-    revision = upgrade_schema(cfg)
+    """Bring the schema up to date.
+
+    A schema that a newer version of authsite has migrated stays as it is.
+    """
+    schema = upgrade_schema(cfg)
     if as_json:
-        return print_json({"revision": revision})
-    click.echo(f"The schema is at revision {revision}.")
+        return print_json({"revision": schema.revision})
+    newer = f", newer than this version of authsite ({schema.head}), which works with it"
+    click.echo(f"The schema is at revision {schema.revision}{newer * (schema.status == 'newer')}.")
 
 
-def upgrade_schema(cfg: Settings) -> str | None:
-    """Bring the schema up to date. Returns its revision.
+def upgrade_schema(cfg: Settings) -> "SchemaState":
+    """Bring the schema up to date. Returns its state.
 
     Raises `click.ClickException` if the database cannot be used or has tables with our names.
     """
@@ -34,9 +43,9 @@ def upgrade_schema(cfg: Settings) -> str | None:
 
     database = open_database(cfg.database_url)
     try:
-        if migrate.current(database) != migrate.head():
+        if not migrate.state(database).usable:
             migrate.upgrade(database)
-        return migrate.current(database)
+        return migrate.state(database)
     except migrate.TableNamesTaken as error:
         raise click.ClickException(str(error)) from None
     except SQLAlchemyError as error:

@@ -35,11 +35,16 @@ LINES: Mapping[str, tuple[str, str]] = {
     "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
     "file-private": ("ok", "only its owner can read it"),
     "file-exposed": ("wrong", "{advice}"),
-    "schema-old": (
+    "schema-missing": ("wrong", "there is no schema: run `authsite init` or `authsite db upgrade`"),
+    "schema-behind": (
         "wrong",
         "the schema is at {current}, the code needs {head}: run `authsite db upgrade`",
     ),
     "schema-current": ("ok", "reachable, schema at {current}"),
+    "schema-newer": (
+        "ok",
+        "reachable, schema at {current}, newer than this version ({head}), which works with it",
+    ),
     "database-unusable": ("wrong", "not usable: {cause}"),
     "database-superuser": ("change", "{advice}"),
     "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
@@ -126,11 +131,11 @@ def _database(cfg: Settings) -> Iterator[Finding]:
 
     database = open_database(cfg.database_url)
     try:
-        current, head = migrate.current(database), migrate.head()
-        if current != head:
-            yield _line("schema-old", "database-url", current=current or "nothing", head=head)
+        schema = migrate.state(database)
+        values = {"current": schema.revision or "nothing", "head": schema.head}
+        yield _line(f"schema-{schema.status}", "database-url", **values)
+        if not schema.usable:
             return
-        yield _line("schema-current", "database-url", current=current)
         if privileges.is_superuser(database.autocommit):
             yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         yield from _clients(cfg, database)

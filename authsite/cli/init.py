@@ -77,7 +77,7 @@ def prepare(config: str | None) -> tuple[str | None, Path]:
         path = env_file_path(environment(folder_of(ini)), folder_of(ini))
         _add_secret(ini, path)
         cfg = load(ini, environment(folder_of(ini)))
-        revision = upgrade_schema(cfg)
+        revision = upgrade_schema(cfg).revision
         _add_web_client(cfg, ini, path)
     except SettingsError as error:
         raise click.ClickException(str(error)) from None

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, inspect, text
 
@@ -51,6 +53,34 @@ def downgrade(database: Database, revision: str) -> None:
     _run("downgrade", database, revision)
 
 
+class SchemaState(NamedTuple):
+    """The schema of a database, compared with that of this code.
+
+    ``revision``: of the database. ``head``: the newest that this code knows. ``newer``: another
+    version of authsite has migrated the database. This code works with it, since a migration
+    never takes away what the version before needs (CONTRIBUTING.md, "Migrations").
+    """
+
+    status: Literal["missing", "behind", "current", "newer"]
+    revision: str | None
+    head: str
+
+    @property
+    def usable(self) -> bool:
+        """Whether this code works with the schema."""
+        return self.status in ("current", "newer")
+
+
+def state(database: Database) -> SchemaState:
+    """Compare the schema with that of this code. Raises SQLAlchemy's errors."""
+    revision, newest = current(database), head()
+    if revision is None:
+        return SchemaState("missing", None, newest)
+    if revision not in _revisions()[0]:
+        return SchemaState("newer", revision, newest)
+    return SchemaState("current" if revision == newest else "behind", revision, newest)
+
+
 def head() -> str:
     """The newest revision. Read from the files, since importing Alembic is slow."""
     revisions, parents = _revisions()
@@ -58,6 +88,7 @@ def head() -> str:
     return newest
 
 
+@cache
 def _revisions() -> tuple[set[str], set[str]]:
     texts = [path.read_text() for path in (folder() / "versions").glob("*.py")]
     revisions = {match[1] for source in texts if (match := _REVISION.search(source))}

@@ -3,8 +3,10 @@
 import os
 
 import pytest
+from sqlalchemy import MetaData, Table
 
 from authsite.cli.doctor import LINES, examine
+from authsite.db import migrate, open_database
 from authsite.settings import RULES, environment, folder_of, load, read_ini
 from tests.settings.test_rules import BROKEN, FIT
 from tests.support.home import OURS
@@ -76,9 +78,30 @@ def file_exposed(found, folder):
     assert "chmod 600" in line(found(), "file-exposed", str(folder / "authsite.env"))
 
 
-def schema_old(found, folder):
+def schema_missing(found, folder):
     findings = found(f"sqlite:///{folder}/empty.sqlite")
-    assert "at nothing" in line(findings, "schema-old", "database-url")
+    assert "authsite init" in line(findings, "schema-missing", "database-url")
+
+
+def at_revision(folder, revision, version):
+    """A database of its own, migrated to ``revision``, which says that it is at ``version``."""
+    database = open_database(f"sqlite:///{folder}/{version}.sqlite")
+    migrate.upgrade(database, revision)
+    with database.transactional.begin() as connection:
+        table = Table(migrate.VERSION_TABLE, MetaData(), autoload_with=connection)
+        connection.execute(table.update().values(version_num=version))
+    database.dispose()
+    return f"sqlite:///{folder}/{version}.sqlite"
+
+
+def schema_behind(found, folder):
+    findings = found(at_revision(folder, "0003", "0003"))
+    assert "at 0003" in line(findings, "schema-behind", "database-url")
+
+
+def schema_newer(found, folder):
+    findings = found(at_revision(folder, "head", "9999"))
+    assert "at 9999, newer" in line(findings, "schema-newer", "database-url")
 
 
 def schema_current(found, _folder):
@@ -128,7 +151,9 @@ MAKES = {
         variable_unknown,
         file_private,
         file_exposed,
-        schema_old,
+        schema_missing,
+        schema_behind,
+        schema_newer,
         schema_current,
         database_unusable,
         database_superuser,

@@ -5,7 +5,7 @@ import re
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import MetaData, Table, inspect, text
 
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
@@ -43,6 +43,34 @@ def differences(database):
 
 def test_an_empty_database_has_no_revision(database):
     assert migrate.current(database) is None
+
+
+def test_a_schema_is_missing_behind_current_or_newer_and_a_newer_one_is_usable(database):
+    newest = migrate.head()
+    assert migrate.state(database) == ("missing", None, newest)
+    migrate.upgrade(database, "0003")
+    assert migrate.state(database) == ("behind", "0003", newest)
+    assert not migrate.state(database).usable
+    migrate.upgrade(database)
+    assert migrate.state(database) == ("current", newest, newest)
+    migrated_by_a_newer_version(database)
+    assert migrate.state(database) == ("newer", "9999", newest)
+    assert migrate.state(database).usable
+
+
+def test_a_newer_schema_stays_as_it_is(database, fresh_url, tmp_path):
+    migrate.upgrade(database)
+    migrated_by_a_newer_version(database)
+    done = authsite("db", "upgrade", ini=write_ini(tmp_path, fresh_url))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "9999, newer than this version" in done.stdout
+    assert migrate.current(database) == "9999"
+
+
+def migrated_by_a_newer_version(database):
+    with database.transactional.begin() as connection:
+        table = Table(migrate.VERSION_TABLE, MetaData(), autoload_with=connection)
+        connection.execute(table.update().values(version_num="9999"))
 
 
 def test_up_gives_the_schema_of_the_models(database):
