@@ -13,7 +13,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check lint bench bench-peers lock screenshots pictures cli-reference swagger-ui clean
+.PHONY: serve test t dev check lint bench bench-peers faults lock screenshots pictures cli-reference swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -46,6 +46,10 @@ bench: $(VENV)/.tests
 # Compares authsite with other services in one run: about 40 minutes, on an idle machine.
 bench-peers: $(VENV)/.tests
 	$(BIN)/python -m bench.peers $(PEERS)
+
+# Breaks what the service depends on, while it is in use: docs/reliability.md. R4,R5 with ONLY=.
+faults: $(VENV)/.tests
+	$(BIN)/python -m bench.faults $(if $(ONLY),--only $(ONLY))
 
 # Screenshots of every page in every state, light and dark, narrow and wide.
 # L is a language; `ar` is a pseudo-locale from right to left.

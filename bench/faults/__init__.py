@@ -1,0 +1,7 @@
+"""``python -m bench.faults``: the failures that happen to everybody, one after the other.
+
+A run breaks one thing while real requests arrive, and returns rows that compare each figure with
+its target. docs/reliability.md explains the runs and has their table.
+
+A new run is a function in a module of this package, and one line in `runs.RUNS`.
+"""
