@@ -82,18 +82,21 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
 
     Commands need no rate limits: without ``limits`` the library for them is not imported.
     """
-    database, keys = open_database(settings.database_url), Keys(settings.secret)
+    database = open_database(settings.database_url)
     rate_limits = None
     if limits and settings.limits:
         from authsite.rate_limit.factory import make_limiter
 
-        rate_limits = make_limiter(settings, database, keys)
+        rate_limits = make_limiter(settings, database)
     return Services(
         settings=settings,
         database=database,
-        keys=keys,
+        keys=Keys((*settings.secret, *settings.secret_next)),
         passwords=Passwords(
-            settings.bcrypt_cost, settings.password_pepper, HashPool(settings.hash_threads)
+            settings.bcrypt_cost,
+            settings.password_pepper,
+            HashPool(settings.hash_threads),
+            settings.password_pepper_next,
         ),
         rate_limits=rate_limits,
         last_used=LastUsedTracker(database, precision(settings.session_idle)),

@@ -19,7 +19,7 @@ from authsite.db.base import Base
 from authsite.login.service import limit_subject
 from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import OAUTH, PERSONAL, Family
-from authsite.rate_limit.limiter import subject_hash
+from authsite.rate_limit.limiter import subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
 from authsite.sessions.models import BrowserSession
 from authsite.users.models import FormerAddress, LoginName, User
@@ -86,8 +86,8 @@ def _counters(ctx: Context, user_id: uuid.UUID, names: Sequence[str]) -> list[di
 
     Counters that combine these with an address are found only by someone who has that address.
     """
-    ring = ctx.services.keys["limits"]
-    hashes = [subject_hash(ring, subject) for subject in (limit_subject(user_id), *names)]
+    key = subject_key(ctx.settings)
+    hashes = [subject_hash(key, subject) for subject in (limit_subject(user_id), *names)]
     mine = or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
     return [
         {"limit": row.key.split("/")[1], **_values(row, ["count", "expires_at"])}

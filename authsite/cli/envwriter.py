@@ -2,42 +2,96 @@
 
 import fcntl
 import os
+import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
 from authsite.settings import assignment
 
-Append = Callable[[Mapping[str, str]], None]
+Write = Callable[[Mapping[str, str | None]], None]
 
 
 @contextmanager
-def appending(path: Path) -> Iterator[Append]:
-    """Lock the environment file at ``path``; gives a function that appends variables to it.
+def editing(path: Path) -> Iterator[Write]:
+    """Lock the environment file at ``path``; gives a function that sets variables in it.
 
-    Creates the file if it does not exist; only its owner can read it. Another process that locks
-    the same file waits until the block ends. Raises `click.ClickException` if the file cannot be
-    written.
+    The function replaces the line of a variable, appends one for a new variable, and removes those
+    of a variable whose value is None; all other lines stay. It replaces the file as a whole: a
+    reader finds the old file or the new one. The file is created if it does not exist; only its
+    owner can read it. Another process that locks it waits until the block ends. Raises
+    `click.ClickException` if the file cannot be written.
     """
-    try:
+    path = path.resolve()
+    with _errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptors = [_locked(path)]
+
+    def write(variables: Mapping[str, str | None]) -> None:
+        with _errors(path):
+            descriptors.append(_replace(path, _edited(path.read_text(encoding="utf-8"), variables)))
+
+    try:
+        yield write
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _locked(path: Path) -> int:
+    """A descriptor of the file that is at ``path`` once this process has the lock."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)  # another process has replaced the file meanwhile
+
+
+def _replace(path: Path, text: str) -> int:
+    """Write ``text`` to a new file and move it to ``path``; a descriptor that has its lock."""
+    before = path.stat()
+    descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, text.encode())
+        if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        os.fsync(descriptor)
+        os.replace(new, path)
+    except BaseException:
+        os.close(descriptor)
+        os.unlink(new)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+    return descriptor
+
+
+def _edited(text: str, variables: Mapping[str, str | None]) -> str:
+    lines, left = [], dict(variables)
+    # From the end: of several lines for a variable the last one counts.
+    for line in reversed(text.splitlines()):
+        match = re.match(r"\s*(export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", line)
+        if match is None or match[2] not in variables:
+            lines.append(line)
+        elif (value := left.pop(match[2], None)) is not None:
+            lines.append((match[1] or "") + assignment(match[2], value))
+    new = [assignment(name, value) for name, value in left.items() if value is not None]
+    return "".join(f"{line}\n" for line in [*reversed(lines), *new])
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise click.ClickException(
             f"the environment file {path} cannot be written ({error.strerror}): let this user "
-            "write it, or name another one in AUTHSITE_ENV_FILE"
+            "write it and its folder, or name another file in AUTHSITE_ENV_FILE"
         ) from None
-    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-        def append(variables: Mapping[str, str]) -> None:
-            os.fchmod(descriptor, 0o600)
-            if path.read_bytes()[-1:] not in (b"", b"\n"):
-                file.write("\n")  # the last line of the file has no line end
-            file.writelines(f"{assignment(*each)}\n" for each in variables.items())
-            file.flush()
-            os.fsync(descriptor)
-
-        yield append

@@ -16,7 +16,7 @@ from authsite.settings import (
 )
 
 from .db import upgrade_schema
-from .envwriter import appending
+from .envwriter import editing
 from .production import write_production
 from .shared import config_path, examples, json_option, print_json, transaction
 
@@ -114,9 +114,9 @@ def _init_production(folder: Path, variables: dict[str, str], as_json: bool) -> 
 def _add_secret(ini: dict[str, str], path: Path) -> None:
     if _has_secret(ini):
         return
-    with appending(path) as append:
+    with editing(path) as write:
         if not _has_secret(ini):  # another process may have added one meanwhile
-            append({"AUTHSITE_SECRET": secrets.token_urlsafe(48)})
+            write({"AUTHSITE_SECRET": secrets.token_urlsafe(48)})
 
 
 def _has_secret(ini: dict[str, str]) -> bool:
@@ -132,7 +132,7 @@ def _add_web_client(cfg: Settings, ini: dict[str, str], path: Path) -> None:
 
     if "web" in cfg.clients:
         return
-    with appending(path) as append:
+    with editing(path) as write:
         if "web" in load(ini, environment(folder_of(ini))).clients:
             return  # another process has added it meanwhile
         with transaction(cfg) as ctx:
@@ -140,7 +140,7 @@ def _add_web_client(cfg: Settings, ini: dict[str, str], path: Path) -> None:
             if secret is None:
                 raise click.ClickException(_credentials_missing(str(client.id), path))
             # Before the commit: if the file cannot be written, the client is not created.
-            append({"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret})
+            write({"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret})
 
 
 def _credentials_missing(client_id: str, path: Path) -> str:

@@ -19,7 +19,7 @@ from authsite.settings import (
 )
 from authsite.settings.envfile import BESIDE_INI
 
-from .envwriter import appending
+from .envwriter import editing
 
 NAME = "production.ini"
 NEEDED = {"AUTHSITE_BASE_URL": "base_url", "AUTHSITE_DATABASE_URL": "database_url"}
@@ -52,7 +52,7 @@ def write_production(folder: Path, variables: Mapping[str, str]) -> tuple[Path, 
             f"{error.filename} cannot be written ({error.strerror}): name a folder that this user "
             "may write to with --folder"
         ) from None
-    with appending(_env_file(folder)) as append:
+    with editing(_env_file(folder)) as write:
         present = environment(folder)
         for name, value in variables.items():
             if present.get(name, value) != value:
@@ -61,7 +61,7 @@ def write_production(folder: Path, variables: Mapping[str, str]) -> tuple[Path, 
                     f"{name} has another value already, in {source}: change it there, or leave the "
                     "option out"
                 )
-        append({name: value for name, value in variables.items() if name not in present})
+        write({name: value for name, value in variables.items() if name not in present})
     found, _ = read_sources(read_ini(ini), environment(folder), folder)
     return ini, [variable for variable, name in NEEDED.items() if name not in found]
 

@@ -1,15 +1,41 @@
-"""``authsite secret new``"""
+"""``authsite secret new``, ``rotate`` and ``retire``"""
 
 import secrets
+from typing import TYPE_CHECKING
 
 import click
 
 from .shared import examples, json_option, print_json
 
+if TYPE_CHECKING:
+    from .rotation import Rotated, Rotation
+
+_config_option = click.option(
+    "--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini."
+)
+_pepper_option = click.option(
+    "--pepper",
+    is_flag=True,
+    help="AUTHSITE_PASSWORD_PEPPER instead of AUTHSITE_SECRET.",
+)
+
+# What to do after each step.
+NEXT = {
+    "announced": "The new one is accepted and not used yet. Copy {file} to all other machines and "
+    "reload authsite on each of them and here (systemctl reload authsite). Then use it:\n"
+    "  authsite secret rotate{options}",
+    "rotated": "The new one is used, the old ones are accepted. Copy {file} to all other machines "
+    "and reload authsite on each of them and here (systemctl reload authsite). Later remove the "
+    "oldest; the command refuses as long as something needs it:\n"
+    "  authsite secret retire{options}",
+    "retired": "The oldest one is removed. Copy {file} to all other machines and reload authsite "
+    "on each of them and here (systemctl reload authsite).",
+}
+
 
 @click.group()
 def secret() -> None:
-    """Make secrets."""
+    """Make and rotate secrets."""
 
 
 @secret.command(epilog=examples("authsite secret new"))
@@ -23,3 +49,62 @@ def new(as_json: bool) -> None:
     if as_json:
         return print_json({"secret": made})
     click.echo(made)
+
+
+@secret.command(
+    epilog=examples(
+        "authsite secret rotate --config production.ini",
+        "authsite secret rotate --pepper --config production.ini",
+    )
+)
+@_config_option
+@_pepper_option
+@click.option("--at-once", is_flag=True, help="Use the new one from the next reload on.")
+@json_option
+def rotate(config: str | None, pepper: bool, at_once: bool, as_json: bool) -> None:
+    """Replace the secret; nobody is signed out.
+
+    Run it twice, and reload every process after each run. The first run adds a new secret that is
+    accepted and does not sign; the second one makes it the first. With --at-once, one run does
+    both: until all processes are reloaded, some reject what the others sign.
+    """
+    from . import rotation
+
+    done = rotation.rotate(config, _setting(pepper), at_once=at_once)
+    _report(done, _options(config, pepper), as_json)
+
+
+@secret.command(
+    epilog=examples(
+        "authsite secret retire --config production.ini",
+        "authsite secret retire --pepper --config production.ini",
+    )
+)
+@_config_option
+@_pepper_option
+@click.option("--force", is_flag=True, help="Although tokens, links or passwords need it.")
+@json_option
+def retire(config: str | None, pepper: bool, force: bool, as_json: bool) -> None:
+    """Remove the oldest secret.
+
+    It refuses, and says why, as long as tokens, links or password hashes need it.
+    """
+    from . import rotation
+
+    done = rotation.retire(config, _setting(pepper), force=force)
+    _report(done, _options(config, pepper), as_json)
+
+
+def _setting(pepper: bool) -> "Rotated":
+    return "password_pepper" if pepper else "secret"
+
+
+def _options(config: str | None, pepper: bool) -> str:
+    """The options of the next command."""
+    return (" --pepper" if pepper else "") + (f" --config {config}" if config else "")
+
+
+def _report(done: "Rotation", options: str, as_json: bool) -> None:
+    if as_json:
+        return print_json({"step": done.step, "env_file": str(done.env_file)})
+    click.echo(NEXT[done.step].format(file=done.env_file, options=options))

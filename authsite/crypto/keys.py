@@ -2,7 +2,7 @@
 
 Each purpose has its own keys, derived by HKDF-SHA-256 (RFC 5869), so that a value for one purpose
 is invalid for all others. The first secret signs and all verify: after a secret is replaced, values
-signed with the old one stay valid.
+signed with the old one stay valid. ``authsite/cli/rotation.py`` replaces secrets.
 """
 
 import hmac
@@ -36,24 +36,23 @@ def _fingerprint(key: bytes) -> bytes:
     return sha256(b"fingerprint" + key).digest()[:FINGERPRINT_SIZE]
 
 
+def derived_key(secret: str, purpose: str) -> Key:
+    """The key of ``purpose`` from one secret."""
+    key = hkdf(secret.encode(), f"authsite {purpose}".encode())
+    return Key(key, _fingerprint(key))
+
+
 class KeyRing:
     """The keys of one purpose: the first signs, all verify."""
 
     def __init__(self, secrets: Sequence[str], purpose: str) -> None:
-        info = f"authsite {purpose}".encode()
-        keys = [hkdf(secret.encode(), info) for secret in secrets]
-        self._keys = [Key(key, _fingerprint(key)) for key in keys]
+        self._keys = [derived_key(secret, purpose) for secret in secrets]
         self._by_fingerprint = {key.fingerprint: key for key in self._keys}
 
     @property
     def signing(self) -> Key:
         """The key that signs."""
         return self._keys[0]
-
-    @property
-    def oldest(self) -> Key:
-        """The last key, which stays the same when a new secret is put before the old ones."""
-        return self._keys[-1]
 
     def verify(self, fingerprint: bytes, message: bytes, mac: bytes) -> bool:
         """Whether ``mac`` is that of ``message`` by the key of ``fingerprint``; constant time."""

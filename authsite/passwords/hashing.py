@@ -16,17 +16,20 @@ class Passwords:
     """Hashes and checks passwords.
 
     ``cost``: the bcrypt cost of new hashes. ``peppers``: the first is used for new hashes, and all
-    of them in checks; hashes of a pepper that is not listed never match. Raises ``ValueError`` for
-    a cost outside of 4 to 16.
+    of them in checks, as are ``next_peppers``; hashes of any other pepper never match. Raises
+    ``ValueError`` for a cost outside of 4 to 16.
     """
 
-    def __init__(self, cost: int, peppers: Sequence[str], pool: HashPool) -> None:
+    def __init__(
+        self, cost: int, peppers: Sequence[str], pool: HashPool, next_peppers: Sequence[str] = ()
+    ) -> None:
         if not scheme.MIN_COST <= cost <= scheme.MAX_COST:
             raise ValueError(f"bcrypt cost {cost}: use {scheme.MIN_COST} to {scheme.MAX_COST}.")
         self._cost = cost
         self._highest_cost = cost
         self._peppers = {scheme.pepper_id(pepper): pepper for pepper in peppers}
         self._pepper = next(iter(self._peppers), scheme.NO_PEPPER)
+        self._peppers |= {scheme.pepper_id(pepper): pepper for pepper in next_peppers}
         self._peppers[scheme.NO_PEPPER] = ""  # for hashes that were stored without a pepper
         self._pool = pool
         self._estimates = HashPool(threads=1, queue=4, timeout=0.5)

@@ -57,6 +57,11 @@ def pepper_id(pepper: str) -> str:
     return hmac.digest(pepper.encode(), b"authsite pepper id", "sha256")[:4].hex()
 
 
+def hash_prefix(pepper: str) -> str:
+    """How every stored hash with ``pepper`` begins."""
+    return f"{TAG}${pepper_id(pepper)}$"
+
+
 def encode(password: str) -> bytes:
     """``password`` in UTF-8. Raises `UnacceptablePassword`."""
     # Characters first: a string has at least as many bytes, so this bounds the work of encoding.

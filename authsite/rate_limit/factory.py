@@ -7,12 +7,11 @@ from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
 from limits.errors import ConfigurationError
 from limits.storage import Storage, storage_from_string
 
-from authsite.crypto.keys import Keys
 from authsite.db import Database
 from authsite.settings import InvalidSetting, Settings, SettingsError
 
 from .fallback import FallbackStorage, LocalStorage
-from .limiter import RateLimiter
+from .limiter import RateLimiter, subject_key
 from .storage import DatabaseStorage
 
 # Seconds. A storage on the network normally answers in one or two milliseconds. Requests must not
@@ -20,7 +19,7 @@ from .storage import DatabaseStorage
 TIMEOUT = 0.08
 
 
-def make_limiter(settings: Settings, database: Database, keys: Keys) -> RateLimiter:
+def make_limiter(settings: Settings, database: Database) -> RateLimiter:
     """The limiter that ``settings`` describe. Raises `SettingsError`."""
     windows = {
         name: sorted(parse_many(value), key=RateLimitItem.get_expiry)
@@ -30,7 +29,7 @@ def make_limiter(settings: Settings, database: Database, keys: Keys) -> RateLimi
     windows["forgot-email"] = [
         _at_most(item, settings.reset_expires_in) for item in windows["forgot-email"]
     ]
-    return RateLimiter(make_storage(settings, database), windows, keys["limits"])
+    return RateLimiter(make_storage(settings, database), windows, subject_key(settings))
 
 
 def make_storage(settings: Settings, database: Database) -> Storage:

@@ -1,5 +1,6 @@
 """Fixed windows of the limits library, counted in the configured storage."""
 
+import hmac
 from collections.abc import Mapping, Sequence
 
 import structlog
@@ -8,7 +9,8 @@ from limits.storage import Storage
 from limits.strategies import FixedWindowRateLimiter
 
 from authsite import clock
-from authsite.crypto.keys import KeyRing
+from authsite.crypto.keys import derived_key
+from authsite.settings import Settings
 
 from .errors import TooManyAttempts
 
@@ -18,32 +20,39 @@ _ONCE = RateLimitItemPerHour(1)
 _SUBJECT_HEX = 40  # 160 bits: collisions are negligible
 
 
-def subject_hash(keys: KeyRing, *subject: str) -> str:
-    """``subject`` as it is stored: a keyed hash, so that a dump reveals no address.
+def subject_key(settings: Settings) -> str:
+    """The key of `subject_hash`, in hexadecimal: ``limits-key``, else that of the oldest secret.
 
-    The key derives from the oldest secret, so that a new secret does not reset the counts.
+    ``authsite secret rotate`` writes the latter to ``limits-key``, so that neither a new secret nor
+    the end of an old one resets the counts. It does not reveal the secret.
     """
+    return settings.limits_key or derived_key(settings.secret[-1], "limits").secret.hex()
+
+
+def subject_hash(key: str, *subject: str) -> str:
+    """``subject`` as it is stored: a keyed hash, so that a dump reveals no address."""
     message = "\0".join(subject).encode(errors="replace")
-    return keys.oldest.mac(message).hex()[:_SUBJECT_HEX]
+    return hmac.digest(bytes.fromhex(key), message, "sha256").hex()[:_SUBJECT_HEX]
 
 
 class RateLimiter:
     """The limits of an application. ``windows``: those of each limit, the shortest first.
 
-    A subject is what a count belongs to, such as a client id and an address.
+    ``key``: the `subject_key`. A subject is what a count belongs to, such as a client id and an
+    address.
     """
 
     def __init__(
-        self, storage: Storage, windows: Mapping[str, Sequence[RateLimitItem]], keys: KeyRing
+        self, storage: Storage, windows: Mapping[str, Sequence[RateLimitItem]], key: str
     ) -> None:
         self.storage = storage
         self.windows = windows
         self._fixed = FixedWindowRateLimiter(storage)
-        self._keys = keys
+        self._key = key
 
     def hashed(self, *subject: str) -> str:
         """``subject`` as it is stored."""
-        return subject_hash(self._keys, *subject)
+        return subject_hash(self._key, *subject)
 
     def acquire(self, name: str, *subject: str) -> str | None:
         """Count one. None within the limit, else the key of the window that is full.

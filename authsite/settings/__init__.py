@@ -2,7 +2,7 @@
 
 from .definitions import DEFINITIONS, ProxyClient, Settings
 from .durations import duration
-from .envfile import assignment, env_file_path, environment
+from .envfile import assignment, env_file_path, environment, read_env_file
 from .errors import InvalidSetting, SettingsError
 from .folders import TEMPLATES, files_of, folder_errors
 from .inifile import folder_of, read_ini
@@ -41,6 +41,7 @@ __all__ = [
     "load",
     "load_at_start",
     "private_paths",
+    "read_env_file",
     "read_ini",
     "read_sources",
     "rule_warnings",

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, cast
 
 from . import service_urls, urls, values
 from .durations import CENTURY, duration, duration_or_forever
-from .secret import Secret, strong_secrets
+from .secret import Secret, key_in_hex, strong_secrets
 
 T = TypeVar("T")
 PREFIX = "authsite."
@@ -83,6 +83,7 @@ class Settings:
 
     # Keys and storage
     secret: tuple[Secret, ...] = required(strong_secrets, _MISSING_SECRET, secret=True)
+    secret_next: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
     database_url: str = setting(
         service_urls.database_url, "sqlite:///var/authsite.sqlite", secret=True
     )
@@ -124,6 +125,7 @@ class Settings:
     password_min_length: int = setting(values.integer(8, 128), "8")
     password_breach_check: str | None = setting(urls.range_service, "off")
     password_pepper: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
+    password_pepper_next: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
     prevent_enumeration: bool = setting(values.boolean, "false")
 
     # Pages and browsers
@@ -162,6 +164,7 @@ class Settings:
     log_requests: bool | None = optional(values.boolean)
     limits: bool = setting(values.boolean, "on")
     limit_values: Mapping[str, str]  # from `limits.<name>`, with the defaults filled in
+    limits_key: Secret | None = setting(key_in_hex, "", secret=True)
     limits_storage: str = setting(service_urls.limits_storage, "database", secret=True)
     audit_keep: timedelta | None = setting(duration_or_forever(CENTURY), "365d")
     janitor: bool | None = optional(values.boolean)

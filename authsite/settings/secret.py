@@ -72,6 +72,15 @@ def strong_secret(text: str) -> Secret:
 strong_secrets = list_of(strong_secret)
 
 
+def key_in_hex(text: str) -> Secret | None:
+    """A key of 32 bytes as 64 hexadecimal digits; None for an empty text. Raises `ValueError`."""
+    if text and not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise ValueError(
+            "give 64 hexadecimal digits, as `authsite secret rotate` writes them, or remove it"
+        )
+    return Secret(text) if text else None
+
+
 def client_secret(text: str) -> Secret:
     """An OAuth client's secret: strong, and of visible ASCII only (RFC 6749, appendix A.2)."""
     if not re.fullmatch(r"[!-~]+", text):

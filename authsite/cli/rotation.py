@@ -1,0 +1,218 @@
+"""Replaces the secret and the pepper in the environment file, so that nobody notices.
+
+A process must know a new secret before any other process signs with it. So a rotation has two
+steps, with a reload of every process after each: the new secret verifies, as ``secret-next``; then
+it is the first ``secret``. The old ones verify until `retire` removes them.
+"""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import click
+
+from authsite import clock
+from authsite.settings import (
+    Settings,
+    SettingsError,
+    env_file_path,
+    environment,
+    folder_of,
+    load,
+    read_env_file,
+    read_ini,
+)
+
+from .envwriter import Write, editing
+from .shared import config_path, transaction
+
+if TYPE_CHECKING:
+    from authsite.context import Context
+
+Rotated = Literal["secret", "password_pepper"]
+Step = Literal["announced", "rotated", "retired"]
+# The time after a rotation in which every process is reloaded.
+RELOADED_WITHIN = timedelta(hours=1)
+
+
+class Rotation(NamedTuple):
+    """What a step has done: the next command, and the file on which it acts."""
+
+    step: Step
+    env_file: Path
+
+
+class _Edit(NamedTuple):
+    cfg: Settings
+    path: Path
+    write: Write
+    values: tuple[str, ...]  # of the setting, the first first
+    announced: tuple[str, ...]
+
+
+def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
+    """Announce a new secret, or make the announced one the first; with ``at_once`` both.
+
+    Raises `click.ClickException` if the settings are invalid, if the setting is not in the
+    environment file alone, or if the file or the database cannot be written.
+    """
+    with _editing(config, setting) as edit:
+        new = edit.announced or (secrets.token_urlsafe(48),)
+        if edit.announced or at_once:
+            values = (*new, *edit.values)
+            changes = {variable(setting): " ".join(values), variable(setting, "NEXT"): None}
+            step: Step = "rotated"
+        else:
+            changes, step = {variable(setting, "NEXT"): new[0]}, "announced"
+        _write(edit, setting, step, changes | _limits_key(edit.cfg, setting))
+    return Rotation(step, edit.path)
+
+
+def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
+    """Remove the oldest secret; without ``force`` only if nothing needs it any more.
+
+    Raises `click.ClickException` as `rotate` does, if it is the only one, and if it is needed.
+    """
+    with _editing(config, setting) as edit:
+        if len(edit.values) < 2:
+            raise click.ClickException(
+                f"{variable(setting)} has no older value: run `authsite secret rotate` first"
+            )
+        if not force:
+            with transaction(edit.cfg) as ctx:
+                _check_unneeded(ctx, setting, edit.values[-1])
+        changes: dict[str, str | None] = {variable(setting): " ".join(edit.values[:-1])}
+        _write(edit, setting, "retired", changes | _limits_key(edit.cfg, setting))
+    return Rotation("retired", edit.path)
+
+
+def variable(setting: Rotated, suffix: str = "") -> str:
+    """The variable of ``setting``, or of that with the suffix: ``AUTHSITE_SECRET_NEXT``."""
+    return "_".join(filter(None, ("AUTHSITE", setting.upper(), suffix)))
+
+
+@contextmanager
+def _editing(config: str | None, setting: Rotated) -> Iterator[_Edit]:
+    try:
+        ini = read_ini(config_path(config))
+        path = env_file_path(environment(folder_of(ini)), folder_of(ini))
+        if not path.exists():
+            raise click.ClickException(_elsewhere(variable(setting), path))
+        with editing(path) as write:
+            cfg = load(ini, environment(folder_of(ini)))
+            values = tuple(getattr(cfg, setting))
+            announced = tuple(getattr(cfg, f"{setting}_next"))
+            file = read_env_file(path)
+            for name, used in ((variable(setting), values), (variable(setting, "NEXT"), announced)):
+                if tuple(file.get(name, "").split()) != used:
+                    raise click.ClickException(_elsewhere(name, path))
+            yield _Edit(cfg, path, write, values, announced)
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _elsewhere(name: str, path: Path) -> str:
+    return (
+        f"{name} is not set in {path} alone, but in the environment of the process, in the file "
+        f"that {name}_FILE names, or in the ini. Move it to {path} and run this again, or change "
+        "it where it is in the same steps (docs/operations.md, Rotate the secret)"
+    )
+
+
+def _write(
+    edit: _Edit,
+    setting: Rotated,
+    step: Step,
+    changes: dict[str, str | None],
+) -> None:
+    from authsite.audit.events import EventName
+    from authsite.audit.service import record
+
+    event: Mapping[Step, EventName] = {
+        "announced": "secret.announced",
+        "rotated": "secret.rotated",
+        "retired": "secret.retired",
+    }
+    with transaction(edit.cfg) as ctx:
+        record(ctx, event[step], details={"setting": setting.replace("_", "-")})
+        edit.write(changes)  # before the commit: if it fails, nothing is recorded
+
+
+def _limits_key(cfg: Settings, setting: Rotated) -> dict[str, str | None]:
+    from authsite.rate_limit.limiter import subject_key
+
+    return {"AUTHSITE_LIMITS_KEY": subject_key(cfg)} if setting == "secret" else {}
+
+
+def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
+    if setting == "secret":
+        needed = list(_needs_of_secret(ctx))
+    else:
+        needed = list(_needs_of_pepper(ctx, old))
+    if needed:
+        raise click.ClickException(
+            f"the oldest {variable(setting)} is still needed:\n  " + "\n  ".join(needed) + "\n"
+            "Run this again later, or end all of these now with --force."
+        )
+
+
+def _needs_of_secret(ctx: "Context") -> Iterator[str]:
+    """What was signed with the old secret and is valid, a line for each kind."""
+    from sqlalchemy import func, or_, select
+
+    from authsite.oauth.models import OAUTH, PERSONAL, Family
+    from authsite.rate_limit import device_cookie
+
+    now, cfg = clock.now(), ctx.settings
+    signed_before = (_rotated_at(ctx) or now) + RELOADED_WITHIN
+    for kind, what in ((OAUTH, "sign-ins"), (PERSONAL, "personal access tokens")):
+        count, last = ctx.db.execute(
+            select(func.count(), func.max(Family.refresh_expires_at)).where(
+                Family.kind == kind,
+                Family.revoked_at.is_(None),
+                Family.rotated_at < signed_before,
+                or_(Family.refresh_expires_at > now, Family.rotated_at > now - cfg.expires_in),
+            )
+        ).one()
+        if count:
+            yield f"{count} {what}, the last until {clock.rfc3339(last)}"
+    links = max(cfg.verification_expires_in, cfg.reset_expires_in, cfg.email_revert_expires_in)
+    for what, lifetime in (
+        ("links in mails", links),
+        ("cookies that recognize a browser", device_cookie.LIFETIME),
+    ):
+        if signed_before + lifetime > now:
+            yield f"{what}, until {clock.rfc3339(signed_before + lifetime)}"
+
+
+def _rotated_at(ctx: "Context") -> datetime | None:
+    """When the first secret was last changed, as far as the audit trail says."""
+    from sqlalchemy import select
+
+    from authsite.audit.models import AuditEvent
+
+    rows = ctx.db.execute(
+        select(AuditEvent.at, AuditEvent.details)
+        .where(AuditEvent.event == "secret.rotated")
+        .order_by(AuditEvent.at.desc())
+    )
+    return next((at for at, details in rows if (details or {}).get("setting") == "secret"), None)
+
+
+def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
+    from sqlalchemy import func, select
+
+    from authsite.passwords.scheme import hash_prefix
+    from authsite.users.models import User
+
+    count = ctx.db.scalar(
+        select(func.count()).where(User.password_hash.startswith(hash_prefix(old), autoescape=True))
+    )
+    if count:
+        yield (
+            f"{count} users have not logged in with their password since the rotation: without it "
+            "they must reset their password"
+        )
