@@ -19,7 +19,7 @@ COMMANDS = {
     "db": ("authsite.cli.db", "The database schema."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
-    "secret": ("authsite.cli.secret", "Make secrets."),
+    "secret": ("authsite.cli.secret", "Make and rotate secrets."),
 }
 
 
