@@ -1,6 +1,5 @@
 """``authsite init``: creates what a start needs: schema, secret and web client."""
 
-import secrets
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from authsite.settings import (
     environment,
     folder_of,
     load,
+    new_secret,
     read_ini,
 )
 
@@ -116,7 +116,7 @@ def _add_secret(ini: dict[str, str], path: Path) -> None:
         return
     with editing(path) as write:
         if not _has_secret(ini):  # another process may have added one meanwhile
-            write({"AUTHSITE_SECRET": secrets.token_urlsafe(48)})
+            write({"AUTHSITE_SECRET": new_secret()})
 
 
 def _has_secret(ini: dict[str, str]) -> bool:

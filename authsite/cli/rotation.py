@@ -5,7 +5,6 @@ steps, with a reload of every process after each: the new secret verifies, as ``
 it is the first ``secret``. The old ones verify until `retire` removes them.
 """
 
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -22,6 +21,7 @@ from authsite.settings import (
     environment,
     folder_of,
     load,
+    new_secret,
     read_env_file,
     read_ini,
 )
@@ -60,7 +60,7 @@ def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
     environment file alone, or if the file or the database cannot be written.
     """
     with _editing(config, setting) as edit:
-        new = edit.announced or (secrets.token_urlsafe(48),)
+        new = edit.announced or (new_secret(),)
         if edit.announced or at_once:
             values = (*new, *edit.values)
             changes = {variable(setting): " ".join(values), variable(setting, "NEXT"): None}

@@ -1,9 +1,10 @@
 """``authsite secret new``, ``rotate`` and ``retire``"""
 
-import secrets
 from typing import TYPE_CHECKING
 
 import click
+
+from authsite.settings import new_secret
 
 from .shared import examples, json_option, print_json
 
@@ -45,7 +46,7 @@ def new(as_json: bool) -> None:
 
     It is 48 random bytes in base64url.
     """
-    made = secrets.token_urlsafe(48)
+    made = new_secret()
     if as_json:
         return print_json({"secret": made})
     click.echo(made)

@@ -9,7 +9,7 @@ from .inifile import folder_of, read_ini
 from .load import canonical_client, load
 from .lookup import documented_key
 from .private_files import exposed, private_paths
-from .secret import Secret
+from .secret import Secret, new_secret
 from .service_urls import SmtpServer, smtp_server
 from .sources import read_sources, unknown_variables
 from .start import check_start, load_at_start, rule_warnings, start_warnings
@@ -40,6 +40,7 @@ __all__ = [
     "is_file_name",
     "load",
     "load_at_start",
+    "new_secret",
     "private_paths",
     "read_env_file",
     "read_ini",

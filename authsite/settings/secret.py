@@ -1,6 +1,7 @@
 """Secrets: hidden in ``repr``, and rejected if they can be guessed (K01, K02)."""
 
 import re
+import secrets
 from itertools import pairwise
 
 from .values import list_of
@@ -53,6 +54,13 @@ def is_guessable(text: str) -> bool:
         or _repeats(text)
         or _runs(text)
     )
+
+
+def new_secret() -> Secret:
+    """48 random bytes in base64url, in which no word of a sample value occurs by chance."""
+    while is_guessable(text := secrets.token_urlsafe(48)):
+        pass
+    return Secret(text)
 
 
 def strong_secret(text: str) -> Secret:

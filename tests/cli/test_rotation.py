@@ -7,8 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from authsite import clock
 from authsite.account.export import export
 from authsite.audit.models import AuditEvent
+from authsite.login.service import limit_subject
 from authsite.passwords.scheme import hash_prefix
 from authsite.rate_limit import device_cookie
 from authsite.users.models import User
@@ -219,3 +221,27 @@ def hashed_with(site, pepper):
         return made.app.registry["authsite"].passwords.hash(PASSWORD)
     finally:
         made.database.dispose()
+
+
+def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_now):
+    site = site_now()
+    user = site.user()
+    reset = site.reset_token(user)
+    login = site.http.get("/login").form
+    login["username"], login["password"] = "ann@example.com", PASSWORD
+    login.submit()
+    forms = site.http.get("/account").forms.values()
+    [profile] = [form for form in forms if form.action.endswith("/account/profile")]
+    cookies = dict(site.http.cookies)
+    for _ in range(2):
+        rotate(home)
+        site = site_now()
+        for name, value in cookies.items():
+            site.http.set_cookie(name, value)
+        site.http.get("/account", status=200)
+        site.http.post("/account/profile", profile.submit_fields(), status=(200, 303))
+        ring = site.app.registry["authsite"].keys["device"]
+        device = cookies["device"]
+        assert device_cookie.decode(ring, limit_subject(user.id), device, clock.now())
+    body = {"email": "ann@example.com", "token": reset, "password": "a new lamp in the garden"}
+    site.http.post_json("/v1/password/reset", body, status=200)
