@@ -224,7 +224,7 @@ def hashed_with(site, pepper):
 
 
 def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_now):
-    site = site_now()
+    site = site_now(limits="on")
     user = site.user()
     reset = site.reset_token(user)
     login = site.http.get("/login").form
@@ -235,7 +235,7 @@ def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_n
     cookies = dict(site.http.cookies)
     for _ in range(2):
         rotate(home)
-        site = site_now()
+        site = site_now(limits="on")
         for name, value in cookies.items():
             site.http.set_cookie(name, value)
         site.http.get("/account", status=200)
