@@ -1,6 +1,6 @@
 """The runs by their ids. Each takes ``short`` (seconds instead of minutes) and returns rows."""
 
-from . import database, start
+from . import database, rotation, start
 
 RUNS = {
     "R4": database.restarted,
@@ -8,4 +8,5 @@ RUNS = {
     "R6": database.full,
     "R7": database.conflicts,
     "R24": start.without_database,
+    "R25": rotation.rotated,
 }
