@@ -61,7 +61,9 @@ def main(global_config: dict[str, str], **settings: str) -> "Router":
 def compose(settings: Mapping[str, str]) -> "Configurator":
     """The configurator of the stand-alone application, with every package included."""
     from pyramid.config import Configurator
+    from pyramid_retry import BeforeRetry
 
+    from authsite.db.conflicts import RETRIES, pause
     from authsite.guards.policy import DefaultDenyPolicy
     from authsite.http.application import HttpApplication
     from authsite.http.request_class import freeze_request_class
@@ -71,7 +73,7 @@ def compose(settings: Mapping[str, str]) -> "Configurator":
         "tm.annotate_user": "false",
         "tm.manager_hook": "pyramid_tm.explicit_manager",
         "tm.activate_hook": "authsite.db.transaction.needs_transaction",
-        "retry.attempts": "3",
+        "retry.attempts": str(1 + RETRIES),
         "retry.activate_hook": "authsite.http.bodies.retry_attempts",
         **settings,
     }
@@ -79,6 +81,7 @@ def compose(settings: Mapping[str, str]) -> "Configurator":
     config.set_security_policy(DefaultDenyPolicy())
     config.registry["authsite.http"] = HttpApplication(standalone=True)
     config.include("pyramid_retry")
+    config.add_subscriber(lambda event: pause(event.environ["retry.attempt"] + 1), BeforeRetry)
     config.include("authsite")
     freeze_request_class(config)
     return config

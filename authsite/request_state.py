@@ -104,6 +104,7 @@ class Request(Protocol):
     content_length: int | None
     charset: str | None
     is_body_readable: bool
+    is_body_seekable: bool
     body_file: IO[bytes]
     accept_encoding: Any
     make_body_seekable: Callable[[], None]

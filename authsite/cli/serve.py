@@ -49,12 +49,6 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         from .init import prepare
 
         prepare(config)
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces, Loops
-    from granian.http import HTTP1Settings
-
-    from authsite.logs import configure
-
     path = config_path(config)
     cfg = settings_of(config)  # in this process, so that an invalid setting is reported once
     ini = read_ini(path)
@@ -66,6 +60,13 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     for warning in start_warnings(cfg, ini, environment(folder_of(ini))):
         click.secho(f"note: {warning}", err=True)
     refuse_if_taken(host, port)
+    # Imported now, so that an invalid setting is reported without the time that this takes.
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces, Loops
+    from granian.http import HTTP1Settings
+
+    from authsite.logs import configure
+
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.

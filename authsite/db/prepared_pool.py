@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, exc
 
+from .conflicts import RETRIES, is_conflict, pause
 from .libpq import PostgreSQLConnection
 from .pool_sizes import PREPARED_POOL, TIMEOUT
 from .prepared_connections import BoundQuery, PreparedConnection, Rows, SQLiteConnection
@@ -16,7 +17,8 @@ class PreparedPool:
     """Runs prepared queries on its own connections, outside the transactions of requests.
 
     It opens a connection when all are in use, up to `PREPARED_POOL`, and closes one that fails. If
-    none is free within `TIMEOUT`, it raises `sqlalchemy.exc.TimeoutError`.
+    none is free within `TIMEOUT`, it raises `sqlalchemy.exc.TimeoutError`. What the server rolled
+    back because of a concurrent transaction runs again, at most `RETRIES` times.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -44,8 +46,8 @@ class PreparedPool:
     def write(self, queries: Sequence[BoundQuery]) -> list[Rows]:
         """Run ``queries`` as one transaction, committed on return; the rows of each.
 
-        They never run a second time: after a lost connection it is unknown whether the transaction
-        was committed. Raises SQLAlchemy's errors.
+        They do not run again after a lost connection: it is unknown whether the transaction was
+        committed. Raises SQLAlchemy's errors.
         """
         return self._run(queries, self._pop_open)
 
@@ -55,6 +57,18 @@ class PreparedPool:
             connection.driver_connection.close()
 
     def _run(
+        self, queries: Sequence[BoundQuery], pop: Callable[[], PreparedConnection | None]
+    ) -> list[Rows]:
+        for attempt in range(1, RETRIES + 1):
+            try:
+                return self._run_once(queries, pop)
+            except exc.DBAPIError as error:
+                if not is_conflict(error):
+                    raise
+            pause(attempt)
+        return self._run_once(queries, pop)
+
+    def _run_once(
         self, queries: Sequence[BoundQuery], pop: Callable[[], PreparedConnection | None]
     ) -> list[Rows]:
         try:

@@ -213,6 +213,8 @@ def _read_bytes(request: Request) -> bytes:
     if (request.content_length or 0) > MAX_BODY:
         raise PayloadTooLarge
     try:
+        if request.is_body_seekable:
+            request.make_body_seekable()  # to its start: pyramid_retry may run the request again
         raw: bytes = request.body_file.read(MAX_BODY + 1)
     except TimeoutError:
         raise RequestTimedOut from None

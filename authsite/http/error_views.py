@@ -6,9 +6,11 @@ import traceback
 import structlog
 from pyramid.config import Configurator
 from pyramid.response import Response
+from pyramid_retry import mark_error_retryable
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from authsite.db.conflicts import is_conflict
 from authsite.db.transaction import commit_and_begin
 from authsite.request_state import Request
 
@@ -86,9 +88,15 @@ def undecodable(_error: Exception, request: Request) -> Response:
 def storage_failed(error: Exception, request: Request) -> Response:
     """Respond with 503 if the database is unavailable, locked or too slow (D02).
 
-    A 401 or ``invalid_grant`` would make clients discard valid tokens.
+    A 401 or ``invalid_grant`` would make clients discard valid tokens. Where pyramid_retry is
+    included, it runs a request again whose transaction a concurrent one made fail: pyramid_tm marks
+    the errors of statements, and this view those of COMMIT.
     """
-    log.error("storage_failed", error=type(error).__name__, cause=_cause(error))
+    conflict = is_conflict(error)
+    if conflict and "tm.active" not in request.environ:
+        mark_error_retryable(error)
+    report = log.warning if conflict else log.error
+    report("storage_failed", error=type(error).__name__, cause=_cause(error))
     return respond(TemporarilyUnavailable(), request)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from authsite import clock
 from authsite.db import Database, PreparedQuery
 from authsite.db.batches import delete_overdue
+from authsite.db.conflicts import is_conflict
 
 from .models import LimitCounter
 
@@ -101,9 +102,9 @@ class DatabaseStorage(Storage):
         try:
             return self._execute(statement, parameters)
         except DBAPIError as error:
-            if not error.connection_invalidated:
+            if not (error.connection_invalidated or is_conflict(error)):
                 raise
-            return self._execute(statement, parameters)  # the pooled connection was broken
+            return self._execute(statement, parameters)  # on a new connection
 
     def _execute(self, statement: Executable, parameters: dict[str, Any] | None) -> int:
         with self._database.autocommit.connect() as connection:
