@@ -1,20 +1,31 @@
-"""``authsite db upgrade``"""
+"""``authsite db …``"""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from authsite.settings import Settings
 
-from .shared import cause_of, config_option, examples, json_option, print_json
+from .shared import (
+    cause_of,
+    config_option,
+    examples,
+    json_option,
+    open_for,
+    print_json,
+    transaction,
+)
 
 if TYPE_CHECKING:
     from authsite.db.migrate import SchemaState
+    from authsite.tasks.after_restore import Ended
 
 
 @click.group()
 def db() -> None:
-    """The database schema."""
+    """The database: schema, backup, restore."""
 
 
 @db.command(epilog=examples("authsite db upgrade"))
@@ -30,6 +41,81 @@ def upgrade(cfg: Settings, as_json: bool) -> None:
         return print_json({"revision": schema.revision})
     newer = f", newer than this version of authsite ({schema.head}), which works with it"
     click.echo(f"The schema is at revision {schema.revision}{newer * (schema.status == 'newer')}.")
+
+
+@db.command(epilog=examples("authsite db backup /var/backups/authsite.sqlite"))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@json_option
+@config_option
+def backup(cfg: Settings, file: Path, as_json: bool) -> None:
+    """Copy the SQLite database to FILE while the service runs.
+
+    FILE is checked, readable by its owner only, and replaced only by a complete copy. PostgreSQL
+    has its own tools: then the command prints the one to use.
+    """
+    from authsite.db import sqlite_files
+
+    database = _sqlite_path(cfg, "pg_dump --format=custom --file={file} {url}", file)
+    try:
+        sqlite_files.copy(database, file)
+    except sqlite_files.UnusableFile as error:
+        raise click.ClickException(str(error)) from None
+    size = file.stat().st_size
+    if as_json:
+        return print_json({"file": str(file), "bytes": size})
+    click.echo(f"{file} is a copy of {database}, checked, {size:,} bytes.")
+
+
+@db.command(epilog=examples("authsite db restore /var/backups/authsite.sqlite"))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+@config_option
+def restore(cfg: Settings, file: Path, as_json: bool) -> None:
+    """Make the backup FILE the SQLite database. Stop the service before.
+
+    A copy of FILE is checked, brought to the schema of this version, and treated as by `authsite
+    db after-restore`; then it takes the place of the database, which is kept beside it. PostgreSQL
+    has its own tools: then the command prints the one to use.
+    """
+    from authsite.db import sqlite_files
+
+    database = _sqlite_path(cfg, "pg_restore --no-owner --dbname={url} {file}", file)
+    prepared = database.with_name(f"{database.name}.restoring")
+    try:
+        sqlite_files.copy(file, prepared)
+        copied = replace(cfg, database_url=f"sqlite:///{prepared}")
+        _require_schema(copied, file)
+        schema = upgrade_schema(copied)
+        ended = _end_everything(copied)
+        former = sqlite_files.replace(database, prepared)
+    except sqlite_files.UnusableFile as error:
+        raise click.ClickException(str(error)) from None
+    finally:
+        for end in ("", "-wal", "-shm"):
+            prepared.with_name(prepared.name + end).unlink(missing_ok=True)
+    if as_json:
+        path = str(former) if former else None
+        return print_json({"revision": schema.revision, "former": path, **ended._asdict()})
+    click.echo(f"{database} is the backup {file} now, with the schema {schema.revision}.")
+    if former:
+        click.echo(f"The former database is {former}.")
+    _tell(ended)
+
+
+@db.command("after-restore", epilog=examples("authsite db after-restore"))
+@json_option
+@config_option
+def after_restore(cfg: Settings, as_json: bool) -> None:
+    """End all that a restored backup brought back (PostgreSQL). Then start the service.
+
+    All tokens, sessions, reset links and pending changes of address end: some of them had been
+    ended or used after the backup was made. Mails that wait then may have been sent since, and are
+    held back. `authsite db restore` does the same.
+    """
+    ended = _end_everything(cfg)
+    if as_json:
+        return print_json(ended._asdict())
+    _tell(ended)
 
 
 def upgrade_schema(cfg: Settings) -> "SchemaState":
@@ -56,3 +142,56 @@ def upgrade_schema(cfg: Settings) -> "SchemaState":
         ) from None
     finally:
         database.dispose()
+
+
+def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:
+    """The file of the SQLite database.
+
+    Raises `click.ClickException` for PostgreSQL, with the command ``tool``, and for a database in
+    memory.
+    """
+    from sqlalchemy.engine import make_url
+
+    url = make_url(cfg.database_url)
+    if url.get_backend_name() == "postgresql":
+        shown = url.set(drivername="postgresql", password=None).render_as_string()
+        raise click.ClickException(
+            f"the database is PostgreSQL: run  {tool.format(file=file, url=shown)}\n"
+            "docs/backup.md has all the steps."
+        )
+    if not url.database or url.database == ":memory:":
+        raise click.ClickException("the database is in memory: there is no file")
+    return Path(url.database)
+
+
+def _require_schema(cfg: Settings, file: Path) -> None:
+    from authsite.db import migrate
+
+    with open_for(cfg) as database:
+        if migrate.state(database).status == "missing":
+            raise click.ClickException(
+                f"{file} is no backup of authsite: it has no schema of authsite"
+            )
+
+
+def _end_everything(cfg: Settings) -> "Ended":
+    from authsite.tasks.after_restore import end_everything
+
+    with transaction(cfg) as ctx:
+        return end_everything(ctx)
+
+
+def _tell(ended: "Ended") -> None:
+    click.echo(
+        f"Ended: all tokens, sessions, reset links and pending changes of {ended.users} users and "
+        f"{ended.clients} clients."
+    )
+    if ended.mails:
+        click.echo(
+            f"Held back: {ended.mails} mails, which may have been sent since the backup. "
+            "`authsite mail list` shows them, `authsite mail retry --all` sends them."
+        )
+    click.echo(
+        "What was done since the backup is undone: changed passwords, disabled and erased users, "
+        "rotated secrets. docs/backup.md says how to find it and do it again."
+    )

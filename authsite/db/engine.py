@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
@@ -30,6 +30,7 @@ PG_OPTIONS = (
 )
 CONNECT_TIMEOUT = 3  # seconds
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
+SQLITE_JOURNAL_LIMIT = 16 * 2**20  # bytes that the journal keeps after it was written back
 
 COMMON: Mapping[str, Any] = {
     "pool_size": pool_sizes.ENGINE_POOL,
@@ -87,6 +88,12 @@ def open_database(url: str) -> Database:
     return Database(transactional, autocommit)
 
 
+def without_time_limit(connection: Connection) -> None:
+    """Let the statements of this transaction take longer than those of requests may."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+
+
 def _check_open(
     connection: "psycopg.Connection[object]",
     _record: ConnectionPoolEntry,
@@ -134,9 +141,11 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEnt
         f"busy_timeout={SQLITE_BUSY_TIMEOUT}",
         "journal_mode=WAL",
         "foreign_keys=ON",
+        "secure_delete=ON",  # what is deleted is overwritten; it costs nothing measurable
+        f"journal_size_limit={SQLITE_JOURNAL_LIMIT}",
         "cache_size=-512",  # KiB for each connection; all share the cache of the operating system
     ):
-        connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA {pragma}").close()
 
 
 def _roll_back_open(connection: sqlite3.Connection | None, _record: ConnectionPoolEntry) -> None:

@@ -3,12 +3,14 @@
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import case, func, select, update
+from sqlalchemy import CursorResult, case, func, select, update
 from sqlalchemy.orm import Session
 
-from .models import OutboxMessage
+from authsite import clock
+
+from .models import WAITING, OutboxMessage
 from .outbox import KEEP_TRYING
 
 _OPEN = ("waiting", "dead")
@@ -39,6 +41,26 @@ def search(db: Session, limit: int, *, email: str = "", dead: bool = False) -> F
     )
     total = db.scalar(select(func.count()).select_from(OutboxMessage).where(*conditions)) or 0
     return Found(db.scalars(query).all(), total)
+
+
+def hold_back(db: Session) -> int:
+    """Make every waiting mail dead, since it may have been sent before; returns their number.
+
+    For a restored backup. `retry` sends them.
+    """
+    held = (
+        update(OutboxMessage)
+        .where(WAITING)
+        .values(
+            state="dead",
+            ended_at=clock.now(),
+            lease_until=None,
+            lease_owner=None,
+            last_error="held back: a backup was restored, and the mail may have been sent before",
+        )
+    )
+    done = db.execute(held, execution_options={"synchronize_session": False})
+    return cast(CursorResult[Any], done).rowcount
 
 
 def retry(db: Session, now: datetime, id_: uuid.UUID | None = None) -> int:

@@ -3,9 +3,9 @@
 import secrets
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import func, select, update
+from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
 from authsite import clock
@@ -134,6 +134,14 @@ def disable(ctx: Context, client_id: uuid.UUID) -> None:
         .values(disabled_at=now, updated_at=now, epoch=Client.epoch + 1)
     )
     record(ctx, "client.disabled", client_id=client_id)
+
+
+def end_all_tokens(db: Session) -> int:
+    """End everything that was issued to any client; returns the number of clients."""
+    ended = db.execute(
+        update(Client).values(epoch=Client.epoch + 1).execution_options(synchronize_session=False)
+    )
+    return cast(CursorResult[Any], ended).rowcount
 
 
 def enable(ctx: Context, client: Client) -> None:

@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, CursorResult, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -17,6 +17,8 @@ from authsite.mail.outbox import Recipient
 from . import former, mails, pending
 from .errors import IdentifierTaken
 from .models import LoginName, User
+
+RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
 
 class NormalizedName(Protocol):
@@ -142,6 +144,24 @@ def end_sign_ins(
         .execution_options(synchronize_session="fetch")
     ).one_or_none()
     return ChangedUser(row.epoch, row.email) if row else None
+
+
+def end_all_sign_ins(db: Session) -> int:
+    """End every token, session, pending change and reset link of all users; returns their number.
+
+    For a restored backup: the counters grow by more than they can have grown since the backup.
+    Otherwise a link that was sealed and used in that time could become valid again.
+    """
+    ended = db.execute(
+        update(User)
+        .values(
+            epoch=User.epoch + RESTORE_STEP,
+            recovery_version=User.recovery_version + RESTORE_STEP,
+            **pending.NONE,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    return cast(CursorResult[Any], ended).rowcount
 
 
 def replace_password(

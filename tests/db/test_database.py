@@ -237,9 +237,11 @@ def test_each_connection_writes_ahead_waits_and_minds_foreign_keys(site):
         with engine.connect() as connection:
             found = {
                 name: connection.scalar(text(f"PRAGMA {name}"))
-                for name in ("journal_mode", "busy_timeout", "foreign_keys")
+                for name in ("journal_mode", "busy_timeout", "foreign_keys", "secure_delete")
             }
-        assert found == {"journal_mode": "wal", "busy_timeout": 5000, "foreign_keys": 1}
+        assert found == {
+            "journal_mode": "wal", "busy_timeout": 5000, "foreign_keys": 1, "secure_delete": 1
+        }  # fmt: skip
 
 
 @pytest.mark.control("D04")

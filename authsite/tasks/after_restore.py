@@ -1,0 +1,32 @@
+"""What a restored backup must not bring back.
+
+A backup has everything as it was then: tokens and sessions that were ended since, the counters that
+made used links invalid, changes of address that were canceled, and mails that were sent.
+"""
+
+from typing import NamedTuple
+
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.db.engine import without_time_limit
+from authsite.mail import queue
+from authsite.oauth import clients
+from authsite.users import service as users
+
+
+class Ended(NamedTuple):
+    """How many users and clients lost what was issued to them, and how many mails are held back."""
+
+    users: int
+    clients: int
+    mails: int
+
+
+def end_everything(ctx: Context) -> Ended:
+    """End all tokens, sessions, reset links and pending changes of address; hold back all mails."""
+    without_time_limit(ctx.db.connection())
+    ended = Ended(
+        users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), queue.hold_back(ctx.db)
+    )
+    record(ctx, "database.restored")
+    return ended
