@@ -16,7 +16,7 @@ COMMANDS = {
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
     "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
-    "db": ("authsite.cli.db", "The database schema."),
+    "db": ("authsite.cli.db", "The database: schema, backup, restore."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
