@@ -67,7 +67,7 @@ def backup(cfg: Settings, file: Path, as_json: bool) -> None:
 
 
 @db.command(epilog=examples("authsite db restore /var/backups/authsite.sqlite"))
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @json_option
 @config_option
 def restore(cfg: Settings, file: Path, as_json: bool) -> None:
