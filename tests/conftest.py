@@ -44,18 +44,42 @@ REAL_BCRYPT = (SYSTEM, SYSTEM.parent / "passwords", SYSTEM.parent / "test_bench.
 def pytest_collection_modifyitems(config, items):
     """Mark the tests that start processes, and deselect those on other databases."""
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(process_of(item)))
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
     wanted = config.getoption("database")
     if wanted is None:
+        leave_the_second_database_out_of_the_coverage(config, items)
         return
 
     def on_another(item):
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        return parameters.get("backend", wanted) != wanted
+        return backend_of(item, wanted) != wanted
 
     config.hook.pytest_deselected(items=[item for item in items if on_another(item)])
     items[:] = [item for item in items if not on_another(item)]
+
+
+def process_of(item):
+    """What runs in one process: a file, or all files that share the servers of `World`."""
+    return "world" if item.path.parent == SYSTEM else str(item.path)
+
+
+def backend_of(item, default):
+    """The database that the test runs on."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("backend", default)
+
+
+def leave_the_second_database_out_of_the_coverage(config, items):
+    """Tracing doubles the processor time of a test, and both databases run the same code.
+
+    What runs on PostgreSQL alone is measured in the servers of the system tests.
+    """
+    if not config.pluginmanager.hasplugin("_cov"):
+        return
+    for item in items:
+        if SYSTEM not in item.path.parents and backend_of(item, None) == "postgresql":
+            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures
@@ -67,7 +91,7 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
-    items.sort(key=lambda item: SYSTEM not in item.path.parents)
+    items.sort(key=lambda item: (SYSTEM not in item.path.parents, item.path.parent != SYSTEM))
 
 
 def pytest_configure(config):

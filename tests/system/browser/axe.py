@@ -6,22 +6,25 @@ from axe_core_python.sync_playwright import Axe
 CONTRAST = {"runOnly": ["color-contrast"]}
 
 
-def violations(page, options=None):
+def violations(page, options=None, without=None):
     """The rules that the page violates, each with the first element.
+
+    ``without`` is a selector of elements that are left out.
 
     The page is examined with reduced motion, in which no page of ours has a transition. The
     contrast of a color halfway through a transition says nothing.
     """
     page.emulate_media(reduced_motion="reduce")
-    found = Axe().run(page, options=options)["violations"]
+    context = {"exclude": [without]} if without else None
+    found = Axe().run(page, context, options)["violations"]
     page.emulate_media(reduced_motion="no-preference")
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
-def violations_in_both_schemes(page):
+def violations_in_both_schemes(page, without=None):
     """`violations`, and those of the contrast in the dark color scheme."""
-    found = violations(page)
+    found = violations(page, without=without)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    found += [("dark", *each) for each in violations(page, CONTRAST)]
+    found += [("dark", *each) for each in violations(page, CONTRAST, without)]
     page.emulate_media(color_scheme="light")
     return found

@@ -57,9 +57,10 @@ def test_pages_m8_the_hint_and_the_server_agree_on_forty_passwords(ann):
         level, text = hint_of(ann, password)
         hints[password] = level == 1
         assert (text == TOO_EASY) == (level == 1)
-        answer = httpx.post(
-            f"{ann.origin}/v1/register", json={"email": EMAIL, "password": password}
-        )
+        # With an invalid name: the password is judged, and neither hashed nor used.
+        asked = {"email": EMAIL, "password": password, "name": "\a"}
+        answer = httpx.post(f"{ann.origin}/v1/register", json=asked)
+        assert answer.status_code == 422
         codes = [error["code"] for error in answer.json().get("errors", [])]
         refusals[password] = "weak_password" in codes
     assert hints == refusals
