@@ -10,15 +10,18 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from . import pool_sizes
+from .breaker import Breaker
+from .deadlines import Deadlines
 from .prepared_pool import PreparedPool, server_closed
 
 if TYPE_CHECKING:
@@ -46,18 +49,25 @@ class Database:
 
     ``transactional``: for sessions and for whatever is committed together. ``autocommit``: each
     statement is committed by itself, also those that write (rate limits, last used, cleanup).
-    ``prepared``: the connections of `PreparedQuery`.
+    ``prepared``: the connections of `PreparedQuery`. ``breaker`` opens when PostgreSQL does not
+    answer.
     """
 
     transactional: Engine
     autocommit: Engine
     prepared: PreparedPool = field(init=False)
+    breaker: Breaker = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", PreparedPool(self.autocommit))
+        object.__setattr__(self, "breaker", Breaker(self._close_idle))
+        object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.breaker.open))
 
     def dispose(self) -> None:
         """Close all connections."""
+        self.breaker.close()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         self.prepared.close()
         self.transactional.dispose()
         self.autocommit.dispose()
@@ -83,9 +93,20 @@ def open_database(url: str) -> Database:
     event.listen(transactional, "checkout", _check_open)
     # Not here: rate limits and prepared queries run a statement again when a connection was lost.
     autocommit = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
+    database = Database(transactional, autocommit)
+    deadlines = Deadlines(database.breaker.open)
     for engine in (transactional, autocommit):
         event.listen(engine, "handle_error", _mark_disconnect)
-    return Database(transactional, autocommit)
+        event.listen(engine, "do_connect", partial(_connect, database.breaker))
+        deadlines.listen(engine)
+    return database
+
+
+def _connect(
+    breaker: Breaker, dialect: Dialect, _record: object, arguments: Any, options: Any
+) -> Any:
+    """Open a connection through the breaker."""
+    return breaker.connect(lambda: dialect.connect(*arguments, **options))
 
 
 def without_time_limit(connection: Connection) -> None:

@@ -33,6 +33,7 @@ class PostgreSQLConnection:
         self._format, self._status, self._errors = adapt.PyFormat.TEXT, pq.ExecStatus, errors
         self._sqlstate = pq.DiagnosticField.SQLSTATE
         self._prepared: set[bytes] = set()
+        self.answers = True
         self._readable = select.poll()
         self._readable.register(self._pgconn.socket, select.POLLIN)
 
@@ -85,6 +86,7 @@ class PostgreSQLConnection:
         """The same as `get_result`, which has no timeout of its own."""
         while self._pgconn.is_busy():
             if not self._readable.poll(max(0.0, deadline - monotonic()) * 1000):
+                self.answers = False
                 raise self._errors.OperationalError("the server does not answer in time")
             self._pgconn.consume_input()
         return self._pgconn.get_result()

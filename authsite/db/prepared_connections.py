@@ -29,6 +29,9 @@ BoundQuery = tuple[CompiledQuery, Sequence[object]]  # a query and its parameter
 class PreparedConnection(Protocol):
     """A connection that executes prepared queries. One thread at a time uses it."""
 
+    answers: bool
+    """False after a query to which the server did not respond in time."""
+
     @property
     def driver_connection(self) -> Any:
         """The connection of the driver."""
@@ -42,6 +45,8 @@ class PreparedConnection(Protocol):
 
 class SQLiteConnection:
     """A connection to SQLite with one cursor: creating a cursor costs as much as a small query."""
+
+    answers = True
 
     def __init__(self, driver_connection: sqlite3.Connection) -> None:
         self.driver_connection = driver_connection

@@ -21,9 +21,9 @@ class PreparedPool:
     back because of a concurrent transaction runs again, at most `RETRIES` times.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, on_timeout: Callable[[], None]) -> None:
         self.dialect = engine.dialect
-        self._engine = engine
+        self._engine, self._on_timeout = engine, on_timeout
         # A queue of tokens: a semaphore of the standard library is ten times slower.
         self._slots: SimpleQueue[None] = SimpleQueue()
         for _slot in range(PREPARED_POOL):
@@ -107,6 +107,8 @@ class PreparedPool:
                 self.close()
                 self._engine.dispose()
             driver_connection.close()
+            if not connection.answers:
+                self._on_timeout()
             compiled, _parameters = queries[0]
             raise _wrapped(error, compiled.sql, lost=lost) from error
         self._idle.append(connection)

@@ -62,7 +62,7 @@ def full(short):
                 time.sleep(5 if short else 15)
                 end = traffic.now()
             time.sleep(5 if short else 10)
-        done = "all connections of PostgreSQL used by another client, ours closed"
+        done = "all connections of PostgreSQL used by another client, ours ended"
         rows = outage("R6", done, traffic, (begin, end), 2500)
         rows.append(recovery("R6", done, traffic, end, 2, 2))
         return [*rows, invariants.check("R6", made, traffic)]
@@ -152,23 +152,20 @@ def probing(made):
 @contextmanager
 def taken(postgres):
     """Take all connections: end those of others and open new ones until none is left."""
-    held, stop = [], threading.Event()
+    held, stop = [postgres.connect()], threading.Event()
 
     def take():
-        while not stop.wait(0.01):
+        while not stop.is_set():
             try:
                 held.append(postgres.connect())
+                held[-1].execute("SET application_name = 'taker'")
             except psycopg.OperationalError:
-                continue
+                held[0].execute(END_OTHERS)
+                stop.wait(0.02)
 
-    held.append(postgres.connect())
+    held[0].execute("SET application_name = 'taker'")
     thread = threading.Thread(target=take)
     thread.start()
-    held[0].execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE backend_type = 'client backend' AND application_name <> 'bench'"
-        " AND pid <> pg_backend_pid()"
-    )
     try:
         yield
     finally:
@@ -176,6 +173,12 @@ def taken(postgres):
         thread.join()
         for connection in held:
             connection.close()
+
+
+END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND application_name <> 'taker'
+"""
 
 
 def _new(workers, made):

@@ -115,9 +115,9 @@ class Cluster:
         return [pid, *map(int, children)]
 
     @contextmanager
-    def frozen(self):
-        """Stop all processes for the block: connections stay open, nothing answers."""
-        pids = self.pids()
+    def frozen(self, *pids):
+        """Stop these processes, or all, for the block: connections stay open, nothing answers."""
+        pids = pids or self.pids()
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         try:

@@ -1,0 +1,92 @@
+"""A limit for the wait of psycopg's cursors, which have none of their own.
+
+A server that hangs does not end a statement (statement_timeout), nor does the connection break. A
+thread then shuts the socket down, and the driver reports a lost connection.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from .libpq import RESULT_TIMEOUT
+
+CHECK_SECONDS = 0.2
+
+
+class Deadlines:
+    """Ends connections on which a statement or a COMMIT takes longer than `RESULT_TIMEOUT`.
+
+    A connection that has set a statement_timeout of its own (a migration) has no deadline.
+    ``on_timeout`` is called then.
+    """
+
+    def __init__(self, on_timeout: Callable[[], None]) -> None:
+        self._on_timeout = on_timeout
+        self._running: dict[int, tuple[float, Any]] = {}
+        self._wake = threading.Event()
+        self._process = 0
+
+    def listen(self, engine: Engine) -> None:
+        """Watch the connections of ``engine``."""
+        event.listen(engine, "before_cursor_execute", self._before)
+        event.listen(engine, "after_cursor_execute", self._after)
+        event.listen(engine, "commit", self._begin)
+        event.listen(engine, "rollback", self._begin)
+        event.listen(engine, "checkin", self._checkin)
+
+    def _before(
+        self, connection: Connection, _cursor: object, statement: str, *_more: object
+    ) -> None:
+        if "statement_timeout" in statement:
+            connection.info["without_deadline"] = True
+        self._begin(connection)
+
+    def _begin(self, connection: Connection) -> None:
+        if connection.invalidated or "without_deadline" in connection.info:
+            return
+        driver_connection = connection.connection.dbapi_connection
+        self._running[id(driver_connection)] = monotonic() + RESULT_TIMEOUT, driver_connection
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            threading.Thread(target=self._watch, name="authsite-deadlines", daemon=True).start()
+        self._wake.set()
+
+    def _after(self, connection: Connection, *_more: object) -> None:
+        self._running.pop(id(connection.connection.dbapi_connection), None)
+
+    def _checkin(self, driver_connection: object, _record: object) -> None:
+        self._running.pop(id(driver_connection), None)
+
+    def _watch(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            while self._running:
+                time.sleep(CHECK_SECONDS)
+                now = monotonic()
+                for key, (deadline, driver_connection) in list(self._running.items()):
+                    if now > deadline:
+                        self._running.pop(key, None)
+                        if _is_waiting(driver_connection):
+                            _shut_down(driver_connection)
+                            self._on_timeout()
+
+
+def _is_waiting(driver_connection: Any) -> bool:
+    """Whether a statement runs; not after one that failed, and not on a closed connection."""
+    return bool(driver_connection.info.transaction_status.name == "ACTIVE")
+
+
+def _shut_down(driver_connection: Any) -> None:
+    with (
+        suppress(Exception),  # it has just been closed
+        socket.socket(fileno=os.dup(driver_connection.fileno())) as end,
+    ):
+        end.shutdown(socket.SHUT_RDWR)
