@@ -62,6 +62,7 @@ setup(
         "click>=8.3,<9",
         "rich>=15,<16",
         "structlog>=26,<27",
+        "prometheus-client>=0.26,<0.27",
         "typing-extensions>=4.14,<5",
         "babel>=2.18,<3",
         "plaster-pastedeploy>=1.0.1,<2",

@@ -37,6 +37,7 @@ PACKAGES = (
     "discovery",
     "proxy",
     "openapi",
+    "monitoring",
 )
 
 

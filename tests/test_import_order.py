@@ -7,6 +7,7 @@ import authsite
 
 # From the top layer down; packages of one layer may import each other, in one direction.
 LAYERS = (
+    "monitoring",
     "guards",
     "account",
     "signup personal_tokens",
@@ -21,7 +22,7 @@ LAYERS = (
     "context",
     "rate_limit",
     "http passwords",
-    "settings crypto slots clock cores db catalogs i18n ids colors",
+    "settings crypto slots clock cores counters db catalogs i18n ids colors",
 )
 LAYER = {
     package: layer

@@ -66,6 +66,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     from granian.http import HTTP1Settings
 
     from authsite.logs import configure
+    from authsite.monitoring.workers import metrics_folder
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
@@ -74,7 +75,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
     click.echo(greeting(cfg, local_url))
     configure(as_json=cfg.production)
-    Granian(
+    server = Granian(
         "authsite.server.worker:application",
         factory=True,
         address=host,
@@ -89,7 +90,9 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         log_access=False,  # the bridge logs requests, with their errors; see request_log.py
         log_dictconfig=LOGGERS,
         respawn_failed_workers=True,
-    ).serve()
+    )
+    with metrics_folder():
+        server.serve()
 
 
 def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:

@@ -102,6 +102,11 @@ def current(database: Database) -> str | None:
         return table and _version(connection, table)
 
 
+def earlier() -> frozenset[str]:
+    """The revisions before the newest one that this code knows."""
+    return frozenset(_revisions()[0] - {head()})
+
+
 def _version(connection: Connection, table: str) -> str | None:
     version: str | None = connection.scalar(text(f"SELECT version_num FROM {table}"))  # noqa: S608  one of two constants
     return version

@@ -30,6 +30,11 @@ class PreparedPool:
             self._slots.put(None)
         self._idle: deque[PreparedConnection] = deque()
 
+    @property
+    def in_use(self) -> int:
+        """How many connections execute a query now."""
+        return PREPARED_POOL - self._slots.qsize()
+
     def read(self, query: BoundQuery) -> Rows:
         """The rows of ``query``, which runs a second time if the server had closed the connection.
 

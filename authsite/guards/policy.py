@@ -8,10 +8,12 @@ host application has a policy of its own.
 from datetime import timedelta
 
 from pyramid.events import BeforeTraversal
+from pyramid.httpexceptions import HTTPException
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
+from authsite.counters import GUARDED
 from authsite.http.errors import ApiError
 from authsite.http.methods import is_safe
 from authsite.http.own_routes import is_forward_auth, is_own
@@ -19,6 +21,7 @@ from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
 
+from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID
 from .caller import Caller, caller_of
 from .errors import (
     EmailNotConfirmed,
@@ -31,6 +34,10 @@ from .errors import (
 from .fresh import require_fresh
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import accepts_json, login_redirect
+
+ACCEPTED = "accepted"
+# Why the metrics say that a token was rejected; for other errors they have the code.
+_OUTCOMES = {NO_TOKEN: "no_token", NOT_VALID: "invalid_token", NOT_ACTIVE: "inactive_token"}
 
 
 def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
@@ -91,12 +98,24 @@ def enforce(event: BeforeTraversal) -> None:
         caller = accept(request, guards.by_name[rules.guard], rules)
         if rules.fresh:  # after the checks that a new login would not change
             _check_fresh(request, caller, rules.fresh)
-    except ApiError:
-        if request.authsite.error_format == "html" and accepts_json(request):
+    except Exception as error:
+        count_rejected(rules.guard, error)
+        html = isinstance(error, ApiError) and request.authsite.error_format == "html"
+        if html and accepts_json(request):
             request.authsite.error_format = "json"
         raise
+    GUARDED.add(rules.guard, ACCEPTED)
     request.authsite.guarding = False
     request.authsite.caller = caller
+
+
+def count_rejected(guard: str, error: Exception) -> None:
+    """Count for the metrics that ``guard`` has raised ``error``."""
+    if isinstance(error, ApiError):
+        outcome = _OUTCOMES.get(error.reason or "", error.code)
+    else:
+        outcome = "redirected" if isinstance(error, HTTPException) else "unavailable"
+    GUARDED.add(guard, outcome)
 
 
 def accept(request: Request, guard: Guard, rules: Rules) -> Caller:

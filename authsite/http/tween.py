@@ -1,10 +1,12 @@
 """The outermost tween: it prepares every request, and completes authsite's own responses."""
 
 from collections.abc import Callable
+from time import perf_counter
 
 from pyramid.registry import Registry
 from pyramid.response import Response
 
+from authsite.counters import REQUESTS
 from authsite.request_state import Request
 
 from . import cors, security_headers
@@ -14,6 +16,9 @@ from .own_routes import is_own_request
 from .request_info import REQUEST_ID
 
 Handler = Callable[[Request], Response]
+BEGAN = "authsite.began"
+"""The key in the WSGI environ for the time (`perf_counter`) when the server had the request."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 def http_tween(handler: Handler, registry: Registry) -> Handler:
@@ -28,6 +33,7 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
     def tween(request: Request) -> Response:
         if mounted:
             take_mount(request)
+        began = request.environ.get(BEGAN) or perf_counter()
         previous = REQUEST_ID.set(request.authsite.request_id)
         try:
             response = handler(request)
@@ -38,9 +44,17 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
             _complete(request, response)
             security_headers.add(request, response)
             cors.allow_origin(request, response)
+            _count(request, response.status_int, perf_counter() - began)
         return response
 
     return tween
+
+
+def _count(request: Request, status: int, seconds: float) -> None:
+    """Count the request under the name of its route: a path may contain anything."""
+    route = getattr(request, "matched_route", None)
+    method = request.method if request.method in _METHODS else "other"
+    REQUESTS.observe(seconds, route.name if route else "none", method, status)
 
 
 def _complete(request: Request, response: Response) -> None:

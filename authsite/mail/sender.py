@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from threading import Event
+from time import time
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
 from authsite.context import Job, Services
+from authsite.counters import MAILS, TASK_SUCCESS
 
 from .delivery import SERVER_DELAYS, Sender, deliver, jittered, retry_outcome
 from .leases import Outcome, claim, record_outcomes, release
@@ -67,6 +69,7 @@ def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
             release(sender.services.database, sender.owner, ids)
             raise
         done[outcome.state] += 1
+        MAILS.add(outcome.state)
         _record(sender, outcome)
     return len(rows)
 
@@ -91,6 +94,7 @@ def run(sender: Sender, stop: Event) -> None:
             stop.wait(jittered(outage.pause).total_seconds())
         else:
             outage = _after_batch(outage, done, ended="database")
+            TASK_SUCCESS.set(time(), "mail")
             if not claimed:
                 stop.wait(POLL)
 

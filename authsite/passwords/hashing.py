@@ -31,7 +31,7 @@ class Passwords:
         self._pepper = next(iter(self._peppers), scheme.NO_PEPPER)
         self._peppers |= {scheme.pepper_id(pepper): pepper for pepper in next_peppers}
         self._peppers[scheme.NO_PEPPER] = ""  # for hashes that were stored without a pepper
-        self._pool = pool
+        self.pool = pool
         self._estimates = HashPool(threads=1, queue=4, timeout=0.5)
 
     def hash(self, password: str) -> str:
@@ -41,14 +41,14 @@ class Passwords:
         """
         key = scheme.peppered(password, self._peppers[self._pepper])
         salt = bcrypt.gensalt(self._cost)
-        return scheme.serialize(self._pepper, self._pool.run(lambda: bcrypt.hashpw(key, salt)))
+        return scheme.serialize(self._pepper, self.pool.run(lambda: bcrypt.hashpw(key, salt)))
 
     def run(self, work: Callable[[], T]) -> T:
         """Run other slow work in the hash pool; return what ``work()`` returns.
 
         Raises `HashCapacityExceeded`.
         """
-        return self._pool.run(work)
+        return self.pool.run(work)
 
     def estimate(self, work: Callable[[], T]) -> T:
         """Run an estimate that no change of a password waits for; return what ``work()`` returns.
@@ -74,11 +74,11 @@ class Passwords:
         key = self._key(password, row)
         # One piece of work that includes the padding: 2^c for the row + 2^c + 2^(c+1) + … = 2^C.
         if row is None or key is None:
-            self._pool.run(lambda: _hash_each([_throwaway(self._highest_cost)]))
+            self.pool.run(lambda: _hash_each([_throwaway(self._highest_cost)]))
             return False
         work = [(key, row.salt)]
         work += [_throwaway(cost) for cost in range(row.cost, self._highest_cost)]
-        return hmac.compare_digest(self._pool.run(lambda: _hash_each(work)), row.hashed)
+        return hmac.compare_digest(self.pool.run(lambda: _hash_each(work)), row.hashed)
 
     def needs_upgrade(self, stored: str | None) -> bool:
         """Whether ``stored`` should be replaced after a successful check.

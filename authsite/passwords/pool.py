@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TypeVar
 
 from authsite.cores import usable_cores
+from authsite.counters import HASH_WAITS, HASHES_REJECTED
 from authsite.http.errors import TemporarilyUnavailable
 from authsite.i18n import PluralString
 from authsite.slots import waiting
@@ -103,7 +104,7 @@ class HashPool:
         with self._lock:
             predicted_wait = self.waiting * self._work_time.seconds / self._size
             if self.callers >= self.capacity or predicted_wait > SAFETY_FACTOR * self._timeout:
-                raise HashCapacityExceeded
+                raise _exceeded()
             self.callers += 1
         with waiting():
             try:
@@ -120,15 +121,17 @@ class HashPool:
 
     def _submit(self, work: Callable[[], T]) -> Future[T]:
         """Wait for a free thread and hand it ``work``."""
+        start = monotonic()
         try:
             self._free_threads.get(timeout=self._timeout)
         except Empty:
-            raise HashCapacityExceeded from None
+            raise _exceeded() from None
+        HASH_WAITS.observe(monotonic() - start)
         try:
             return self._executor.submit(self._run, work)
         except RuntimeError:  # the pool is closed, or the process is ending
             self._free_threads.put(None)
-            raise HashCapacityExceeded from None
+            raise _exceeded() from None
 
     def _run(self, work: Callable[[], T]) -> T:
         start = monotonic()
@@ -137,6 +140,11 @@ class HashPool:
         finally:
             self._work_time.add(monotonic() - start)
             self._free_threads.put(None)
+
+
+def _exceeded() -> HashCapacityExceeded:
+    HASHES_REJECTED.add()
+    return HashCapacityExceeded()
 
 
 def _lower_priority(niceness: int) -> None:

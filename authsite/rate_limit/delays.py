@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 from limits import RateLimitItem
 
+from authsite.counters import RATE_LIMITED
+
 from .limiter import RateLimiter
 
 LOGIN = "login-account"
@@ -46,6 +48,7 @@ def acquire(limiter: RateLimiter, *subject: str, name: str = LOGIN) -> Acquired:
     if number > free or stale:
         if stale or not level:
             storage.incr(_lockout(key, level), window, -1)  # rejected attempts are not counted
+        RATE_LIMITED.add(name)
         # At level 0 a concurrent attempt, the last free one, is locking the account.
         raise limiter.error(name, _lockout(key, max(1, level)))
     if number < free:

@@ -9,6 +9,7 @@ from limits.storage import Storage
 from limits.strategies import FixedWindowRateLimiter
 
 from authsite import clock
+from authsite.counters import RATE_LIMITED
 from authsite.crypto.keys import derived_key
 from authsite.settings import Settings
 
@@ -62,6 +63,7 @@ class RateLimiter:
         hashed = self.hashed(*subject)
         for item in self.windows[name]:
             if not self._fixed.hit(item, name, hashed):
+                RATE_LIMITED.add(name)
                 return item.key_for(name, hashed)
         return None
 
@@ -70,6 +72,7 @@ class RateLimiter:
         hashed = self.hashed(*subject)
         for item in self.windows[name]:
             if not self._fixed.test(item, name, hashed):
+                RATE_LIMITED.add(name)
                 return item.key_for(name, hashed)
         return None
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from authsite.http.bodies import MAX_BODY
+from authsite.http.tween import BEGAN
 from authsite.slots import WorkQueue
 
 from .deadlines import Deadlines
@@ -90,6 +91,8 @@ class AsgiBridge:
 
     ``threads`` work on requests with a body. ``active``: how many requests of each kind, with a
     body and without, are worked on at the same time. ``log`` gets a line for each request.
+    ``immediate``: paths that the application answers at once, without waiting for anything; the
+    event loop itself runs it for them, so that they are answered while all threads are busy.
     """
 
     def __init__(
@@ -98,8 +101,9 @@ class AsgiBridge:
         threads: int,
         active: int,
         log: "RequestLog | None" = None,
+        immediate: frozenset[str] = frozenset(),
     ) -> None:
-        self._log = log
+        self._application, self._immediate, self._log = application, immediate, log
         self._bodiless = WorkerThreads(application, active, active, "request")
         self._with_body = WorkerThreads(application, threads, active, "body")
         self._deadlines = Deadlines(BODY_SECONDS)
@@ -108,15 +112,20 @@ class AsgiBridge:
         """Respond to one request (ASGI 3.0, HTTP specification 2.x)."""
         if scope["type"] != "http":
             raise ValueError(f"authsite serves HTTP requests only, not {scope['type']}")
-        began = time.perf_counter() if self._log else 0.0
+        began = time.perf_counter()
         environ = environ_of(scope)
         length = _body_length(environ)
-        if length is not None and (length == 0 or length > MAX_BODY):
+        if length == 0 and environ["PATH_INFO"] in self._immediate:
+            environ["wsgi.input"], close = io.BytesIO(), False
+            response = call(self._application, environ)
+        elif length is not None and (length == 0 or length > MAX_BODY):
             # The application rejects a body that is too long by its length, unread.
             environ["wsgi.input"], close = io.BytesIO(), length > 0
+            environ[BEGAN] = began
             response = await self._bodiless.run(environ)
         else:
             environ["wsgi.input"], close = await self._read_body(receive)
+            environ[BEGAN] = time.perf_counter()  # a slow client is no slow request
             # WebOb's own name: without it WebOb wraps or copies what is in memory already.
             environ["webob.is_body_seekable"] = isinstance(environ["wsgi.input"], io.BytesIO)
             response = await self._with_body.run(environ)

@@ -7,8 +7,10 @@ import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from authsite.cli.shared import settings_of
+from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
 from .asgi import AsgiBridge
@@ -30,7 +32,9 @@ def application() -> AsgiBridge:
     end_with_parent()
     wsgi, services = wsgi_application()
     active = ACTIVE[services.database.transactional.dialect.name]
-    return AsgiBridge(wsgi, THREADS, active, _log(services.settings))
+    mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
+    health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
+    return AsgiBridge(wsgi, THREADS, active, _log(services.settings), health)
 
 
 def _log(cfg: Settings) -> RequestLog | None:

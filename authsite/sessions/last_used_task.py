@@ -2,10 +2,12 @@
 
 import threading
 from functools import partial
+from time import time
 
 import structlog
 
 from authsite.context import Job, Services
+from authsite.counters import TASK_SUCCESS
 from authsite.db.last_used import LastUsedTracker
 
 log = structlog.get_logger("authsite.last_used")
@@ -32,7 +34,8 @@ def run(tracker: LastUsedTracker, wake: threading.Event, stop: threading.Event) 
 
 def _write(tracker: LastUsedTracker) -> None:
     try:
-        tracker.write()
+        if tracker.write():
+            TASK_SUCCESS.set(time(), "last_used")
     except Exception:  # a bug, too, must not end the thread
         log.exception("last_used_failed")
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, cast
 
 from . import service_urls, urls, values
 from .durations import CENTURY, duration, duration_or_forever
-from .secret import Secret, key_in_hex, strong_secrets
+from .secret import Secret, key_in_hex, strong_secret, strong_secrets
 
 T = TypeVar("T")
 PREFIX = "authsite."
@@ -45,9 +45,9 @@ def setting(
     return cast(T, _field(definition))
 
 
-def optional(parse: Callable[[str], T], *, key: str = "") -> T | None:
+def optional(parse: Callable[[str], T], *, key: str = "", secret: bool = False) -> T | None:
     """A field that is None unless it is set."""
-    return cast(T, _field(Definition(parse, key=key)))
+    return cast(T, _field(Definition(parse, key=key, secret=secret)))
 
 
 def required(parse: Callable[[str], T], missing: str, *, secret: bool = False) -> T:
@@ -162,6 +162,7 @@ class Settings:
 
     # Limits and operations
     log_requests: bool | None = optional(values.boolean)
+    metrics_token: Secret | None = optional(strong_secret, secret=True)
     limits: bool = setting(values.boolean, "on")
     limit_values: Mapping[str, str]  # from `limits.<name>`, with the defaults filled in
     limits_key: Secret | None = setting(key_in_hex, "", secret=True)

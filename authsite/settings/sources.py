@@ -17,7 +17,12 @@ VARIABLE_PREFIX = "AUTHSITE_"
 _FILE = "_FILE"
 _MAX_FILE = 65536  # bytes; also bounds endless files such as /dev/zero
 # Variables that authsite reads and that are not settings.
-_NOT_SETTINGS = {"AUTHSITE_CONFIG", "AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE"}
+_NOT_SETTINGS = {
+    "AUTHSITE_CONFIG",
+    "AUTHSITE_ENV_FILE",
+    "AUTHSITE_METRICS_FOLDER",
+    "AUTHSITE_TEST_REQUIRE",
+}
 _SPECIFIED = {each.variable: name for name, each in DEFINITIONS.items() if each.variable}
 _SPECIFIED_CLIENT = re.compile(r"CLIENT_[A-Z0-9_]+_(ID|SECRET)")
 _UNPRINTABLE = re.compile(r"[^\S\n\r\t ]|[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")

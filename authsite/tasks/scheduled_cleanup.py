@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack
 from functools import partial
 from secrets import randbelow
-from time import perf_counter
+from time import perf_counter, time
 from typing import NamedTuple
 
 import structlog
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Job, Services
+from authsite.counters import TASK_SUCCESS
 from authsite.db import Database
 from authsite.settings import Settings
 
@@ -62,6 +63,7 @@ def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) 
             else:
                 if last_error:
                     log.info("cleanup_recovered")
+                TASK_SUCCESS.set(time(), "cleanup")
                 last_error, wait = "", waits.regular
 
 

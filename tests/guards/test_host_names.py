@@ -112,7 +112,8 @@ def test_trial_5_routes_tweens_registry_keys_and_renderers_carry_our_name(host_w
     others = routes - hosts - {"api", "web"}
     assert {name.split(".")[0] for name in others} == {"authsite"}
     keys = {key for key in site.app.registry if key not in registry}
-    assert keys == {"authsite", "authsite.http", "authsite.guards", "authsite.openapi"}
+    ours = {"http", "guards", "openapi", "monitoring"}
+    assert keys == {"authsite", *(f"authsite.{package}" for package in ours)}
     tweens = {name for name, _ in site.app.registry.getUtility(ITweens).implicit()}
     before = {name for name, _ in registry.getUtility(ITweens).implicit()}
     assert tweens - before == {"authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory"}

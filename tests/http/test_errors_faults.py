@@ -55,7 +55,7 @@ def test_a_commit_that_fails_is_503_and_leaves_a_service_that_works(
 @pytest.mark.control("P09")
 def test_without_room_for_another_hash_a_login_is_503_whether_it_was_right_or_wrong(site, keys):
     full = Site(site.url)
-    full.app.registry["authsite"].passwords._pool.close()  # refuses as a full queue does
+    full.app.registry["authsite"].passwords.pool.close()  # refuses as a full queue does
     try:
         for name, password in ((LOGIN["username"], PASSWORD), ("x@example.com", "wrong")):
             form = LOGIN | {"username": name, "password": password}

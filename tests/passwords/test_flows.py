@@ -216,7 +216,7 @@ def test_a_full_hash_pool_is_503_at_every_entry_and_reading_goes_on(site):
     site.user()
     keys = site.client()
     tokens = site.login(keys)
-    hash_pool = site.app.registry["authsite"].passwords._pool
+    hash_pool = site.app.registry["authsite"].passwords.pool
     begun, finish = Event(), Event()
 
     def work():

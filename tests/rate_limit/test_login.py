@@ -256,7 +256,7 @@ def test_right_logins_at_once_leave_nothing_behind(site):
 
 def test_a_login_that_was_never_checked_is_given_back(site, monkeypatch):
     keys = site.client()
-    pool = site.app.registry["authsite"].passwords._pool
+    pool = site.app.registry["authsite"].passwords.pool
     monkeypatch.setattr(pool, "capacity", 0)  # as when more logins wait than can be hashed
     assert {site.try_login(keys).status_int for _ in range(6)} == {503}
     monkeypatch.undo()

@@ -6,7 +6,7 @@ import time
 import weakref
 
 from authsite.passwords import HashPool
-from authsite.server.asgi import WorkerThreads
+from authsite.server.asgi import AsgiBridge, WorkerThreads
 from authsite.slots import WorkQueue, waiting
 
 SECONDS = 20  # for what takes a moment
@@ -126,3 +126,43 @@ def test_a_thread_keeps_nothing_of_a_request_that_is_over():
     while seen[0]() is not None and time.monotonic() < end:
         time.sleep(0.01)
     assert seen[0]() is None
+
+
+def test_health_is_answered_at_once_while_every_thread_waits():
+    """R5: a database that does not answer holds up all threads, and the process is up."""
+    go_on = threading.Event()
+
+    def application(environ, start_response):
+        if environ["PATH_INFO"] != "/healthz":
+            go_on.wait(SECONDS)
+        start_response("200 OK", [])
+        return [environ["PATH_INFO"].encode()]
+
+    bridge = AsgiBridge(application, threads=1, active=1, immediate=frozenset({"/healthz"}))
+
+    async def ask(path):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http",
+            "raw_path": path.encode(), "query_string": b"", "headers": [],
+            "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
+        }  # fmt: skip
+        await bridge(scope, None, send)
+        return sent[1]["body"]
+
+    async def all_at_once():
+        stuck = [asyncio.create_task(ask("/")) for _ in range(5)]
+        await asyncio.sleep(0)
+        began = time.monotonic()
+        assert await ask("/healthz") == b"/healthz"
+        seconds = time.monotonic() - began
+        assert not any(task.done() for task in stuck)
+        go_on.set()
+        assert await asyncio.gather(*stuck) == [b"/"] * 5
+        return seconds
+
+    assert asyncio.run(all_at_once()) < 0.1

@@ -23,8 +23,10 @@ from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, WEB, bearer
 
 # Limits in the database: that is where they make statements.
+METRICS_TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
 SETTINGS = {
     "limits": "on",
+    "metrics_token": METRICS_TOKEN,
     "limits_storage": "database",
     "limits.register_address": "100/hour",
     "limits.login_address": "1000/hour",
@@ -176,6 +178,9 @@ def pages(site):
     """Every page and every form."""
     for path in ("/", "/app", "/docs", "/v1/openapi.json", "/register", "/email/link"):
         site.http.get(path)
+    for path in ("/healthz", "/readyz"):
+        site.http.get(path)
+    site.http.get("/metrics", headers=bearer(METRICS_TOKEN))
     for path in {"", urlsplit(base_of(site)).path}:
         site.http.get(f"/.well-known/oauth-authorization-server{path}")
     form = {"email": "cy@example.com", "password": PASSWORD}

@@ -1,0 +1,95 @@
+"""The numbers in the text format of Prometheus, through collectors of prometheus-client.
+
+The library is imported by the first scrape: processes that nobody scrapes do without it.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from authsite.counters import BOUNDS, METRICS
+
+from .gauges import GAUGES
+from .outbox import OutboxNumbers
+from .workers import Numbers
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class _Families(Collector):
+    """Hands the library the families of metrics that were made for one scrape."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = list(families)
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def exposition(numbers: Numbers, outbox: OutboxNumbers | None) -> bytes:
+    """The response to a scrape; ``outbox`` is None while the database does not answer."""
+    registry = CollectorRegistry()
+    registry.register(_Families([*_counted(numbers), *_gauges(numbers), *_of_database(outbox)]))
+    text: bytes = generate_latest(registry)
+    return text
+
+
+def _counted(numbers: Numbers) -> Iterator[Metric]:
+    for name, metric in METRICS.items():
+        found = numbers["counted"].get(name, [])
+        if metric.kind == "histogram":
+            histogram = HistogramMetricFamily(name, metric.text, labels=metric.labels)
+            for labels, (seconds, *buckets) in found:
+                bounds = [*map(str, BOUNDS), "+Inf"]
+                counts = list(zip(bounds, accumulate(buckets), strict=True))
+                histogram.add_metric(labels, counts, seconds)
+            yield histogram
+            continue
+        kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+        family = kind(name, metric.text, labels=metric.labels)
+        # Without labels: 0 before the first, so that its growth can be seen.
+        for labels, [number] in found or ([] if metric.labels else [((), [0])]):
+            family.add_metric(labels, number)
+        yield family
+
+
+def _gauges(numbers: Numbers) -> Iterator[Metric]:
+    families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+    for key, gauge in GAUGES.items():
+        if key not in numbers["gauges"]:
+            continue
+        name, value = gauge.label or ("", "")
+        kind = CounterMetricFamily if gauge.counts_up else GaugeMetricFamily
+        labels = [name] if name else []
+        family = families.setdefault(gauge.name, kind(gauge.name, gauge.text, labels=labels))
+        family.add_metric([value] if name else [], numbers["gauges"][key])
+    yield from families.values()
+
+
+def _of_database(outbox: OutboxNumbers | None) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "authsite_database_up", "Whether the database answers.", value=outbox is not None
+    )
+    if outbox is None:
+        return
+    yield GaugeMetricFamily(
+        "authsite_outbox_waiting", "Mails that are not sent yet.", value=outbox.mails
+    )
+    yield GaugeMetricFamily(
+        "authsite_outbox_oldest_seconds",
+        "Age of the oldest mail that is not sent yet; 0 without one.",
+        value=outbox.oldest_seconds,
+    )
+    yield GaugeMetricFamily(
+        "authsite_outbox_due_seconds",
+        "For how long the sender should have tried a mail already; 0 without one.",
+        value=outbox.due_seconds,
+    )

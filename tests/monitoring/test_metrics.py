@@ -1,0 +1,230 @@
+"""GET /metrics: who may read it, and what it counts."""
+
+import threading
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from authsite.passwords import HashPool
+from authsite.passwords.pool import HashCapacityExceeded
+from tests.support import databases
+from tests.support.pages import sign_in
+from tests.support.site import PASSWORD, Site, bearer
+
+TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
+LOCAL = {"REMOTE_ADDR": "127.0.0.1"}
+
+
+class Scrape:
+    """The numbers of a scrape, or how much they have grown since another one."""
+
+    def __init__(self, site, **environ):
+        text = site.http.get("/metrics", extra_environ=LOCAL, **environ).text
+        self.numbers = {
+            (sample.name.removeprefix("authsite_"), *sorted(sample.labels.values())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+
+    def __getitem__(self, key):
+        return self.numbers.get(key, 0)
+
+    def since(self, before, *key):
+        return self[key] - before[key]
+
+
+@pytest.mark.control("X04")
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
+def test_the_machine_itself_reads_the_metrics(site, address):
+    answer = site.http.get("/metrics", extra_environ={"REMOTE_ADDR": address})
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.control("X04")
+@pytest.mark.parametrize("address", ["192.0.2.1", "10.0.0.1", "::2", "::ffff:192.0.2.1", ""])
+def test_for_others_there_is_nothing(site, address):
+    here = {"REMOTE_ADDR": address}
+    answer = site.http.get("/metrics", extra_environ=here, status=404)
+    assert "authsite_" not in answer.text
+    # A token that nobody has set opens nothing.
+    for sent in (bearer(""), bearer("None"), bearer(TOKEN)):
+        site.http.get("/metrics", headers=sent, extra_environ=here, status=404)
+
+
+@pytest.mark.control("X04")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Forwarded",
+        "Via",
+        "X-Real-IP",
+        "X-Forwarded-For",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Host",
+        "X-Forwarded-Port",
+        "X-Forwarded-Anything",
+    ],
+)
+@pytest.mark.parametrize("value", ["", "127.0.0.1", "for=127.0.0.1"])
+def test_what_a_proxy_of_this_machine_passes_on_is_not_the_machine_itself(site, header, value):
+    site.http.get("/metrics", headers={header: value}, extra_environ=LOCAL, status=404)
+
+
+@pytest.mark.control("X04")
+def test_a_trusted_proxy_that_names_this_machine_is_still_a_proxy(site_with):
+    site = site_with(trusted_proxies="127.0.0.1")
+    named = {"X-Forwarded-For": "127.0.0.1"}
+    site.http.get("/metrics", headers=named, extra_environ=LOCAL, status=404)
+
+
+@pytest.mark.control("X04")
+def test_the_token_opens_the_metrics_from_anywhere(site_with):
+    site = site_with(metrics_token=TOKEN)
+    site.http.get("/metrics", headers=bearer(TOKEN), status=200)
+    site.http.get("/metrics", headers={"Authorization": f"bearer  {TOKEN}"}, status=200)
+    forwarded = {"X-Forwarded-For": "192.0.2.9", **bearer(TOKEN)}
+    site.http.get("/metrics", headers=forwarded, extra_environ=LOCAL, status=200)
+    site.http.get("/metrics", extra_environ=LOCAL, status=200)
+
+
+@pytest.mark.control("X04")
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN.lower()}",
+        f"Basic {TOKEN}",
+        TOKEN,
+        "Bearer \xfc",
+        "Bearer " + "x" * 5000,
+    ],
+)
+def test_without_the_right_token_the_answer_is_401(site_with, authorization):
+    site = site_with(metrics_token=TOKEN)
+    answer = site.http.get("/metrics", headers={"Authorization": authorization}, status=401)
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="authsite metrics"'
+    assert TOKEN not in answer.text
+
+
+def test_requests_are_counted_by_route_method_and_status(site):
+    site.http.get("/metrics", extra_environ=LOCAL)
+    before = Scrape(site)
+    site.http.get("/v1/user", status=401)
+    site.http.get("/v1/user", status=401)
+    site.http.get("/nope/anna@example.com", status=404)
+    site.http.request("/v1/user", method="BREW", status=405)
+    after = Scrape(site)
+    assert after.since(before, "request_seconds_count", "401", "GET", "authsite.user") == 2
+    assert after.since(before, "request_seconds_bucket", "+Inf", "401", "GET", "authsite.user") == 2
+    assert after.since(before, "request_seconds_sum", "401", "GET", "authsite.user") > 0
+    assert after.since(before, "request_seconds_count", "404", "GET", "none") == 1
+    assert after.since(before, "request_seconds_count", "405", "authsite.user", "other") == 1
+
+
+def test_the_decisions_of_guards_are_counted_with_their_reason(site):
+    keys = site.client(scope="a")
+    site.user()
+    tokens = site.login(keys)
+    before = Scrape(site)
+    site.me(tokens["access_token"])
+    site.me("rubbish", status=401)
+    site.http.get("/v1/user", status=401)
+    site.logout(tokens["access_token"])
+    site.me(tokens["access_token"], status=401)
+    site.http.get("/account", status=302)
+    site.http.get("/account", headers={"Accept": "application/json"}, status=401)
+    site.http.get("/v1/guard/web", status=401)
+    sign_in(site)
+    site.http.get("/account", status=200)
+    after = Scrape(site)
+    grown = {
+        key[1:]: after[key] - before[key]
+        for key in after.numbers
+        if key[0] == "guard_decisions_total" and after[key] != before[key]
+    }
+    assert grown == {
+        ("accepted", "api"): 2,
+        ("api", "invalid_token"): 1,
+        ("api", "no_token"): 1,
+        ("api", "inactive_token"): 1,
+        ("redirected", "web"): 1,
+        ("unauthenticated", "web"): 2,
+        ("accepted", "web"): 1,
+    }
+
+
+def test_hash_waits_and_rejections_are_counted(site):
+    before = Scrape(site)
+    pool, go_on = HashPool(threads=1, queue=0), threading.Event()
+    first = threading.Thread(target=pool.run, args=(lambda: go_on.wait(20),))
+    first.start()
+    while not pool.callers:
+        threading.Event().wait(0.001)
+    with pytest.raises(HashCapacityExceeded):
+        pool.run(lambda: None)
+    go_on.set()
+    first.join()
+    after = Scrape(site)
+    assert after.since(before, "hash_wait_seconds_count") == 1
+    assert after.since(before, "hashes_rejected_total") == 1
+    assert after["hash_waiting",] == 0
+
+
+def test_limits_are_counted_by_name(site_with):
+    site = site_with(limits="on", **{"limits.login-address": "2 per minute"})
+    before = Scrape(site)
+    keys = site.client()
+    for _ in range(3):
+        site.try_login(keys)
+    assert Scrape(site).since(before, "rate_limited_total", "login-address") == 1
+
+
+def test_mails_that_wait_are_shown_with_their_age_and_sent_ones_are_counted(site, frozen):
+    site.user()
+    form = {"email": "ann@example.com", "reset_url": "http://localhost/password/reset"}
+    site.http.post("/v1/password/forgot", form)
+    frozen.advance(90)
+    site.app.registry["authsite.monitoring"].outbox.forget()
+    waiting = Scrape(site)
+    assert waiting["outbox_waiting",] == 1
+    assert waiting["outbox_oldest_seconds",] == 90
+    assert waiting["outbox_due_seconds",] == 90
+    site.mails()
+    site.app.registry["authsite.monitoring"].outbox.forget()
+    sent = Scrape(site)
+    assert sent.since(waiting, "mails_total", "sent") == 1
+    assert sent["outbox_waiting",] == sent["outbox_oldest_seconds",] == 0
+
+
+def test_with_the_database_away_the_rest_is_still_shown(fresh_url):
+    site = Site(databases.migrated(fresh_url))
+    with databases.away(site.database):
+        scrape = Scrape(site)
+    assert ("outbox_waiting",) not in scrape.numbers
+    assert scrape["database_up",] == 0
+    assert scrape["processes",] == 1
+    assert scrape["resident_memory_bytes",] > 10_000_000
+    assert ("db_connections_in_use", "prepared") in scrape.numbers
+    site.database.dispose()
+
+
+@pytest.mark.control("X04")
+def test_no_metric_has_an_identifier(site_with):
+    site = site_with(limits="on")
+    keys, user = site.client(), site.user()
+    tokens = site.login(keys)
+    site.me(tokens["access_token"])
+    site.try_login(keys, "wrong-password", username="mallory@example.com")
+    site.http.get(f"/v1/email/verify/{user.id}/abc?expires=1&signature=geheim", status="*")
+    site.http.get("/p4th-with-a-secret", status=404)
+    text = site.http.get("/metrics", extra_environ=LOCAL).text
+    for value in (
+        "ann@", "mallory", str(user.id), keys.client_id, keys.client_secret, PASSWORD,
+        tokens["access_token"], "192.0.2.1", "geheim", "p4th", "wrong-password",
+    ):  # fmt: skip
+        assert value not in text
