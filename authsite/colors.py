@@ -8,7 +8,7 @@ from collections.abc import Sequence
 READABLE = 4.5  # contrast of text: WCAG 2.2, success criterion 1.4.3
 VISIBLE = 3.0  # contrast of controls: 1.4.11
 WHITE, BLACK = "#ffffff", "#000000"
-ACCENT = "#3452c9"  # without setting `accent-color`; as in authsite.css
+ACCENT = "#3452c9"  # without setting `accent-color`; as in base.css
 _STEP = 0.04
 
 

@@ -26,6 +26,7 @@ from .errors import NotFound
 from .icon import letter_icon
 
 FOLDER = Path(__file__).parent.parent / "static"
+STYLES = ("base", "forms", "page", "account")  # in this order, one stylesheet: authsite.css
 ROUTE = "authsite.static"
 ONE_YEAR = "public, max-age=31536000, immutable"
 # For a URL with the fingerprint of another release: the content may change.
@@ -100,8 +101,10 @@ def _assets(request: Request) -> Assets:
 
 def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
-    added = dict.fromkeys(("authsite.css", "docs.css"), accent_css(cfg.accent_color))
-    return load(FOLDER, added, {"icon.svg": letter_icon(cfg)})
+    accent = accent_css(cfg.accent_color)
+    styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
+    made = {"authsite.css": b"\n".join([*styles, accent]), "icon.svg": letter_icon(cfg)}
+    return load(FOLDER, {"docs.css": accent}, made)
 
 
 def content_type(name: str) -> str:

@@ -12,7 +12,7 @@ from authsite.colors import READABLE, VISIBLE, contrast, readable_on
 from authsite.http.accent import DARK, LIGHT, accent_css
 
 COLOURS = st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True)
-STYLESHEET = (Path(authsite.__file__).parent / "static" / "authsite.css").read_text()
+STYLESHEET = (Path(authsite.__file__).parent / "static/styles/base.css").read_text()
 
 
 def tokens(css):
