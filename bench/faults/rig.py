@@ -29,7 +29,10 @@ WORKERS = 2
 
 @dataclass
 class Rig:
-    """What a run uses. ``client`` is a form with the client's credentials."""
+    """What a run uses. ``client`` is a form with the client's credentials.
+
+    ``postgres``: the database: a `Cluster`, or a `bench.faults.sqlite.File`.
+    """
 
     postgres: object
     ini: Path
@@ -66,11 +69,11 @@ def rig(*, through=None, **settings):
 
 
 @contextmanager
-def prepared(**settings):
-    """A `Rig` with a filled database, and no server yet."""
+def prepared(storage=cluster, **settings):
+    """A `Rig` with a filled database, and no server yet. ``storage`` makes the database."""
     with (
         tempfile.TemporaryDirectory(prefix="authsite-faults-") as name,
-        cluster() as postgres,
+        storage() as postgres,
         mail_server() as mail,
     ):
         postgres.create()
@@ -84,11 +87,11 @@ def prepared(**settings):
 
 
 @contextmanager
-def serve(made, through=None, **variables):
-    """Start the server of a `Rig`; two workers."""
+def serve(made, through=None, workers=WORKERS, **variables):
+    """Start the server of a `Rig`."""
     with through(made) if through else _plain(made) as url:
         own = {"AUTHSITE_ENV_FILE": os.devnull, "AUTHSITE_DATABASE_URL": url}
-        with serving(made.ini, WORKERS, **own, **variables) as made.server:
+        with serving(made.ini, workers, **own, **variables) as made.server:
             time.sleep(1)  # the background tasks have begun
             yield made
 
