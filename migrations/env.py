@@ -13,11 +13,11 @@ from authsite.db.migrate import VERSION_TABLE, rename_version_table
 
 connection = context.config.attributes["connection"]
 rename_version_table(connection, Base.metadata.tables)
+# The connection is in a transaction, which the caller commits.
 context.configure(
     connection=connection,
     target_metadata=Base.metadata,
     version_table=VERSION_TABLE,
     render_as_batch=True,  # SQLite cannot alter a table in place
 )
-with context.begin_transaction():
-    context.run_migrations()
+context.run_migrations()

@@ -1,5 +1,6 @@
 """``authsite db …``"""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +35,11 @@ def db() -> None:
 def upgrade(cfg: Settings, as_json: bool) -> None:
     """Bring the schema up to date.
 
-    A schema that a newer version of authsite has migrated stays as it is.
+    The service may run meanwhile. Each migration waits at most two seconds for a table that is in
+    use, and tries again; a second process that migrates waits for the first one. A schema that a
+    newer version of authsite has migrated stays as it is.
     """
-    schema = upgrade_schema(cfg)
+    schema = upgrade_schema(cfg, lambda line: None if as_json else click.echo(line))
     if as_json:
         return print_json({"revision": schema.revision})
     newer = f", newer than this version of authsite ({schema.head}), which works with it"
@@ -118,8 +121,10 @@ def after_restore(cfg: Settings, as_json: bool) -> None:
     _tell(ended)
 
 
-def upgrade_schema(cfg: Settings) -> "SchemaState":
-    """Bring the schema up to date. Returns its state.
+def upgrade_schema(
+    cfg: Settings, tell: Callable[[str], None] = lambda _line: None
+) -> "SchemaState":
+    """Bring the schema up to date, and ``tell`` each step. Returns its state.
 
     Raises `click.ClickException` if the database cannot be used or has tables with our names.
     """
@@ -130,7 +135,7 @@ def upgrade_schema(cfg: Settings) -> "SchemaState":
     database = open_database(cfg.database_url)
     try:
         if not migrate.state(database).usable:
-            migrate.upgrade(database)
+            migrate.upgrade(database, tell=tell)
         return migrate.state(database)
     except migrate.TableNamesTaken as error:
         raise click.ClickException(str(error)) from None

@@ -1,23 +1,32 @@
 """Migrates the schema with Alembic, and reads its revision."""
 
 import re
-from collections.abc import Iterable
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy.exc import OperationalError
 
 import authsite
 
-from .engine import Database
+from .engine import Database, without_time_limit
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Not `alembic_version`, which a host application may use in the same database.
 VERSION_TABLE = "authsite_alembic_version"
 _FORMER_VERSION_TABLE = "alembic_version"  # of databases made by early revisions
-# Processes that migrate at the same time wait for each other; the later ones have nothing to do.
-_PG_LOCK = text("SELECT pg_advisory_lock(7165218)")
-_PG_UNLOCK = text("SELECT pg_advisory_unlock(7165218)")
+LOCK_TIMEOUT = 2  # seconds that a migration waits for a table, and requests behind it
+ATTEMPTS = 60  # for each migration, one to three seconds apart
+LOCK_NUMBER = 7165218  # of an advisory lock; `authsite.tasks.leader` lists the others
+_LOCKED = ("55P03", "40P01")  # lock_not_available, deadlock_detected
+Tell = Callable[[str], None]
 _REVISION = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
 _PARENT = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
 
@@ -40,17 +49,18 @@ def folder() -> Path:
     return beside if (beside / "env.py").exists() else package / "migrations"
 
 
-def upgrade(database: Database, revision: str = "head") -> None:
+def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _text: None) -> None:
     """Migrate the schema up to ``revision``; waits for another process that is migrating.
 
-    Raises `TableNamesTaken`, before any change, if other tables have the names of ours.
+    ``tell`` gets one line for each migration, and for each wait. Requests go on meanwhile. Raises
+    `TableNamesTaken`, before any change, if other tables have the names of ours.
     """
-    _run("upgrade", database, revision)
+    _run(database, revision, 1, tell)
 
 
-def downgrade(database: Database, revision: str) -> None:
+def downgrade(database: Database, revision: str, tell: Tell = lambda _text: None) -> None:
     """Migrate the schema down to ``revision``; ``base`` removes all tables."""
-    _run("downgrade", database, revision)
+    _run(database, revision, -1, tell)
 
 
 class SchemaState(NamedTuple):
@@ -138,31 +148,80 @@ def rename_version_table(connection: Connection, our_tables: Iterable[str]) -> N
         taken = set(our_tables).intersection(inspect(connection).get_table_names())
         if taken:
             raise TableNamesTaken(taken)
-    connection.commit()
 
 
-def _run(verb: str, database: Database, revision: str) -> None:
-    from alembic import command
+class _Busy(Exception):
+    """Another process is migrating the schema."""
+
+
+def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
+    """Migrate step by step, each in its own transaction, until ``goal`` is reached.
+
+    A step that does not get its locks within `LOCK_TIMEOUT` is rolled back and repeated, so that
+    requests do not wait longer than that behind it.
+    """
     from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
     config = Config()
     config.set_main_option("script_location", str(folder()).replace("%", "%%"))
-    with database.transactional.connect() as connection:
-        postgresql = connection.dialect.name == "postgresql"
-        if postgresql:
-            # Waiting for another process that migrates may take longer than the usual timeouts.
-            connection.execute(text("SET statement_timeout = 0"))
-            connection.execute(text("SET lock_timeout = 0"))
-            connection.execute(_PG_LOCK)
-            connection.execute(text("SET lock_timeout = 2000"))
-            connection.commit()
+    scripts = {step.revision: step for step in ScriptDirectory.from_config(config).walk_revisions()}
+    order = ["base", *reversed(scripts)]
+    attempt, goal = 0, order[-1] if goal == "head" else goal
+    while True:
+        began = perf_counter()
         try:
-            config.attributes["connection"] = connection
-            getattr(command, verb)(config, revision)
-            connection.commit()
-        finally:
-            if postgresql:
-                connection.rollback()
-                connection.execute(_PG_UNLOCK)
-                connection.commit()
-                connection.invalidate()  # requests must not get a connection with these timeouts
+            step = _step(database, config, order[::direction], goal)
+        except (_Busy, OperationalError) as error:
+            attempt += 1
+            if attempt == ATTEMPTS or not (reason := _reason_to_wait(error)):
+                raise
+            tell(f"{reason}: attempt {attempt + 1} of {ATTEMPTS} follows")
+            time.sleep(0.5 + secrets.randbelow(1000) / 1000)
+            continue
+        if step is None:
+            return
+        attempt, seconds = 0, perf_counter() - began
+        name = scripts[step].doc if step in scripts else "no tables"
+        tell(f"{step} ({name}): {seconds:.1f} s")
+
+
+def _step(database: Database, config: "Config", order: Sequence[str], goal: str) -> str | None:
+    """Migrate to the revision that follows in ``order``; returns it, or None at the ``goal``."""
+    from alembic import command
+
+    with database.transactional.begin() as connection:
+        _lock(connection)
+        table = _version_table(connection)
+        present = (table and _version(connection, table)) or "base"
+        if present not in order or order.index(present) >= order.index(goal):
+            return None  # a newer version has migrated the schema, or it is done
+        step = order[order.index(present) + 1]
+        config.attributes["connection"] = connection
+        verb = command.upgrade if order[0] == "base" else command.downgrade
+        verb(config, step)
+        return step
+
+
+def _lock(connection: Connection) -> None:
+    """Let one process at a time migrate, until the end of the transaction. Raises `_Busy`.
+
+    A lock of the transaction, since PgBouncer may give each transaction another connection. On
+    SQLite the transaction itself holds the only write lock.
+    """
+    if connection.dialect.name == "postgresql":
+        without_time_limit(connection)
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK_NUMBER))):
+            raise _Busy
+
+
+def _reason_to_wait(error: Exception) -> str:
+    """Why a step is repeated; empty if it is not."""
+    if isinstance(error, _Busy):
+        return "another process is migrating"
+    cause = getattr(error, "orig", None)
+    if getattr(cause, "sqlstate", None) in _LOCKED or "database is locked" in str(cause):
+        return "another transaction held a lock"
+    return ""

@@ -238,3 +238,44 @@ def test_trial_17_a_schema_of_its_own_beside_the_hosts_tables(database, fresh_ur
         assert set(inspect(ours.autocommit).get_table_names("public")) == {"users"}
     finally:
         ours.dispose()
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no table locks
+def test_a_migration_that_a_long_transaction_blocks_is_repeated_and_says_so(database, fresh_url):
+    migrate.upgrade(database, "0006")  # the next one adds columns to the users
+    lines, other = [], open_database(fresh_url)
+
+    def tell(line):
+        lines.append(line)
+        reader.close()  # the long transaction ends once the first attempt has failed
+
+    reader = other.transactional.connect()
+    reader.execute(text("SELECT count(*) FROM users"))
+    try:
+        migrate.upgrade(database, "0007", tell)
+    finally:
+        reader.close()
+        other.dispose()
+    assert lines[0].startswith("another transaction held a lock: attempt 2")
+    assert lines[-1].startswith("0007 (The terms that a user accepted")
+    assert migrate.current(database) == "0007"
+
+
+def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url):
+    migrate.upgrade(database, "0006")
+    lines, other = [], open_database(fresh_url)
+    with other.transactional.connect() as first:
+        if first.dialect.name == "postgresql":
+            first.execute(text(f"SELECT pg_advisory_xact_lock({migrate.LOCK_NUMBER})"))
+        else:
+            first.execute(text("SELECT 1"))  # the transaction has the write lock
+
+        def tell(line):
+            lines.append(line)
+            first.rollback()
+
+        migrate.upgrade(database, tell=tell)
+    other.dispose()
+    assert ": attempt 2 of" in lines[0]
+    assert [line[:4] for line in lines[1:]] == ["0007", "0008"]
+    assert migrate.current(database) == migrate.head()
