@@ -107,21 +107,38 @@ def complete_change(
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
 
 
-def set_address(ctx: Context, user: User, email: str, *, confirmed: bool) -> None:
-    """Give ``user`` another e-mail address, as an administrator.
+def propose_address(ctx: Context, user: User, email: str) -> None:
+    """Begin a change of address for ``user``, as an administrator, who may have mistyped it.
+
+    A link goes to the new address. Until it is used, the present address stays in effect: a
+    stranger at a mistyped one can neither reset the password nor delete the account. A present
+    address that is confirmed gets a notice. Raises `ValidationFailed` for a text that is no e-mail
+    address, `AddressTaken`, and `SignInEnded` for a disabled user.
+    """
+    new = read_address(email)
+    found = find_credential(ctx, email, ["email"])
+    taken = found is not None and found.account.id != user.id
+    if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
+        raise AddressTaken
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
+    record(ctx, "email.change_asked", user_id=user.id)
+    mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
+    if user.email_verified_at is not None:
+        mails.send_email_changed(ctx, Recipient(user.id, present))
+
+
+def set_address(ctx: Context, user: User, email: str) -> None:
+    """Give ``user`` another e-mail address, as an administrator who knows that it is theirs.
 
     All sign-ins and reset links end, and so do a pending change and the links that take earlier
-    changes back, which an intruder may have. Unless ``confirmed``, a link that confirms the address
-    is mailed to it. The former address gets a notice if the user had confirmed it; nothing in it
-    takes the change back. Raises `ValidationFailed` for a text that is no e-mail address, and
-    `AddressTaken`.
+    changes back, which an intruder may have. The former address gets a notice if the user had
+    confirmed it; nothing in it takes the change back. Raises `ValidationFailed` for a text that is
+    no e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
-    new = read_address(email)
-    _replace(ctx, user, new, clock.now() if confirmed else None)
+    _replace(ctx, user, read_address(email), clock.now())
     former.end_all(ctx.db, user.id)
-    if not confirmed:
-        mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
     if old_confirmed:
         mails.send_email_replaced(ctx, Recipient(user.id, old))
 
@@ -130,7 +147,7 @@ def _replace(
     ctx: Context,
     user: User,
     new: Identifier,
-    verified_at: datetime | None,
+    verified_at: datetime,
     *conditions: ColumnElement[bool],
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's address, and end all sign-ins; None if ``conditions`` do not hold."""

@@ -107,28 +107,46 @@ def update(
     print_done(found, "The user is changed.", as_json)
 
 
-@click.command("set-email", epilog=examples("authsite user set-email ann@example.com a@lee.name"))
+@click.command(
+    "set-email",
+    epilog=examples(
+        "authsite user set-email ann@example.com a@lee.name",
+        "authsite user set-email ann@example.com a@lee.name --confirmed",
+    ),
+)
 @user_argument
 @click.argument("email", metavar="NEW_EMAIL")
 @click.option(
-    "--confirmed", is_flag=True, help="Mark the new address as confirmed; no link is mailed to it."
+    "--confirmed", is_flag=True, help="Change it at once, because you know that it is the user's."
 )
 @json_option
 @config_option
 def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_json: bool) -> None:
-    """Change the e-mail address.
+    """Change the e-mail address, once the new one is confirmed.
 
-    All tokens, sessions and reset links of the user end, and so do links that take an earlier
-    change back. A link that confirms the new address is mailed to it, and a notice to the former
-    address, if that was confirmed.
+    A link is mailed to the new address, and a notice to the present one, if that is confirmed. When
+    the link is used, the address changes, and all tokens, sessions and reset links end.
+
+    With --confirmed this happens at once, no link is mailed, and the links that take earlier
+    changes back end as well. Take it when an intruder is signed in.
     """
-    from authsite.verification.email_change import set_address
+    from authsite.verification.email_change import propose_address, set_address
 
+    done = f"The address changes when the link is opened that was mailed to {email}."
     with transaction(cfg) as ctx, field_errors_as_lines():
         found = find(ctx.db, email_or_id)
-        set_address(ctx, found, email, confirmed=confirmed)
+        if confirmed:
+            set_address(ctx, found, email)
+            done = "The e-mail address is changed; tokens and sessions are ended."
+        elif found.disabled_at:
+            raise click.ClickException(
+                "the user is disabled, so no link would work: run `authsite user enable` first, "
+                "or give --confirmed"
+            )
+        else:
+            propose_address(ctx, found, email)
         ctx.db.refresh(found)
-    print_done(found, "The e-mail address is changed; tokens and sessions are ended.", as_json)
+    print_done(found, done, as_json)
 
 
 @click.command(

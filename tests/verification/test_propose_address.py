@@ -1,0 +1,60 @@
+"""An administrator enters an address, which may be mistyped."""
+
+from urllib.parse import quote
+
+import pytest
+
+from authsite.users import service as users
+from authsite.users.errors import SignInEnded
+from authsite.users.models import User
+from authsite.verification.email_change import propose_address
+from tests.account.test_email_change import path_in
+from tests.support.acting import acting
+from tests.support.mails import text_of
+from tests.verification.test_disown import BUTTON, press, users_left
+
+NEW = "next@example.com"
+
+
+def propose(site, user, email=NEW):
+    """What `authsite user set-email` does."""
+    with site.db() as db:
+        context = acting(db, site.app.registry["authsite"], base_urls=("http://localhost",))
+        propose_address(context, db.get(User, user.id), email)
+    return {mail["To"]: mail for mail in site.mails()}
+
+
+def forgot(site, email):
+    asked = {"email": email, "reset_url": "http://localhost/password/reset"}
+    site.http.post_json("/v1/password/forgot", asked, status=202)
+    return [mail["To"] for mail in site.mails() if "/password/reset?" in text_of(mail)]
+
+
+def test_a_stranger_at_it_can_neither_reset_the_password_nor_delete_the_account(site):
+    """The address counted at once: who read the mail could take the account, or delete it."""
+    mails = propose(site, site.user(confirmed=True))
+    assert "/email/change/cancel?" in text_of(mails["ann@example.com"])
+    assert forgot(site, NEW) == []
+    signed = path_in(mails[NEW])
+    page = site.http.get(f"/email/verify?url={quote('http://localhost' + signed, safe='')}")
+    assert BUTTON not in page.text
+    assert press(site, f"http://localhost{signed}").status_int == 403
+    assert users_left(site) == {"ann@example.com"}
+
+
+def test_once_its_link_is_used_it_is_the_address_of_the_account(site):
+    site.http.get(path_in(propose(site, site.user(confirmed=True))[NEW]), status=200)
+    assert users_left(site) == {NEW}
+    assert forgot(site, NEW) == [NEW]
+
+
+def test_an_unconfirmed_present_address_gets_no_notice(site):
+    assert list(propose(site, site.user())) == [NEW]
+
+
+def test_a_disabled_user_has_no_pending_change(site):
+    user = site.user()
+    with site.db() as db:
+        users.disable(acting(db), db.get(User, user.id))
+    with pytest.raises(SignInEnded):
+        propose(site, user)
