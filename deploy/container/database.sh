@@ -1,0 +1,7 @@
+#!/bin/sh
+# The image of PostgreSQL runs this once, on an empty data folder: a role that is no superuser.
+set -eu
+psql --username postgres --set ON_ERROR_STOP=1 --set password="$AUTHSITE_PASSWORD" <<'SQL'
+CREATE ROLE authsite LOGIN PASSWORD :'password';
+CREATE DATABASE authsite OWNER authsite;
+SQL
