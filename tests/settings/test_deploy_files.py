@@ -1,15 +1,18 @@
 """deploy/: the documentation shows these files, and what they name exists."""
 
+import json
 import re
 
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
 from authsite.settings import unknown_variables
 from tests.support.home import CHECKOUT
 
 DEPLOY = CHECKOUT / "deploy"
 COMPOSE = DEPLOY / "container" / "compose.yaml"
+DASHBOARD = DEPLOY / "grafana" / "authsite.json"
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 
 
@@ -52,6 +55,33 @@ def test_the_containers_are_read_only_and_their_variables_are_settings():
     given = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text()))
     example = (DEPLOY / "container" / "env.example").read_text()
     assert given == set(re.findall(r"^(\w+)=", example, re.MULTILINE))
+
+
+def expressions():
+    """All expressions of alerts and dashboard."""
+    for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]:
+        yield rule["expr"]
+    dashboard = json.loads(DASHBOARD.read_text())
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            yield target["expr"]
+    yield from (each["query"]["query"] for each in dashboard["templating"]["list"][1:])
+
+
+def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_exist(site):
+    site.http.get("/login")
+    text = site.http.get("/metrics", extra_environ={"REMOTE_ADDR": "127.0.0.1"}).text
+    families = list(text_string_to_metric_families(text))
+    kinds = {"histogram": ("_bucket", "_count", "_sum"), "counter": ("_total",)}
+    printed = {
+        f"{family.name}{suffix}" for family in families for suffix in kinds.get(family.type, ("",))
+    }
+    asked = {name for each in expressions() for name in re.findall(r"\bauthsite_\w+", each)}
+    assert asked
+    assert asked <= printed
+    labels = {label for family in families for each in family.samples for label in each.labels}
+    found = {label for each in expressions() for label in re.findall(r"[{,](\w+)=", each)}
+    assert found - {"job", "instance"} <= labels | {"limit", "outcome"}
 
 
 def test_each_alert_names_a_section_of_the_operations_page():
