@@ -39,11 +39,11 @@ def lines():
 @pytest.mark.parametrize("line", sorted(set(lines())))
 def test_a_command_exists_with_its_options(line):
     words = shlex.split(line.split(">")[0])[1:]
-    command = authsite
+    command, context = authsite, click.Context(authsite, **authsite.context_settings)
     while isinstance(command, click.Group):
-        command = command.get_command(click.Context(command), words.pop(0))
+        command = command.get_command(context, words.pop(0))
         assert command is not None, line
-    command.make_context("authsite", words)  # raises for what it does not know
+    command.make_context("authsite", words, parent=context)  # raises for what it does not know
 
 
 def test_every_variable_is_one_of_ours():
