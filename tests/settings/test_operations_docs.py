@@ -58,3 +58,12 @@ def test_every_link_leads_to_a_section():
         assert anchor in {
             re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings
         }
+
+
+@pytest.mark.parametrize(
+    "page",
+    [CHECKOUT / "CHANGELOG.md", *(CHECKOUT / "docs").glob("*.md")],
+    ids=lambda page: page.name,
+)
+def test_no_page_has_the_marks_of_a_merge_conflict(page):
+    assert not re.search(r"^(<<<<<<<|=======|>>>>>>>)( |$)", page.read_text("utf-8"), re.MULTILINE)
