@@ -12,7 +12,7 @@ os.environ["AUTHSITE_ENV_FILE"] = "/nonexistent/authsite.env"
 for _name in [name for name in os.environ if name.startswith(("CLIENT_", "API_"))]:
     del os.environ[_name]
 for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
-    if _name not in ("AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE"):
+    if _name not in ("AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE", "AUTHSITE_TEST_POOLER"):
         del os.environ[_name]
 
 from authsite import clock

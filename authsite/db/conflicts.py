@@ -5,13 +5,13 @@ that the same transaction may succeed the next time.
 """
 
 import time
-from random import uniform
+from secrets import randbelow
 
 from sqlalchemy.exc import DBAPIError
 
 RETRIES = 3
 _SQLSTATES = ("40001", "40P01")  # serialization_failure, deadlock_detected
-_PAUSE = (0.005, 0.03)  # seconds; at random, so that the two transactions do not meet again
+_PAUSE = 30  # milliseconds at most; at random, so that the two transactions do not meet again
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -22,4 +22,4 @@ def is_conflict(error: BaseException) -> bool:
 
 def pause(attempt: int) -> None:
     """Wait before the next attempt; ``attempt``: how many there were."""
-    time.sleep(attempt * uniform(*_PAUSE))  # noqa: S311  no secret
+    time.sleep(attempt * (5 + randbelow(_PAUSE - 5)) / 1000)

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from .libpq import RESULT_TIMEOUT
 
@@ -23,7 +24,8 @@ CHECK_SECONDS = 0.2
 class Deadlines:
     """Ends connections on which a statement or a COMMIT takes longer than `RESULT_TIMEOUT`.
 
-    A connection that has set a statement_timeout of its own (a migration) has no deadline.
+    A connection that has set a statement_timeout of its own (a migration) has no deadline until it
+    is back in the pool.
     ``on_timeout`` is called then.
     """
 
@@ -61,7 +63,8 @@ class Deadlines:
     def _after(self, connection: Connection, *_more: object) -> None:
         self._running.pop(id(connection.connection.dbapi_connection), None)
 
-    def _checkin(self, driver_connection: object, _record: object) -> None:
+    def _checkin(self, driver_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info.pop("without_deadline", None)
         self._running.pop(id(driver_connection), None)
 
     def _watch(self) -> None:

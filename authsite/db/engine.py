@@ -19,9 +19,10 @@ from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-from . import pool_sizes
+from . import libpq, pool_sizes
 from .breaker import Breaker
 from .deadlines import Deadlines
+from .hosts import Hosts
 from .prepared_pool import PreparedPool, server_closed
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ PG_OPTIONS = (
     "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"
 )
 CONNECT_TIMEOUT = 3  # seconds
+CONNECT_TIMEOUT_EACH = 2  # with several hosts, which are tried one after the other
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 SQLITE_JOURNAL_LIMIT = 16 * 2**20  # bytes that the journal keeps after it was written back
 
@@ -82,10 +84,11 @@ def open_database(url: str) -> Database:
         parsed = parsed.set(drivername="postgresql+psycopg")
     # The last one of equal options is valid: the URL may give a search_path, or other timeouts.
     from_url = " ".join(parsed.normalized_query.get("options", ()))
+    several = len(parsed.normalized_query.get("host", ())) > 1
     options: dict[str, Any] = {
         **COMMON,
         "connect_args": {
-            "connect_timeout": CONNECT_TIMEOUT,
+            "connect_timeout": CONNECT_TIMEOUT_EACH if several else CONNECT_TIMEOUT,
             "options": f"{PG_OPTIONS} {from_url}".rstrip(),
         },
     }
@@ -94,19 +97,37 @@ def open_database(url: str) -> Database:
     # Not here: rate limits and prepared queries run a statement again when a connection was lost.
     autocommit = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
     database = Database(transactional, autocommit)
-    deadlines = Deadlines(database.breaker.open)
+    deadlines, hosts = Deadlines(database.breaker.open), Hosts()
     for engine in (transactional, autocommit):
         event.listen(engine, "handle_error", _mark_disconnect)
-        event.listen(engine, "do_connect", partial(_connect, database.breaker))
+        event.listen(engine, "do_connect", partial(_connect, database.breaker, hosts))
         deadlines.listen(engine)
     return database
 
 
-def _connect(
-    breaker: Breaker, dialect: Dialect, _record: object, arguments: Any, options: Any
-) -> Any:
-    """Open a connection through the breaker."""
-    return breaker.connect(lambda: dialect.connect(*arguments, **options))
+def _connect(breaker: Breaker, hosts: Hosts, dialect: Dialect, _record: object, *given: Any) -> Any:
+    """Open a connection through the breaker; behind a pooler nothing is prepared on it."""
+    arguments, options = given
+
+    def connect() -> Any:
+        connection: Any = dialect.connect(*arguments, **hosts.ordered(options))
+        hosts.note(connection)
+        return connection
+
+    connection = breaker.connect(connect)
+    if libpq.behind_pooler(connection):
+        connection.prepare_threshold = None
+    return connection
+
+
+def behind_pooler(connection: Connection) -> bool:
+    """Whether a pooler such as PgBouncer is between ``connection`` and PostgreSQL.
+
+    In its transaction mode a session-level lock or setting does not last for the next transaction.
+    """
+    driver_connection: Any = connection.connection.dbapi_connection
+    postgresql = connection.dialect.name == "postgresql"
+    return postgresql and driver_connection.prepare_threshold is None
 
 
 def without_time_limit(connection: Connection) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from .prepared_connections import BoundQuery, Rows
+from .prepared_connections import BoundQuery, CompiledQuery, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,10 +21,25 @@ if TYPE_CHECKING:
 RESULT_TIMEOUT = 3.3
 
 
-class PostgreSQLConnection:
-    """A connection to PostgreSQL that prepares each query once on the server, under its name."""
+def behind_pooler(driver_connection: "psycopg.Connection[Any]") -> bool:
+    """Whether a pooler such as PgBouncer is between us and PostgreSQL.
 
-    def __init__(self, driver_connection: "psycopg.Connection[Any]") -> None:
+    It tells a client another process id than that of the server process, of which a client may get
+    another one in each transaction. Statements that are prepared by name would be missing there.
+    """
+    query = CompiledQuery(b"", "SELECT pg_backend_pid()", (), ()), ()
+    connection = PostgreSQLConnection(driver_connection, prepare=False)
+    [[[process]]] = connection.execute([query])
+    return int(process) != driver_connection.info.backend_pid
+
+
+class PostgreSQLConnection:
+    """A connection to PostgreSQL that prepares each query once on the server, under its name.
+
+    Without ``prepare`` the server gets the SQL with each query.
+    """
+
+    def __init__(self, driver_connection: "psycopg.Connection[Any]", *, prepare: bool) -> None:
         from psycopg import adapt, errors, pq
 
         self.driver_connection = driver_connection
@@ -32,6 +47,7 @@ class PostgreSQLConnection:
         self._transformer = adapt.Transformer(driver_connection)
         self._format, self._status, self._errors = adapt.PyFormat.TEXT, pq.ExecStatus, errors
         self._sqlstate = pq.DiagnosticField.SQLSTATE
+        self._prepare = prepare
         self._prepared: set[bytes] = set()
         self.answers = True
         self._readable = select.poll()
@@ -42,7 +58,7 @@ class PostgreSQLConnection:
 
     def execute(self, queries: Sequence[BoundQuery]) -> list[Rows]:
         for compiled, _parameters in queries:
-            if compiled.name not in self._prepared:
+            if self._prepare and compiled.name not in self._prepared:
                 # Without parameter types, which the casts in the SQL state. psycopg's types depend
                 # on the value: it sends 1 as a smallint, and a larger number would not fit.
                 self._pgconn.send_prepare(compiled.name, compiled.sql.encode())
@@ -64,7 +80,11 @@ class PostgreSQLConnection:
     def _send(self, query: BoundQuery) -> None:
         compiled, parameters = query
         values = self._transformer.dump_sequence(parameters, [self._format] * len(parameters))
-        self._pgconn.send_query_prepared(compiled.name, values, self._transformer.formats)
+        formats = self._transformer.formats
+        if self._prepare:
+            self._pgconn.send_query_prepared(compiled.name, values, formats)
+        else:
+            self._pgconn.send_query_params(compiled.sql.encode(), values, None, formats)
 
     def _rows(self) -> Rows:
         result = self._result()

@@ -127,15 +127,17 @@ class PreparedPool:
         driver_connection: Any = pooled.dbapi_connection
         if self.dialect.name == "sqlite":
             return SQLiteConnection(driver_connection)
-        return PostgreSQLConnection(driver_connection)
+        prepare = driver_connection.prepare_threshold is not None
+        return PostgreSQLConnection(driver_connection, prepare=prepare)
 
 
 def server_closed(error: BaseException) -> bool:
-    """Whether PostgreSQL reports that it ends the connection (SQLSTATE classes 08 and 57P).
+    """Whether the connection is of no more use (SQLSTATE classes 08 and 57P, and 25006).
 
-    At this moment the driver does not know yet that the connection is closed.
+    PostgreSQL ends it, which the driver does not know yet; or it has become a standby, which
+    rejects writes.
     """
-    return str(getattr(error, "sqlstate", None) or "").startswith(("08", "57P"))
+    return str(getattr(error, "sqlstate", None) or "").startswith(("08", "57P", "25006"))
 
 
 def _wrapped(error: Exception, sql: str, *, lost: bool) -> exc.DBAPIError:

@@ -18,6 +18,9 @@ _AUTHORITY = re.compile(
     r"[a-z+]+://([^@/?#\s%]|%[0-9A-Fa-f]{2})*@[^@/?#\s]*(/[^@?#\s]*)?(\?[^#\s]*)?"
     r"|[a-z+]+://[^@#\s]*"
 )
+_SEVERAL = re.compile(
+    r"(postgresql(?:\+psycopg)?://(?:[^@/?]*@)?)([^@/?]*,[^@/?]*)(/[^?]*)?(?:\?(.*))?"
+)
 _LIMITS = re.compile(r"(redis|rediss|valkey|valkeys)(\+(unix|sentinel|cluster))?://\S+")
 _SMTP_ADVICE = (
     "give smtp://host:25, smtp://user:password@host:587?starttls=1 or"
@@ -37,7 +40,10 @@ class SmtpServer:
 
 
 def database_url(text: str) -> Secret:
-    """A SQLAlchemy URL for SQLite or PostgreSQL; ``postgres://`` becomes ``postgresql://``."""
+    """A SQLAlchemy URL for SQLite or PostgreSQL; ``postgres://`` becomes ``postgresql://``.
+
+    PostgreSQL may have several hosts, as in ``postgresql://user@first,second:5433/database``.
+    """
     if not _DATABASE.fullmatch(text):
         raise ValueError(
             "give sqlite:///path/to/file.sqlite or postgresql://user:password@host/database"
@@ -47,7 +53,23 @@ def database_url(text: str) -> Secret:
             "give postgresql://user:password@host/database with @ : / ? # % in user and password"
             " percent-encoded: %40 for @, %2F for /, %25 for %"
         )
-    return Secret(re.sub(r"^postgres(?=[+:])", "postgresql", text))
+    return Secret(_with_hosts(re.sub(r"^postgres(?=[+:])", "postgresql", text)))
+
+
+def _with_hosts(url: str) -> str:
+    """``url``, with several hosts as SQLAlchemy reads them; libpq has them before the path.
+
+    Of several hosts the one that accepts writes is used, unless the URL says otherwise (PostgreSQL
+    manual, 34.1.1.3).
+    """
+    found = _SEVERAL.fullmatch(url)
+    if not found:
+        return url
+    begin, hosts, path, query = found.groups()
+    options = [f"host={host}" for host in hosts.split(",")] + ([query] if query else [])
+    if "target_session_attrs=" not in (query or ""):
+        options.append("target_session_attrs=read-write")
+    return f"{begin}{path or '/'}?{'&'.join(options)}"
 
 
 def relative_to(url: str, folder: Path) -> Secret:

@@ -1,7 +1,8 @@
 """Locks between all processes on one database: one leader, and one cleanup at a time.
 
-On PostgreSQL these are session-level advisory locks, on SQLite locked files beside the database.
-The operating system or the server releases them when the process ends, also after a crash.
+On PostgreSQL these are session-level advisory locks, or behind a pooler those of a transaction that
+stays open; on SQLite locked files beside the database. The operating system or the server releases
+them when the process ends, also after a crash.
 """
 
 import fcntl
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.db import Database
+from authsite.db.engine import behind_pooler
 
 
 class Lock(Enum):
@@ -40,7 +42,9 @@ def own_connection(database: Database) -> Iterator[Connection]:
 @contextmanager
 def held(connection: Connection, lock: Lock) -> Iterator[bool]:
     """Try to hold ``lock`` for the block, without waiting; yields whether it is held."""
-    hold = _hold_file if connection.dialect.name == "sqlite" else _hold_in_session
+    hold = _hold_in_transaction if behind_pooler(connection) else _hold_in_session
+    if connection.dialect.name == "sqlite":
+        hold = _hold_file
     with hold(connection, lock) as acquired:
         yield acquired
 
@@ -54,6 +58,18 @@ def _hold_in_session(connection: Connection, lock: Lock) -> Iterator[bool]:
         if acquired:
             with suppress(SQLAlchemyError):  # a lost connection holds no lock
                 connection.execute(select(func.pg_advisory_unlock(lock.number)))
+
+
+@contextmanager
+def _hold_in_transaction(connection: Connection, lock: Lock) -> Iterator[bool]:
+    with connection.engine.connect() as holder:
+        holder.detach()
+        holder.exec_driver_sql("BEGIN")  # the connection is in AUTOCOMMIT
+        holder.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        acquired = bool(holder.scalar(select(func.pg_try_advisory_xact_lock(lock.number))))
+        if not acquired:
+            holder.exec_driver_sql("ROLLBACK")
+        yield acquired
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def restarted(short):
         done = "PostgreSQL restarted (immediate shutdown, 3 s later a start)"
         rows = outage("R4", done, traffic, (begin, end), 3500)
         rows.append(recovery("R4", done, traffic, end, 2, 5))
-        rows.append(none("R4", done, "workers that restarted", _new(workers, made)))
+        rows.append(none("R4", done, "workers that restarted", new_workers(workers, made)))
         return [*rows, invariants.check("R4", made, traffic)]
 
 
@@ -47,7 +47,7 @@ def frozen(short):
         rows = outage("R5", done, traffic, (begin, end), 3500)
         rows.append(limit("R5", done, "`/healthz`, longest", 100, 1000 * max(probes)))
         rows.append(recovery("R5", done, traffic, end, 5, 5))
-        rows.append(none("R5", done, "workers that restarted", _new(workers, made)))
+        rows.append(none("R5", done, "workers that restarted", new_workers(workers, made)))
         return [*rows, invariants.check("R5", made, traffic)]
 
 
@@ -181,5 +181,6 @@ WHERE backend_type = 'client backend' AND application_name <> 'taker'
 """
 
 
-def _new(workers, made):
+def new_workers(workers, made):
+    """How many workers have been started since ``workers`` ran."""
     return len(set(made.workers()) - set(workers))

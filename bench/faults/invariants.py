@@ -45,7 +45,7 @@ def _broken(made, traffic):
     statuses = [a for a in traffic.answers if a.status == 500]
     if statuses:
         yield f"I6: {len(statuses)} answers of 500"
-    secrets = [PASSWORD, made.client["client_secret"], *traffic.made]
+    secrets = [PASSWORD, made.client["client_secret"], *traffic.made, *traffic.ended]
     secrets += [token for each in traffic.sessions for token in (each.access, each.refresh)]
     if any(secret in log for secret in secrets):
         yield "I7: a secret in the log"
@@ -55,10 +55,15 @@ def _tokens(made, traffic):
     """I1, and I2: a family is one row with one generation, so only its newest token is valid."""
     tokens = [*traffic.made, *(each.access for each in traffic.sessions)]
     with httpx.Client(base_url=made.server.base_url, timeout=30) as client:
-        statuses = [
-            client.get("/v1/user", headers={"Authorization": f"Bearer {token}"}).status_code
-            for token in tokens
-        ]
+
+        def status(token):
+            header = {"Authorization": f"Bearer {token}"}
+            return client.get("/v1/user", headers=header).status_code
+
+        statuses = [status(token) for token in tokens]
+        valid = [token for token in traffic.ended if status(token) != 401]
+    if valid:
+        yield f"I1: {len(valid)} of {len(traffic.ended)} revoked tokens are valid"
     if wrong := [status for status in statuses if status != 200]:
         yield f"I1: {len(wrong)} of {len(tokens)} tokens of good answers: {sorted(set(wrong))}"
     if rejected := [answer for each in traffic.sessions for answer in each.rejected]:

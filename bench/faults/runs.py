@@ -1,6 +1,6 @@
 """The runs by their ids. Each takes ``short`` (seconds instead of minutes) and returns rows."""
 
-from . import database, rotation, sqlite, start
+from . import database, failover, rotation, sqlite, start
 
 RUNS = {
     "R4": database.restarted,
@@ -11,4 +11,5 @@ RUNS = {
     "R12": sqlite.contended,
     "R24": start.without_database,
     "R25": rotation.rotated,
+    "R27": failover.failover,
 }

@@ -59,6 +59,7 @@ class Traffic:
         self.port, self.client, self.rates = port, client, rates
         self.sessions = [Session(**each) for each in sessions]
         self.made = []  # the access tokens of logins during the run
+        self.ended = []  # the access tokens of logouts that were answered 200
         self.answers = []
         self._free = list(self.sessions)
         self._chance = random.Random(seed)  # noqa: S311  no secrets here
@@ -110,6 +111,13 @@ class Traffic:
         answer, body = await self._send("login", due, b"POST", TOKEN, form=form | self.client)
         if answer.status == 200:
             self.made.append(body["access_token"])
+
+    async def _logout(self, due):
+        if len(self.made) > 1:
+            token = self.made.pop(0)
+            answer, _ = await self._send("logout", due, b"DELETE", "/v1/logout/", bearer=token)
+            if answer.status == 200:
+                self.ended.append(token)
 
     async def _forgot(self, due):
         form = {"email": "ann@example.com", "reset_url": RESET_PAGE}

@@ -1,12 +1,14 @@
 """Two real databases: SQLite in a file, and a PostgreSQL that comes from pip."""
 
 import functools
+import os
 import tempfile
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from sqlalchemy import make_url
 
 from authsite.db import open_database
 from authsite.db.base import Base
@@ -48,11 +50,24 @@ def new_url(backend, folder, name, server=None):
 
 
 def migrated(url):
-    """``url``, with the schema in it."""
+    """``url``, with the schema in it; through a pooler with ``AUTHSITE_TEST_POOLER=1``."""
     database = open_database(url)
     upgrade(database)
     database.dispose()
-    return url
+    through_pooler = os.environ.get("AUTHSITE_TEST_POOLER") and url.startswith("postgresql")
+    return _pooled(url) if through_pooler else url
+
+
+def _pooled(url):
+    """The URL of the same database through PgBouncer, with our timeouts set for the role."""
+    from tests.support import pgbouncer
+
+    parsed = make_url(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name, value in {"statement": "3s", "lock": "2s"}.items():
+            connection.execute(f"ALTER ROLE {parsed.username} SET {name}_timeout = '{value}'")
+    port = pgbouncer.before_tests(parsed.query["host"], parsed.port or 5432, parsed.username)
+    return f"postgresql://{parsed.username}@127.0.0.1:{port}/{parsed.database}"
 
 
 def empty(database):

@@ -97,7 +97,8 @@ class Cluster:
     def stop(self, how=signal.SIGQUIT):
         """End the server: SIGQUIT is an immediate shutdown (PostgreSQL manual, 18.5)."""
         if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
+            for pid in self.pids():
+                os.kill(pid, signal.SIGCONT)
             self.process.send_signal(how)
             self.process.wait(30)
 
@@ -116,15 +117,20 @@ class Cluster:
 
     @contextmanager
     def frozen(self, *pids):
-        """Stop these processes, or all, for the block: connections stay open, nothing answers."""
-        pids = pids or self.pids()
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        """`freeze` for the block."""
+        stopped = self.freeze(*pids)
         try:
             yield
         finally:
-            for pid in pids:
+            for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
+
+    def freeze(self, *pids):
+        """Stop these processes, or all: connections stay open, and nothing answers."""
+        stopped = pids or self.pids()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        return stopped
 
     def promote(self):
         """Make a standby the primary."""

@@ -1,0 +1,83 @@
+"""Several hosts of PostgreSQL in `database-url`: the one that accepts writes is used."""
+
+import pytest
+
+from authsite.db import migrate, open_database
+from authsite.settings.service_urls import database_url
+from authsite.tasks.leader import Lock, held, own_connection
+from tests.support import databases
+from tests.support.postgres import NAME, cluster
+from tests.support.servers import authsite, write_ini
+from tests.support.site import WEB, Site
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (
+            "postgres://ann:pw@first,second:5433/db",
+            "postgresql://ann:pw@/db?host=first&host=second:5433&target_session_attrs=read-write",
+        ),
+        (
+            "postgresql://ann@first,second/db?target_session_attrs=any&sslmode=require",
+            "postgresql://ann@/db?host=first&host=second&target_session_attrs=any&sslmode=require",
+        ),
+        ("postgresql://ann:a,b@first/db", "postgresql://ann:a,b@first/db"),
+        (
+            "postgresql://first/db?application_name=a,b",
+            "postgresql://first/db?application_name=a,b",
+        ),
+    ],
+)
+def test_several_hosts_are_given_as_for_libpq(given, wanted):
+    assert str.__str__(database_url(given)) == wanted
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """A primary and its standby."""
+    with cluster() as primary, cluster() as standby:
+        primary.create()
+        databases.migrated(primary.url)
+        standby.follow(primary)
+        yield primary, standby
+
+
+def url_of(first, second):
+    return f"postgresql://{NAME}@127.0.0.1:{first.port},127.0.0.1:{second.port}/{NAME}"
+
+
+@pytest.mark.slow
+def test_everything_that_connects_finds_the_primary(servers, tmp_path):
+    primary, standby = servers
+    url = url_of(standby, primary)  # the standby would be the first to answer
+    site = Site(url, **WEB)
+    keys = site.first_party("web")
+    site.user()
+    site.refresh(keys, site.login(keys)["refresh_token"])
+    with own_connection(site.database) as connection, held(connection, Lock.LEADER) as acquired:
+        assert acquired
+    site.database.dispose()
+    database = open_database(database_url(url))
+    migrate.upgrade(database)
+    database.dispose()
+    ini = write_ini(tmp_path, url)
+    assert "reachable, schema" in authsite("doctor", ini=ini).stdout
+    assert authsite("db", "upgrade", ini=ini).returncode == 0
+
+
+@pytest.mark.slow
+def test_after_a_promotion_the_same_process_goes_on_with_the_standby(servers):
+    primary, standby = servers
+    site = Site(url_of(primary, standby), **WEB)
+    databases.empty(site.database)
+    keys = site.first_party("web")
+    site.user()
+    tokens = site.login(keys)
+    primary.stop()
+    header = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert site.http.get("/v1/user", headers=header, status="*").status_int == 503
+    standby.promote()
+    site.me(tokens["access_token"])
+    site.refresh(keys, tokens["refresh_token"])
+    site.database.dispose()
