@@ -17,7 +17,7 @@ from authsite.db.privileges import warn_of_superuser
 from authsite.http.request_info import RequestInfo
 from authsite.passwords import HashPool, Passwords
 from authsite.request_state import Request, RequestState, new_request_state
-from authsite.settings import Settings, load_at_start
+from authsite.settings import Settings, load_at_start, revealed
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -82,7 +82,7 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
 
     Commands need no rate limits: without ``limits`` the library for them is not imported.
     """
-    database = open_database(settings.database_url)
+    database = open_database(settings.database_url.reveal())
     rate_limits = None
     if limits and settings.limits:
         from authsite.rate_limit.factory import make_limiter
@@ -91,12 +91,12 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
     return Services(
         settings=settings,
         database=database,
-        keys=Keys((*settings.secret, *settings.secret_next)),
+        keys=Keys(revealed((*settings.secret, *settings.secret_next))),
         passwords=Passwords(
             settings.bcrypt_cost,
-            settings.password_pepper,
+            revealed(settings.password_pepper),
             HashPool(settings.hash_threads),
-            settings.password_pepper_next,
+            revealed(settings.password_pepper_next),
         ),
         rate_limits=rate_limits,
         last_used=LastUsedTracker(database, precision(settings.session_idle)),

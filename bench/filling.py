@@ -17,7 +17,7 @@ from authsite.oauth import clients
 from authsite.oauth.issue import Owner, issue
 from authsite.oauth.models import Client, Family
 from authsite.passwords import HashPool, Passwords
-from authsite.settings import load
+from authsite.settings import load, revealed
 from authsite.users.models import LoginName, User
 from tests.support.acting import acting
 
@@ -72,7 +72,7 @@ def fill(url, wanted, at_most, chunk=1_000_000):
         {"authsite.secret": SECRET, "authsite.database-url": url, "authsite.limits": "off"}, {}
     )
     database = open_database(url)
-    hashed = Passwords(cfg.bcrypt_cost, cfg.password_pepper, HashPool()).hash(PASSWORD)
+    hashed = Passwords(cfg.bcrypt_cost, revealed(cfg.password_pepper), HashPool()).hash(PASSWORD)
     _client(database)
     there, chunk = _count(database), min(chunk, max(1, wanted // 10))
     until = min(wanted, there + at_most)

@@ -29,7 +29,7 @@ from authsite.db import open_database
 from authsite.oauth.active import ACTIVE_FAMILY, find_active
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
-from authsite.settings import load
+from authsite.settings import load, revealed
 from tests.support.codec import TokenCodec
 
 from . import filling, machine
@@ -74,7 +74,8 @@ class Grown:
         self.url = _database(url, f"growth_{size}") if url else f"sqlite:///{self.folder}/g.sqlite"
         self.ini = ini(self.folder, self.url)
         settings = {"authsite.secret": SECRET, "authsite.database-url": self.url}
-        self.codec = TokenCodec(load({**settings, "authsite.limits": "off"}, {}).secret)
+        cfg = load({**settings, "authsite.limits": "off"}, {})
+        self.codec = TokenCodec(revealed(cfg.secret))
         self.until = int((clock.now() + timedelta(days=1)).timestamp())
 
     def fill(self, at_most):

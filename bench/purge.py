@@ -31,7 +31,7 @@ from authsite import clock
 from authsite.db import open_database
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
-from authsite.settings import environment, folder_of, load, read_ini
+from authsite.settings import environment, folder_of, load, read_ini, revealed
 from authsite.tasks.cleanup import steps
 from authsite.tasks.leader import Lock, held, own_connection
 from tests.support.codec import TokenCodec
@@ -72,7 +72,7 @@ def work(path):
     """`authsite purge`, and a line about each step."""
     ini = read_ini(path)
     cfg = load(ini, environment(folder_of(ini)))
-    database = open_database(cfg.database_url)
+    database = open_database(cfg.database_url.reveal())
     with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
         assert ours
         for step in steps(connection, cfg):
@@ -123,7 +123,7 @@ def requests(url):
     """The requests of each kind, without end; no refresh token comes twice."""
     database, until = open_database(url), int((clock.now() + timedelta(days=1)).timestamp())
     cfg = load({"authsite.secret": SECRET, "authsite.database-url": url}, {})
-    codec = TokenCodec(cfg.secret)
+    codec = TokenCodec(revealed(cfg.secret))
     active = select(Family.id, Family.generation).where(Family.refresh_expires_at > clock.now())
     with database.autocommit.connect() as connection:
         rows = connection.execute(active.limit(100_000)).all()

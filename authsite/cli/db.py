@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from authsite.settings import Settings
+from authsite.settings import Secret, Settings
 
 from .shared import (
     cause_of,
@@ -86,7 +86,7 @@ def restore(cfg: Settings, file: Path, as_json: bool) -> None:
     prepared = database.with_name(f"{database.name}.restoring")
     try:
         sqlite_files.copy(file, prepared)
-        copied = replace(cfg, database_url=f"sqlite:///{prepared}")
+        copied = replace(cfg, database_url=Secret(f"sqlite:///{prepared}"))
         _require_schema(copied, file)
         schema = upgrade_schema(copied)
         ended = _end_everything(copied)
@@ -132,7 +132,7 @@ def upgrade_schema(
 
     from authsite.db import migrate, open_database
 
-    database = open_database(cfg.database_url)
+    database = open_database(cfg.database_url.reveal())
     try:
         if not migrate.state(database).usable:
             migrate.upgrade(database, tell=tell)
@@ -157,7 +157,7 @@ def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:
     """
     from sqlalchemy.engine import make_url
 
-    url = make_url(cfg.database_url)
+    url = make_url(cfg.database_url.reveal())
     if url.get_backend_name() == "postgresql":
         shown = url.set(drivername="postgresql", password=None).render_as_string()
         raise click.ClickException(

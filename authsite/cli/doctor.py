@@ -129,7 +129,7 @@ def _database(cfg: Settings) -> Iterator[Finding]:
 
     from authsite.db import migrate, open_database, privileges
 
-    database = open_database(cfg.database_url)
+    database = open_database(cfg.database_url.reveal())
     try:
         schema = migrate.state(database)
         values = {"current": schema.revision or "nothing", "head": schema.head}
@@ -154,7 +154,7 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
     for name, configured in cfg.clients.items():
         key = f"clients.{name}.id"
         try:
-            client = authenticate(database, configured.id, configured.secret)
+            client = authenticate(database, configured.id, configured.secret.reveal())
         except InvalidClient:
             yield _line("client-unknown", key)
             continue

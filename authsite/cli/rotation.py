@@ -24,6 +24,7 @@ from authsite.settings import (
     new_secret,
     read_env_file,
     read_ini,
+    revealed,
 )
 
 from .envwriter import Write, editing
@@ -103,8 +104,8 @@ def _editing(config: str | None, setting: Rotated) -> Iterator[_Edit]:
             raise click.ClickException(_elsewhere(variable(setting), path))
         with editing(path) as write:
             cfg = load(ini, environment(folder_of(ini)))
-            values = tuple(getattr(cfg, setting))
-            announced = tuple(getattr(cfg, f"{setting}_next"))
+            values = revealed(getattr(cfg, setting))
+            announced = revealed(getattr(cfg, f"{setting}_next"))
             file = read_env_file(path)
             for name, used in ((variable(setting), values), (variable(setting, "NEXT"), announced)):
                 if tuple(file.get(name, "").split()) != used:

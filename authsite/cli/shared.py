@@ -86,7 +86,7 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
     """The database, closed at the end. Its errors become a `click.ClickException`."""
     from authsite.db import open_database
 
-    database = open_database(cfg.database_url)
+    database = open_database(cfg.database_url.reveal())
     try:
         with database_errors():
             yield database

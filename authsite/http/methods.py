@@ -14,6 +14,8 @@ from .errors import MethodNotAllowed
 from .own_routes import is_forward_auth, is_own
 
 SAFE_METHODS = ("GET", "HEAD")
+# Those that a log or a metric names: a caller may send any text as the method.
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # The headers that have the method of the original request: Traefik and Caddy; nginx.
 ORIGINAL_METHOD = ("X-Forwarded-Method", "X-Original-Method")
 

@@ -12,13 +12,13 @@ from authsite.request_state import Request
 from . import cors, security_headers
 from .address import absolute, take_mount
 from .application import HttpApplication
+from .methods import METHODS
 from .own_routes import is_own_request
 from .request_info import REQUEST_ID
 
 Handler = Callable[[Request], Response]
 BEGAN = "authsite.began"
 """The key in the WSGI environ for the time (`perf_counter`) when the server had the request."""
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 def http_tween(handler: Handler, registry: Registry) -> Handler:
@@ -54,7 +54,7 @@ def _count(request: Request, status: int, seconds: float) -> None:
     """Count the request under the name of its route: a path may contain anything."""
     route = getattr(request, "matched_route", None)
     method = request.environ["REQUEST_METHOD"]  # WebOb's attribute takes longer
-    known = method if method in _METHODS else "other"
+    known = method if method in METHODS else "other"
     REQUESTS.observe(seconds, route.name if route else "none", known, status)
 
 
@@ -66,7 +66,7 @@ def _complete(request: Request, response: Response) -> int:
     # The plain list is faster than WebOb's mapping, which searches the list for every name.
     headers = response.headerlist
     headers.append(("X-Request-Id", request.authsite.request_id))
-    status = response.status_int
+    status: int = response.status_int
     # RFC 9110, section 10.2.2. WebOb takes 2 µs to look for a header that is missing.
     if (status == 201 or 300 <= status < 400) and (location := response.location):
         response.location = absolute(request, location)

@@ -36,7 +36,7 @@ def require_access(request: Request) -> None:
     if token is None:
         raise NotFound
     sent = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
-    if sent is None or not hmac.compare_digest(sent[1].encode("latin-1"), token.encode()):
+    if sent is None or not hmac.compare_digest(sent[1].encode("latin-1"), token.reveal().encode()):
         raise MetricsTokenRequired
 
 

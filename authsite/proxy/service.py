@@ -27,7 +27,7 @@ def authenticate_configured(ctx: Context, name: str) -> AuthenticatedClient:
         missing = f"clients.{name}.id and clients.{name}.secret"
         log.warning("unknown_proxy", client=name, settings_missing=missing)
         raise UnknownProxy
-    return authenticate(ctx.database, configured.id, configured.secret)
+    return authenticate(ctx.database, configured.id, configured.secret.reveal())
 
 
 def log_in(

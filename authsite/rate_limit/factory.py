@@ -37,11 +37,12 @@ def make_storage(settings: Settings, database: Database) -> Storage:
 
     Raises `SettingsError` when the library that the storage needs is not installed.
     """
-    if settings.limits_storage == "memory":
+    storage = settings.limits_storage.reveal()
+    if storage == "memory":
         return LocalStorage()
-    if settings.limits_storage == "database":
+    if storage == "database":
         return FallbackStorage(DatabaseStorage(database))
-    return FallbackStorage(_make_redis(str(settings.limits_storage)))
+    return FallbackStorage(_make_redis(storage))
 
 
 def _make_redis(url: str) -> Storage:

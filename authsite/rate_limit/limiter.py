@@ -27,7 +27,9 @@ def subject_key(settings: Settings) -> str:
     ``authsite secret rotate`` writes the latter to ``limits-key``, so that neither a new secret nor
     the end of an old one resets the counts. It does not reveal the secret.
     """
-    return settings.limits_key or derived_key(settings.secret[-1], "limits").secret.hex()
+    if settings.limits_key:
+        return settings.limits_key.reveal()
+    return derived_key(settings.secret[-1].reveal(), "limits").secret.hex()
 
 
 def subject_hash(key: str, *subject: str) -> str:

@@ -1,26 +1,28 @@
 """One log line for each request (setting `log-requests`).
 
 The event loop notes each request, and writes the lines of a moment together: a line costs about
-two microseconds. A line has the path without the query, since queries contain tokens, and long
-parts of the path are cut (OWASP Logging Cheat Sheet, "Data to exclude").
+two microseconds. A line has the path without the query, since queries contain tokens. Of the path
+it has the words of our routes, and ids: any other part may be a token in a mistyped URL (OWASP
+Logging Cheat Sheet, "Data to exclude").
 """
 
 import asyncio
 import json
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.http.methods import METHODS
 from authsite.logs import one_line
 
 DELAY = 0.05  # seconds that a line waits for others
-MAX_PART = 40  # characters between two slashes; an id has 36, every token and hash has more
-SHOWN = 8  # characters of a longer part
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EVENT_WIDTH = 30  # characters, as in structlog's `ConsoleRenderer`
 
 
@@ -42,12 +44,19 @@ class RequestLine(NamedTuple):
 
 
 class RequestLog:
-    """The request lines of one worker. Only its event loop uses it."""
+    """The request lines of one worker. Only its event loop uses it.
+
+    ``words``: the parts of paths that a line may have.
+    """
 
     def __init__(
-        self, render: Callable[[RequestLine], str], write: Callable[[str], object]
+        self,
+        render: Callable[[RequestLine], str],
+        write: Callable[[str], object],
+        words: frozenset[str],
     ) -> None:
         self._render, self._write = render, write
+        self._shown = lru_cache(256)(partial(shown_path, words))
         self._lines: list[RequestLine] = []
         # Not atexit: a worker that its server has forked ends without it.
         Finalize(None, self.flush, exitpriority=1)
@@ -56,13 +65,14 @@ class RequestLog:
         self, environ: dict[str, Any], status: int, headers: list[tuple[str, str]], began: float
     ) -> None:
         """Write a line soon for the response to ``environ``; ``began``: `time.perf_counter`."""
+        method = environ["REQUEST_METHOD"]
         if not self._lines:
             asyncio.get_running_loop().call_later(DELAY, self.flush)
         self._lines.append(
             RequestLine(
                 time.time(),
-                environ["REQUEST_METHOD"],
-                environ["PATH_INFO"],
+                method if method in METHODS else "…",
+                self._shown(environ["PATH_INFO"]),
                 status,
                 time.perf_counter() - began,
                 _request_id(headers),
@@ -78,15 +88,14 @@ class RequestLog:
                 self._write("".join(map(self._render, lines)))
 
 
-def request_log(*, as_json: bool) -> RequestLog:
+def request_log(words: frozenset[str], *, as_json: bool) -> RequestLog:
     """The log of a worker on stderr, in the format of `authsite.logs.configure`."""
-    return RequestLog(as_object if as_json else as_text, sys.stderr.write)
+    return RequestLog(as_object if as_json else as_text, sys.stderr.write, words)
 
 
 def as_text(line: RequestLine) -> str:
     """The line as structlog's `ConsoleRenderer` would write it."""
-    path = shown_path(line.path)
-    event = f"{line.method} {path} {line.status} {line.seconds * 1000:.0f} ms"
+    event = f"{line.method} {line.path} {line.status} {line.seconds * 1000:.0f} ms"
     level = "error" if line.status >= 500 else "info"
     text = f"{_moment(line.at)} [{level:<9}] {event:<{EVENT_WIDTH}}"
     if line.error:
@@ -98,7 +107,7 @@ def as_object(line: RequestLine) -> str:
     """The line as a JSON object."""
     values: dict[str, object] = {
         "method": line.method,
-        "path": shown_path(line.path),
+        "path": line.path,
         "status": line.status,
         "ms": round(line.seconds * 1000, 1),
         "event": "request",
@@ -111,15 +120,16 @@ def as_object(line: RequestLine) -> str:
     return _encode(values) + "\n"
 
 
-def shown_path(path: str) -> str:
-    """``path``, a PATH_INFO (PEP 3333), on one line and with long parts cut."""
-    if not path.isascii():
-        path = path.encode("latin-1").decode("utf-8", "backslashreplace")
-    if len(path) > MAX_PART:
-        path = "/".join(
-            part if len(part) <= MAX_PART else f"{part[:SHOWN]}…" for part in path.split("/")
-        )
-    return one_line(path)
+def shown_path(words: frozenset[str], path: str) -> str:
+    """``path``, a PATH_INFO (PEP 3333), with ``…`` for parts that are neither a word nor an id."""
+    parts = path.split("/")
+    return "/".join(part if part in words or _ID.fullmatch(part) else "…" for part in parts)
+
+
+def words_of(patterns: Iterable[str], names: Collection[str]) -> frozenset[str]:
+    """The words in the ``patterns`` of routes, and the ``names`` that stand in paths."""
+    found = {part for pattern in patterns for part in pattern.split("/") if "{" not in part}
+    return frozenset({"", *found, *names, *(name.replace("_", "-") for name in names)})
 
 
 def reason(error: ApiError) -> str:

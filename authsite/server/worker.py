@@ -14,7 +14,7 @@ from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
 from .asgi import AsgiBridge
-from .request_log import RequestLog, request_log
+from .request_log import RequestLog, request_log, words_of
 
 if TYPE_CHECKING:
     from authsite.context import Services
@@ -34,12 +34,15 @@ def application() -> AsgiBridge:
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
-    return AsgiBridge(wsgi, THREADS, active, _log(services.settings), health)
+    return AsgiBridge(wsgi, THREADS, active, _log(wsgi, services.settings), health)
 
 
-def _log(cfg: Settings) -> RequestLog | None:
-    wanted = not cfg.production if cfg.log_requests is None else cfg.log_requests
-    return request_log(as_json=cfg.production) if wanted else None
+def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
+    if not cfg.log_requests:
+        return None
+    routes = wsgi.routes_mapper.get_routes(include_static=True)
+    words = words_of((route.pattern for route in routes), cfg.clients)
+    return request_log(words, as_json=cfg.production)
 
 
 def wsgi_application() -> "tuple[Any, Services]":

@@ -9,7 +9,7 @@ from .inifile import folder_of, read_ini
 from .load import canonical_client, load
 from .lookup import documented_key
 from .private_files import exposed, private_paths
-from .secret import Secret, new_secret
+from .secret import Secret, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
 from .sources import read_sources, unknown_variables
 from .start import check_start, load_at_start, rule_warnings, start_warnings
@@ -45,6 +45,7 @@ __all__ = [
     "read_env_file",
     "read_ini",
     "read_sources",
+    "revealed",
     "rule_warnings",
     "smtp_server",
     "start_warnings",

@@ -72,7 +72,7 @@ class ProxyClient:
     """The credentials that a proxy endpoint adds for one first-party client."""
 
     id: str
-    secret: str
+    secret: Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Settings:
     # Keys and storage
     secret: tuple[Secret, ...] = required(strong_secrets, _MISSING_SECRET, secret=True)
     secret_next: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
-    database_url: str = setting(
+    database_url: Secret = setting(
         service_urls.database_url, "sqlite:///var/authsite.sqlite", secret=True
     )
 
@@ -155,18 +155,18 @@ class Settings:
     mail_driver: Literal["log", "smtp", "file"] = setting(values.mail_driver, "log")
     # `load` replaces localhost by the host of base-url.
     mail_from: str = setting(values.mail_address, "no-reply@localhost")
-    smtp_url: str = setting(service_urls.smtp_url, "smtp://localhost:25", secret=True)
+    smtp_url: Secret = setting(service_urls.smtp_url, "smtp://localhost:25", secret=True)
     mail_folder: str = setting(values.single_line(1024), "var/mail")
     mail_sender: Literal["thread", "none"] | None = optional(values.mail_sender)
     mail_log_in_production: bool = setting(values.boolean, "false")
 
     # Limits and operations
-    log_requests: bool | None = optional(values.boolean)
+    log_requests: bool = setting(values.boolean, "on")
     metrics_token: Secret | None = optional(strong_secret, secret=True)
     limits: bool = setting(values.boolean, "on")
     limit_values: Mapping[str, str]  # from `limits.<name>`, with the defaults filled in
     limits_key: Secret | None = setting(key_in_hex, "", secret=True)
-    limits_storage: str = setting(service_urls.limits_storage, "database", secret=True)
+    limits_storage: Secret = setting(service_urls.limits_storage, "database", secret=True)
     audit_keep: timedelta | None = setting(duration_or_forever(CENTURY), "365d")
     janitor: bool | None = optional(values.boolean)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from .definitions import DEFINITIONS, PREFIX, Definition
 from .errors import InvalidSetting, display_value
 from .rate_limits import RATE_LIMITS, RateLimit, rate, single_rate
-from .secret import Secret, client_secret
+from .secret import HiddenText, client_secret
 from .values import client_id
 
 CLIENT_NAME = re.compile(r"clients_([a-z0-9](?:[a-z0-9_]*[a-z0-9])?)_(id|secret)")
@@ -49,7 +49,7 @@ def hide_secrets(ini: MutableMapping[str, object]) -> None:
     for key, value in ini.items():
         definition = definition_of_key(key)
         if definition and definition.secret and isinstance(value, str):
-            ini[key] = Secret(value)
+            ini[key] = HiddenText(value)
 
 
 def unknown_key(key: str, name: str, text: str) -> InvalidSetting:

@@ -26,7 +26,7 @@ def private_paths(
     if file and any(_is_secret(key, str(value)) for key, value in ini.items() if value):
         yield Path(str(file))
     yield env_file_path(environ, folder_of(ini))
-    if database := sqlite_file(settings.database_url):
+    if database := sqlite_file(settings.database_url.reveal()):
         yield database
     if settings.mail_driver == "file":
         yield Path(settings.mail_folder)

@@ -1,8 +1,11 @@
-"""Secrets: hidden in ``repr``, and rejected if they can be guessed (K01, K02)."""
+"""Secrets: never printed, and rejected if they can be guessed (K01, K02)."""
 
+import hmac
 import re
 import secrets
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import NoReturn
 
 from .values import list_of
 
@@ -35,13 +38,59 @@ _PUBLISHED = frozenset(
 )
 
 
-class Secret(str):
-    """A string whose ``repr`` is hidden, so that printing a structure does not reveal it."""
+HIDDEN = "(hidden)"
+
+
+class Secret:
+    """A secret text, which only `reveal` returns.
+
+    It is no string: what logs, formats, serializes or pickles a structure with a secret writes
+    `HIDDEN` or fails, and does not reveal it.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text, for the one place that needs it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"'{HIDDEN}'"
+
+    def __str__(self) -> str:
+        return HIDDEN
+
+    def __format__(self, _spec: str) -> str:
+        return HIDDEN
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._text.encode(), other._text.encode())
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __copy__(self) -> "Secret":
+        return self
+
+    def __deepcopy__(self, _memo: object) -> "Secret":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret cannot be pickled: pass what is derived from it")
+
+
+class HiddenText(str):
+    """A secret in the settings of a host, which must stay strings: only its ``repr`` is hidden."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "'(hidden)'"
+        return f"'{HIDDEN}'"
 
 
 def is_guessable(text: str) -> bool:
@@ -56,11 +105,16 @@ def is_guessable(text: str) -> bool:
     )
 
 
-def new_secret() -> Secret:
+def revealed(secrets: Iterable[Secret]) -> tuple[str, ...]:
+    """The texts of ``secrets``."""
+    return tuple(each.reveal() for each in secrets)
+
+
+def new_secret() -> str:
     """48 random bytes in base64url, in which no word of a sample value occurs by chance."""
     while is_guessable(text := secrets.token_urlsafe(48)):
         pass
-    return Secret(text)
+    return text
 
 
 def strong_secret(text: str) -> Secret:

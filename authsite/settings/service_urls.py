@@ -72,10 +72,10 @@ def _with_hosts(url: str) -> str:
     return f"{begin}{path or '/'}?{'&'.join(options)}"
 
 
-def relative_to(url: str, folder: Path) -> Secret:
+def relative_to(url: Secret, folder: Path) -> Secret:
     """``url``, with a relative path of a SQLite file made relative to ``folder``."""
-    relative = _RELATIVE_FILE.fullmatch(url)
-    return Secret(f"{relative[1]}{folder / relative[2]}" if relative else url)
+    relative = _RELATIVE_FILE.fullmatch(url.reveal())
+    return Secret(f"{relative[1]}{folder / relative[2]}") if relative else url
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -84,12 +84,12 @@ def sqlite_file(url: str) -> Path | None:
     return Path(found[1]) if found else None
 
 
-def limits_storage(text: str) -> str:
+def limits_storage(text: str) -> Secret:
     """Where limits are counted: ``database``, ``memory``, or a URL of the limits library."""
     if text.lower() in ("database", "memory"):
-        return text.lower()
+        return Secret(text.lower())
     if text.lower() == "memory://":
-        return "memory"
+        return Secret("memory")
     if not _LIMITS.fullmatch(text):
         raise ValueError("give database, memory or redis://host:6379/0")
     return Secret(text)

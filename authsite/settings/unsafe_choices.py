@@ -48,7 +48,7 @@ def _password_in_clear(settings: Settings) -> str:
     """The host that gets the password of ``smtp-url`` without TLS; empty if there is none."""
     if settings.smtp_url is None or settings.mail_driver != "smtp":
         return ""
-    server = smtp_server(settings.smtp_url)
+    server = smtp_server(settings.smtp_url.reveal())
     clear = server.password is not None and server.tls == "none"
     return server.host if clear and not is_loopback(host_name(server.host)) else ""
 
@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "database-sqlite",
         "database_url",
-        lambda s: s.database_url.startswith("sqlite"),
+        lambda s: s.database_url.reveal().startswith("sqlite"),
         "SQLite serves one machine; PostgreSQL serves many",
         NAMED,
     ),
@@ -149,7 +149,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "smtp-url-unset",
         "smtp_url",
-        lambda s: s.mail_driver == "smtp" and s.smtp_url == DEFINITIONS["smtp_url"].default,
+        lambda s: (
+            s.mail_driver == "smtp" and s.smtp_url.reveal() == DEFINITIONS["smtp_url"].default
+        ),
         "it is not set, so mails go to localhost:25: give the mail server, as AUTHSITE_SMTP_URL"
         " (smtp://localhost if one runs on this machine)",
         NAMED,
@@ -261,7 +263,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "limits-storage-memory",
         "limits_storage",
-        lambda s: s.limits_storage == "memory",
+        lambda s: s.limits_storage.reveal() == "memory",
         "each process counts for itself and forgets at a restart: give database or redis://…",
         WARNED,
     ),

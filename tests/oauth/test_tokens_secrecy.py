@@ -92,7 +92,7 @@ def broken_walk(site, secrets, monkeypatch):
     login = {"grant_type": "password", "username": "ann@example.com", "password": NEW_PASSWORD}
     token = next(each for each in secrets if each.startswith("at_"))
     web = site.cfg.clients["web"]
-    form = {"client_id": web.id, "client_secret": web.secret} | login
+    form = {"client_id": web.id, "client_secret": web.secret.reveal()} | login
     with monkeypatch.context() as patch:
         patch.setattr(clock, "now", broken)
         site.http.post("/v1/oauth/token", form, status=500)

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from authsite.rate_limit.fallback import FallbackStorage
+from authsite.settings import Secret
 from tests.conftest import need
 from tests.support import databases, redis
 from tests.support.site import PASSWORD, Site
@@ -147,7 +148,7 @@ def test_only_the_call_that_meets_a_hanging_redis_waits_for_it(server, site_with
     from authsite.rate_limit.factory import TIMEOUT, make_storage
 
     site = site_with()
-    storage = make_storage(replace(site.cfg, limits_storage=server.url), site.database)
+    storage = make_storage(replace(site.cfg, limits_storage=Secret(server.url)), site.database)
     assert isinstance(storage, FallbackStorage)
     storage.incr("a", 60)
     server.freeze()

@@ -10,7 +10,7 @@ from authsite.rate_limit.factory import make_storage
 from authsite.rate_limit.fallback import LocalStorage
 from authsite.rate_limit.models import LimitCounter
 from authsite.rate_limit.storage import DatabaseStorage
-from authsite.settings import SettingsError
+from authsite.settings import Secret, SettingsError
 from tests.support.statements import counted
 from tests.support.together import together
 
@@ -176,6 +176,6 @@ def test_a_storage_whose_package_is_missing_stops_the_start(site_with, monkeypat
     monkeypatch.setitem(sys.modules, "redis.backoff", None)
     from dataclasses import replace
 
-    cfg = replace(site_with().cfg, limits_storage="redis://127.0.0.1:1/0")
+    cfg = replace(site_with().cfg, limits_storage=Secret("redis://127.0.0.1:1/0"))
     with pytest.raises(SettingsError, match=r"limits-storage.*pip install redis"):
         make_storage(cfg, site_with().database)

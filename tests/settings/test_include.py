@@ -9,7 +9,7 @@ import pytest
 from pyramid.config import Configurator
 from pyramid.request import Request, apply_request_extensions
 
-from authsite.settings import Settings, SettingsError
+from authsite.settings import Secret, Settings, SettingsError
 
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 
@@ -62,7 +62,7 @@ def test_the_environment_file_counts(tmp_path):
     (tmp_path / "var").mkdir()
     (tmp_path / "var/authsite.env").write_text(f"AUTHSITE_SECRET={SECRET}\n")
 
-    assert included({})["authsite"].settings.secret == (SECRET,)
+    assert included({})["authsite"].settings.secret == (Secret(SECRET),)
 
 
 def test_trial_7_the_file_beside_the_ini_counts_whatever_the_working_directory(tmp_path):
@@ -72,7 +72,7 @@ def test_trial_7_the_file_beside_the_ini_counts_whatever_the_working_directory(t
 
     cfg = included({"__file__": str(site / "host.ini")})["authsite"].settings
 
-    assert cfg.secret == (SECRET,)
+    assert cfg.secret == (Secret(SECRET),)
     assert cfg.mail_folder == str(site / "var/mail")
 
 

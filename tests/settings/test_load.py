@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from authsite.settings import canonical_client, unknown_variables
+from authsite.settings import Secret, canonical_client, unknown_variables
 from tests.support.settings import SECRET, message, settings
 
 OTHER = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"
@@ -15,8 +15,8 @@ OTHER = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"
 def test_a_secret_is_all_that_is_needed():
     cfg = settings()
 
-    assert cfg.secret == (SECRET,)
-    assert cfg.database_url == "sqlite:///var/authsite.sqlite"
+    assert cfg.secret == (Secret(SECRET),)
+    assert cfg.database_url.reveal() == "sqlite:///var/authsite.sqlite"
     assert cfg.variant == "A"
     assert cfg.login_identifiers == ("email",)
     assert cfg.expires_in == cfg.refresh_expires_in == timedelta(days=3650)
@@ -201,7 +201,7 @@ def test_clients_come_from_every_source_and_their_names_know_no_dash():
     )
 
     assert set(cfg.clients) == {"my_app", "web"}
-    assert (cfg.clients["web"].id, cfg.clients["web"].secret) == ("web-id", OTHER)
+    assert (cfg.clients["web"].id, cfg.clients["web"].secret) == ("web-id", Secret(OTHER))
     assert cfg.clients[canonical_client("my-app")].id == "one"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.settings import duration, service_urls, smtp_server, values
+from authsite.settings import Secret, duration, service_urls, smtp_server, values
 from authsite.settings.durations import duration_or_forever
 from tests.support.settings import accepted, refused, unhurried
 
@@ -140,10 +140,14 @@ def test_hsts_is_host_subdomains_or_off():
 
 
 def test_databases():
-    assert service_urls.database_url("sqlite:////var/x.sqlite") == "sqlite:////var/x.sqlite"
-    assert service_urls.database_url("postgres://u:p@h/d") == "postgresql://u:p@h/d"
-    assert service_urls.database_url("postgresql+psycopg://h/d") == "postgresql+psycopg://h/d"
-    assert service_urls.database_url("sqlite://") == "sqlite://"
+    assert (
+        service_urls.database_url("sqlite:////var/x.sqlite").reveal() == "sqlite:////var/x.sqlite"
+    )
+    assert service_urls.database_url("postgres://u:p@h/d").reveal() == "postgresql://u:p@h/d"
+    assert (
+        service_urls.database_url("postgresql+psycopg://h/d").reveal() == "postgresql+psycopg://h/d"
+    )
+    assert service_urls.database_url("sqlite://").reveal() == "sqlite://"
     refused(service_urls.database_url, "mysql://h/d", "postgresql+asyncpg://h/d", "x.sqlite")
 
 
@@ -151,11 +155,11 @@ def test_storages_of_limits():
     assert (
         service_urls.limits_storage("Memory")
         == service_urls.limits_storage("memory://")
-        == "memory"
+        == Secret("memory")
     )
-    assert service_urls.limits_storage("database") == "database"
+    assert service_urls.limits_storage("database").reveal() == "database"
     for url in ("redis://h:6379/0", "rediss://:p@h", "redis+unix:///run/redis"):
-        assert service_urls.limits_storage(url) == url
+        assert service_urls.limits_storage(url).reveal() == url
     refused(service_urls.limits_storage, "postgres", "http://h", "redis://")
 
 
@@ -165,7 +169,7 @@ def test_a_mail_server_is_taken_apart():
     tls = smtp_server("smtps://u:p@[::1]/")
 
     assert (plain.host, plain.port, plain.username, plain.tls) == ("localhost", 25, None, "none")
-    assert (login.username, login.password, login.port) == ("us@er", "p:w/", 587)
+    assert (login.username, login.password, login.port) == ("us@er", Secret("p:w/"), 587)
     assert login.tls == "starttls"
     assert (tls.host, tls.port, tls.tls) == ("::1", 465, "implicit")
     assert smtp_server("smtp://h?starttls=0").tls == "none"
@@ -192,6 +196,6 @@ def test_trial_18_a_database_password_has_to_be_percent_encoded(password):
         service_urls.database_url(f"postgresql://u:{password}@h/d")
     assert "heim" not in str(error.value)
     encoded = f"postgresql://u:{quote(password, safe='')}@h:5432/d?sslmode=require"
-    assert service_urls.database_url(encoded) == encoded
+    assert service_urls.database_url(encoded).reveal() == encoded
     assert service_urls.database_url("postgresql://postgres:@/d?host=/tmp/x@y")
     assert service_urls.database_url("postgresql:///d?host=/tmp")

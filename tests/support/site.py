@@ -15,6 +15,7 @@ from authsite.oauth import clients
 from authsite.oauth.models import Client, Family
 from authsite.passwords import HashPool, Passwords
 from authsite.recovery import tokens as reset_tokens
+from authsite.settings import revealed
 from authsite.signup.service import register
 from authsite.users import service as users
 from authsite.users.models import User
@@ -56,8 +57,8 @@ class HashedOnce:
     pool: ClassVar[HashPool] = HashPool(threads=1, timeout=60.0, niceness=0)
 
     def __init__(self, cfg):
-        self.kind = (quick_bcrypt.in_use, cfg.bcrypt_cost, *cfg.password_pepper)
-        self.passwords = Passwords(cfg.bcrypt_cost, cfg.password_pepper, self.pool)
+        self.kind = (quick_bcrypt.in_use, cfg.bcrypt_cost, *revealed(cfg.password_pepper))
+        self.passwords = Passwords(cfg.bcrypt_cost, revealed(cfg.password_pepper), self.pool)
 
     def hash(self, password):
         key = (*self.kind, password)
@@ -109,8 +110,8 @@ class Site:
         with self.db() as db:
             made, _ = clients.create(acting(db), name, type, **scopes)
             made.id = UUID(configured.id)
-            made.secret_hash = clients.hash_secret(configured.secret)
-        return ClientKeys(configured.id, configured.secret)
+            made.secret_hash = clients.hash_secret(configured.secret.reveal())
+        return ClientKeys(configured.id, configured.secret.reveal())
 
     def client_with_id(self, id, type="password", secret=None, name="test"):
         """A client whose id (and secret) the test chooses."""

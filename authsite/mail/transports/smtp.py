@@ -41,7 +41,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 def transport(cfg: Settings) -> Transport:
     """Sends to the server of ``smtp-url``, over a new connection for each mail."""
-    server = smtp_server(cfg.smtp_url)
+    server = smtp_server(cfg.smtp_url.reveal())
 
     def send(mail: Mail, before_send: BeforeSend) -> None:
         mailer = _Mailer(server, before_send)
@@ -133,7 +133,7 @@ class _Mailer(SMTPMailer):
             hostname=server.host,
             port=server.port,
             username=server.username,
-            password=server.password,
+            password=server.password.reveal() if server.password else None,
             force_tls=server.tls == "starttls",
             no_tls=server.tls == "implicit",
         )

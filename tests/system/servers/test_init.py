@@ -174,7 +174,7 @@ def test_trial_7_an_application_that_is_served_by_pserve_finds_its_files(home):
     home.run("init")
     code = (
         "import sys; from pyramid.paster import get_app;"
-        "print(get_app(sys.argv[1]).registry['authsite'].settings.database_url)"
+        "print(get_app(sys.argv[1]).registry['authsite'].settings.database_url.reveal())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(home.ini)],

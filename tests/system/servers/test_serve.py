@@ -67,21 +67,23 @@ def test_m12_in_development_the_log_has_a_line_for_each_request_in_one_format(fr
     assert "[INFO]" not in log
 
 
-def test_m12_in_production_requests_are_objects_and_only_if_a_setting_wants_them(
+def test_m12_in_production_requests_are_objects_unless_a_setting_turns_them_off(
     fresh_url, tmp_path
 ):
     production = {"production": "true", "base_url": "http://localhost", "mail_driver": "file"}
     url = databases.migrated(fresh_url)
-    with serving(write_ini(tmp_path, url, **production)) as http:
+    with serving(write_ini(tmp_path, url, **production, log_requests="off")) as http:
         http.get("/v1/user")
         http.process.terminate()
         http.process.wait(20)
         assert '"path": "/v1/user"' not in http.log.read_text()
-    with serving(write_ini(tmp_path, url, **production, log_requests="on")) as http:
-        http.get("/healthz-or-not")
-        [line] = lines_of(http, "/healthz-or-not")
+    with serving(write_ini(tmp_path, url, **production)) as http:
+        http.get("/v1/hunter2")
+        [line] = lines_of(http, '"status": 404')
+        assert "hunter2" not in http.log.read_text()
     shown = json.loads(line)
     assert (shown["event"], shown["status"], shown["error"]) == ("request", 404, "not_found")
+    assert shown["path"] == "/v1/…"
 
 
 @pytest.mark.parametrize(
