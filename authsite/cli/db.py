@@ -35,7 +35,7 @@ def db() -> None:
 def upgrade(cfg: Settings, as_json: bool) -> None:
     """Bring the schema up to date.
 
-    The service may run meanwhile. Each migration waits at most two seconds for a table that is in
+    The service may run meanwhile. Each migration waits at most half a second for a table that is in
     use, and tries again; a second process that migrates waits for the first one. A schema that a
     newer version of authsite has migrated stays as it is.
     """

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 # Not `alembic_version`, which a host application may use in the same database.
 VERSION_TABLE = "authsite_alembic_version"
 _FORMER_VERSION_TABLE = "alembic_version"  # of databases made by early revisions
-LOCK_TIMEOUT = 2  # seconds that a migration waits for a table, and requests behind it
-ATTEMPTS = 60  # for each migration, one to three seconds apart
+# Milliseconds that a migration waits for a table. Requests wait behind it, and fail after 2000.
+LOCK_TIMEOUT = 500
+ATTEMPTS = 60  # for each migration, at most three seconds apart
 LOCK_NUMBER = 7165218  # of an advisory lock; `authsite.tasks.leader` lists the others
 _LOCKED = ("55P03", "40P01")  # lock_not_available, deadlock_detected
 Tell = Callable[[str], None]
@@ -211,7 +212,7 @@ def _lock(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         without_time_limit(connection)
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}")
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK_NUMBER))):
             raise _Busy

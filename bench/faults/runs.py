@@ -1,6 +1,6 @@
 """The runs by their ids. Each takes ``short`` (seconds instead of minutes) and returns rows."""
 
-from . import database, failover, rotation, sqlite, start
+from . import database, failover, migration, races, restore, rotation, sqlite, start
 
 RUNS = {
     "R4": database.restarted,
@@ -9,7 +9,11 @@ RUNS = {
     "R7": database.conflicts,
     "R11": sqlite.full,
     "R12": sqlite.contended,
+    "R17": migration.migrated,
+    "R20": races.refreshes,
+    "R22": races.registrations,
     "R24": start.without_database,
     "R25": rotation.rotated,
+    "R26": restore.restored,
     "R27": failover.failover,
 }
