@@ -24,12 +24,13 @@ def record_denial(request: Request, error: ApiError) -> None:
     if event is None:
         return
     state = request.authsite
+    details = {"reason": error.reason} if error.reason else None
     subject = (event, state.ctx.limits.address, str(client_id or ""))
 
     def write(_request: Any) -> None:
         try:
             if state.ctx.limits.first(*subject):
-                record_apart(request.authsite.ctx, event, client_id=client_id)
+                record_apart(state.ctx, event, client_id=client_id, details=details)
         except SQLAlchemyError as failure:
             log.error("audit_failed", event_name=event, error=type(failure).__name__)
 

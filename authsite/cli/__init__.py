@@ -16,6 +16,8 @@ COMMANDS = {
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
     "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
+    "audit": ("authsite.audit.cli", "The audit trail."),
+    "explain": ("authsite.audit.cli", "Say what happened in a request, and why it was rejected."),
     "db": ("authsite.cli.db", "The database: schema, backup, restore."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),

@@ -147,18 +147,23 @@ def _check_secret(found: Found | None, secret: str | None) -> Found:
     matches = [
         hmac.compare_digest((each or _UNKNOWN_HASH).encode(), sent.encode()) for each in stored
     ]
-    if found is None or not secret or not any(matches):
-        raise InvalidClient
+    if found is None:
+        raise InvalidClient("no enabled client has this client_id")
+    if not secret:
+        raise InvalidClient("no client_secret was sent")
+    if not any(matches):
+        raise InvalidClient("the client_secret is wrong")
     return found
 
 
 def _decode_basic(value: str) -> tuple[str, str]:
+    malformed = InvalidClient("the header Authorization: Basic is malformed")
     if len(value) > MAX_BASIC_LENGTH:
-        raise InvalidClient
+        raise malformed
     try:
         client_id, colon, secret = b64decode(value.strip(), validate=True).decode().partition(":")
         if not colon:
-            raise InvalidClient
+            raise malformed
         return unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
     except (binascii.Error, ValueError):
-        raise InvalidClient from None
+        raise malformed from None

@@ -1,5 +1,7 @@
 """Errors of the OAuth endpoints (RFC 6749, section 5.2)."""
 
+from collections.abc import Mapping
+
 from authsite.http.errors import ApiError
 
 
@@ -9,6 +11,13 @@ class InvalidClient(ApiError):
     code = "invalid_client"
     audit_event = "client.refused"
     message = "Client authentication failed"
+
+    def __init__(
+        self, reason: str | None = None, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """``reason``: which check failed, for the operator alone."""
+        self.reason = reason
+        super().__init__(headers=headers)
 
 
 class InvalidGrant(ApiError):
