@@ -61,7 +61,7 @@ def endpoints():
     """All of them under /v1."""
     made = {
         Endpoint(view["request_methods"], pattern.format(**IN_PATHS), model)
-        for view, pattern in _views()
+        for view, pattern in views_and_patterns()
         if (model := view.get("body")) and pattern.startswith("/v1/")
     }
     return sorted(made, key=str)
@@ -69,11 +69,11 @@ def endpoints():
 
 def posts():
     """The path of every POST route, under /v1 or a page."""
-    found = {pattern for view, pattern in _views() if "POST" in _methods(view)}
+    found = {pattern for view, pattern in views_and_patterns() if "POST" in _methods(view)}
     return sorted(pattern.format(**IN_PATHS) for pattern in found)
 
 
-def _views():
+def views_and_patterns():
     """Every view that a route leads to, and the pattern of that; static files are left out."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/never-opened.sqlite"
