@@ -47,6 +47,11 @@ LINES: Mapping[str, tuple[str, str]] = {
     ),
     "database-unusable": ("wrong", "not usable: {cause}"),
     "database-superuser": ("change", "{advice}"),
+    "database-untimed": (
+        "change",
+        "statements have no time limit, since a pooler does not pass on ours: give the role its "
+        "timeouts (docs/production.md, PgBouncer)",
+    ),
     "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
     "client-unknown": (
         "wrong",
@@ -128,6 +133,7 @@ def _database(cfg: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database, privileges
+    from authsite.db.engine import has_time_limit
 
     database = open_database(cfg.database_url.reveal())
     try:
@@ -138,6 +144,8 @@ def _database(cfg: Settings) -> Iterator[Finding]:
             return
         if privileges.is_superuser(database.autocommit):
             yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
+        if not has_time_limit(database.autocommit):
+            yield _line("database-untimed", "database-url")
         yield from _clients(cfg, database)
     except SQLAlchemyError as error:
         yield _line("database-unusable", "database-url", cause=cause_of(error))

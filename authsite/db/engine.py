@@ -130,6 +130,14 @@ def behind_pooler(connection: Connection) -> bool:
     return postgresql and driver_connection.prepare_threshold is None
 
 
+def has_time_limit(engine: Engine) -> bool:
+    """Whether PostgreSQL ends slow statements; a pooler may not pass on our timeouts."""
+    if engine.dialect.name != "postgresql":
+        return True
+    with engine.connect() as connection:
+        return connection.exec_driver_sql("SHOW statement_timeout").scalar() != "0"
+
+
 def without_time_limit(connection: Connection) -> None:
     """Let the statements of this transaction take longer than those of requests may."""
     if connection.dialect.name == "postgresql":

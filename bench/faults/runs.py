@@ -1,8 +1,22 @@
 """The runs by their ids. Each takes ``short`` (seconds instead of minutes) and returns rows."""
 
-from . import database, failover, migration, races, restore, rotation, sqlite, start
+from . import (
+    database,
+    failover,
+    halves,
+    migration,
+    races,
+    restore,
+    rotation,
+    sqlite,
+    start,
+    workers,
+)
 
 RUNS = {
+    "R1": workers.killed,
+    "R2": halves.killed_at_points,
+    "R3": workers.ended,
     "R4": database.restarted,
     "R5": database.frozen,
     "R6": database.full,

@@ -22,7 +22,10 @@ TOKEN = "/v1/oauth/token"
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request got. ``status`` 0: no answer. ``at``: when it was due, since the start."""
+    """What one request got. ``at``: when it was due, since the start.
+
+    ``status`` 0: no answer; ``error`` is then ``refused`` (no connection) or ``broken``.
+    """
 
     kind: str
     at: float
@@ -80,6 +83,10 @@ class Traffic:
         """Seconds since the start."""
         return time.monotonic() - self.began
 
+    def under_way(self):
+        """How many requests have no answer yet."""
+        return len(self._under_way)
+
     def during(self, begin, end, *kinds):
         """The answers of requests that were due from ``begin`` to ``end``."""
         return [a for a in self.answers if begin <= a.at < end and (not kinds or a.kind in kinds)]
@@ -126,7 +133,9 @@ class Traffic:
     async def _refresh(self, due):
         if not self._free:
             return
-        session = self._free.pop(self._chance.randrange(len(self._free)))
+        # Who lost the response tries again soon: the same token is accepted within the grace only.
+        lost = (number for number, each in enumerate(self._free) if each.lost)
+        session = self._free.pop(next(lost, self._chance.randrange(len(self._free))))
         form = {"grant_type": "refresh_token", "refresh_token": session.refresh} | self.client
         answer, body = await self._send("refresh", due, b"POST", TOKEN, form=form)
         if answer.status == 200:
@@ -149,13 +158,16 @@ class Traffic:
             lines += ["Content-Type: application/x-www-form-urlencoded",
                       f"Content-Length: {len(body)}"]  # fmt: skip
         request = "\r\n".join([*lines, "", ""]).encode() + body
+        failure = None
         try:
             status, headers, text = await asyncio.wait_for(self._exchange(request), TIMEOUT)
+        except ConnectionRefusedError:
+            status, headers, text, failure = 0, {}, b"", "refused"
         except (OSError, EOFError, TimeoutError):
-            status, headers, text = 0, {}, b""
+            status, headers, text, failure = 0, {}, b"", "broken"
         parsed = json.loads(text) if headers.get("content-type") == "application/json" else {}
         seconds = time.monotonic() - due
-        code = parsed.get("error") or parsed.get("code")
+        code = failure or parsed.get("error") or parsed.get("code")
         answer = Answer(kind, due - self.began, seconds, status, headers.get("retry-after"), code)
         self.answers.append(answer)
         return answer, parsed

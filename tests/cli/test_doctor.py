@@ -121,6 +121,14 @@ def database_superuser(found, _folder):
         assert "docs/production.md" in line(findings, "database-superuser", "database-url")
 
 
+def database_untimed(found, _folder):
+    if found.site.url.startswith("sqlite"):
+        assert not [each for each in found() if "no time limit" in each.message]
+        return
+    untimed = f"{found.site.url}&options=-cstatement_timeout%3D0"
+    line(found(untimed), "database-untimed", "database-url")
+
+
 def client_none(found, _folder):
     line(found(**NO_WEB), "client-none", "clients.web.id")
 
@@ -157,6 +165,7 @@ MAKES = {
         schema_current,
         database_unusable,
         database_superuser,
+        database_untimed,
         client_none,
         client_unknown,
         client_good,

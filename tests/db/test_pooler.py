@@ -9,6 +9,7 @@ from authsite.tasks.leader import Lock, held, own_connection
 from tests.conftest import need
 from tests.support import databases, pgbouncer
 from tests.support.postgres import NAME, cluster
+from tests.support.servers import authsite, write_ini
 from tests.support.site import WEB, Site
 from tests.support.together import together
 
@@ -66,6 +67,18 @@ def test_all_requests_work_on_whatever_connection_they_get(site, server):
 def test_the_timeouts_are_those_of_the_role(site):
     with site.database.autocommit.connect() as connection:
         assert connection.scalar(text("SHOW statement_timeout")) == "3s"
+
+
+def test_doctor_names_a_role_without_timeouts(server, tmp_path):
+    with pgbouncer.in_front_of(server) as pooled:
+        ini = write_ini(tmp_path, pooled)
+        assert "no time limit" not in authsite("doctor", ini=ini).stdout
+    with server.connect() as connection:
+        connection.execute(f"ALTER ROLE {NAME} RESET statement_timeout")
+    with pgbouncer.in_front_of(server) as pooled:
+        assert "no time limit" in authsite("doctor", ini=write_ini(tmp_path, pooled)).stdout
+    with server.connect() as connection:
+        connection.execute(f"ALTER ROLE {NAME} SET statement_timeout = '3s'")
 
 
 def test_of_several_processes_one_leads(url):
