@@ -1,7 +1,6 @@
 """``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -20,12 +19,22 @@ from authsite.settings import (
     unknown_variables,
 )
 
+from .findings import Finding
 from .shared import cause_of, config_path, examples, json_option, print_json
 
 if TYPE_CHECKING:
     from authsite.db import Database
 
 MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG", "red")}
+
+PRODUCTION_MARKS = {
+    "ok": ("OK", "green"),
+    "change": ("WARNING", "yellow"),
+    "wrong": ("ERROR", "red"),
+}
+# The levels (and names) of rules that are an error if they are broken.
+LENIENT = ("start",)
+STRICT = ("start", "refused", "required", "production-off")
 
 # The state and the message of each line, except those of `RULES`. ``wrong``: an error that has an
 # effect now. ``change``: to be changed before production.
@@ -64,32 +73,37 @@ LINES: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report; ``state`` is ``ok``, ``change`` or ``wrong``, as in `LINES`."""
-
-    state: str
-    subject: str
-    message: str
-
-
-@click.command(epilog=examples("authsite doctor", "authsite doctor --config production.ini --json"))
+@click.command(
+    epilog=examples(
+        "authsite doctor",
+        "authsite doctor --config production.ini --json",
+        "authsite doctor --config production.ini --production",
+    )
+)
 @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@click.option(
+    "--production",
+    is_flag=True,
+    help="Try out what production needs, too: database and mail server, clock, disk, hashing.",
+)
 @json_option
-def doctor(config: str | None, as_json: bool) -> None:
+def doctor(config: str | None, production: bool, as_json: bool) -> None:
     """Check the set-up, for now and for production.
 
-    Ends with status 1 if something is wrong.
+    Ends with status 1 if something is wrong. With --production this includes all with which
+    production would not start.
     """
-    findings = list(examine(config))
+    findings = list(examine(config, production=production))
+    marks = PRODUCTION_MARKS if production else MARKS
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
+        width = max(len(mark) for mark, _ in marks.values())
         for finding in findings:
-            mark, color = MARKS[finding.state]
-            styled = click.style(f"{mark:<6}", fg=color)
+            mark, color = marks[finding.state]
+            styled = click.style(f"{mark:<{width}}", fg=color)
             click.echo(f"{styled}  {finding.subject}: {finding.message}")
-        click.echo(summary(findings))
+        click.echo(verdict(findings) if production else summary(findings))
     if any(finding.state == "wrong" for finding in findings):
         raise SystemExit(1)
 
@@ -100,8 +114,19 @@ def summary(findings: Sequence[Finding]) -> str:
     return f"{states.count('wrong')} wrong, {states.count('change')} to change before production"
 
 
-def examine(config: str | None) -> Iterator[Finding]:
-    """All findings; only one if the settings are invalid, since the other checks need them."""
+def verdict(findings: Sequence[Finding]) -> str:
+    """The last line of the report of ``--production``."""
+    states = [finding.state for finding in findings]
+    errors, warnings = states.count("wrong"), states.count("change")
+    ready = "not ready" if errors else "ready"
+    return f"{errors} errors, {warnings} warnings: {ready} for production"
+
+
+def examine(config: str | None, *, production: bool = False) -> Iterator[Finding]:
+    """All findings; only one if the settings are invalid, since the other checks need them.
+
+    ``production``: those of `production_checks`, too.
+    """
     path = config_path(config)
     try:
         ini = read_ini(path)
@@ -121,7 +146,11 @@ def examine(config: str | None) -> Iterator[Finding]:
     for invalid in folder_errors(cfg):
         yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
     yield from _database(cfg)
-    yield from _rules(cfg)
+    yield from _rules(cfg, STRICT if production else LENIENT)
+    if production:
+        from .production_checks import production_findings
+
+        yield from production_findings(cfg)
 
 
 def _line(name: str, subject: str, **values: object) -> Finding:
@@ -172,10 +201,11 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
             yield _line("client-type", key, type=client.type)
 
 
-def _rules(cfg: Settings) -> Iterator[Finding]:
+def _rules(cfg: Settings, wrong: Collection[str]) -> Iterator[Finding]:
     broken = [(rule, advice) for rule in RULES if (advice := rule.broken_by(cfg))]
     for rule, advice in broken:
-        yield Finding("wrong" if rule.level == "start" else "change", rule.subject, advice)
+        state = "wrong" if {rule.level, rule.name}.intersection(wrong) else "change"
+        yield Finding(state, rule.subject, advice)
     unsafe = {rule.subject for rule, _ in broken}
     for subject in dict.fromkeys(rule.subject for rule in RULES):
         if subject not in unsafe:

@@ -58,6 +58,15 @@ def is_breached(service: str, password: str) -> bool:
         return False
 
 
+def failure_of(service: str) -> str | None:
+    """Why the range service cannot be used at present; None if it can."""
+    try:
+        _suffixes(_ask(service, "0" * PREFIX))
+    except (_Failed, OSError, HTTPException) as error:
+        return str(error) if isinstance(error, _Failed) else type(error).__name__
+    return None
+
+
 def _ask(service: str, prefix: str) -> bytes:
     """The response for ``prefix``, read by a thread of its own: nothing else bounds a look-up of a
     name, or a response that comes byte by byte.

@@ -1,0 +1,212 @@
+"""What ``authsite doctor --production`` tries out: the machine, the database, the mail server."""
+
+import shutil
+import smtplib
+import ssl
+import time
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from authsite.cores import usable_cores
+from authsite.settings import Settings, SmtpServer, smtp_server
+from authsite.settings.service_urls import sqlite_file
+
+from .findings import Finding
+from .shared import cause_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MIB = 1024 * 1024
+DISK = (100 * MIB, 1024 * MIB)  # bytes; less is wrong, or to be changed
+SKEW = (1.0, 30.0)  # seconds; more is to be changed, or wrong
+HASH = (50, 1000)  # milliseconds that one hash should take
+TIMEOUT = 5  # seconds for the mail server
+
+_SERVER = """
+SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
+    host(inet_server_addr()) AS address,
+    extract(epoch FROM clock_timestamp()) AS now,
+    least(current_setting('max_connections')::int
+            - current_setting('superuser_reserved_connections')::int,
+        nullif(rolconnlimit, -1)) AS connections,
+    rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls AS powerful
+FROM pg_roles WHERE rolname = current_user
+"""
+
+
+def production_findings(cfg: Settings) -> Iterator[Finding]:
+    """The findings of all checks that read no setting alone."""
+    yield from _database(cfg)
+    yield from _mail(cfg)
+    yield _hashing(cfg.bcrypt_cost)
+    if cfg.password_breach_check:
+        yield _breach_check(cfg.password_breach_check)
+    if cfg.metrics_token:
+        yield Finding("ok", "metrics-token", "whoever has the token may read /metrics")
+    else:
+        yield Finding("ok", "metrics-token", "only processes of this machine may read /metrics")
+
+
+def _database(cfg: Settings) -> Iterator[Finding]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.db import open_database
+
+    url = cfg.database_url.reveal()
+    if file := sqlite_file(url):
+        yield _disk(file.parent)
+    if url.startswith("sqlite"):
+        return
+    database = open_database(url)
+    try:
+        with database.autocommit.connect() as connection:
+            yield from _server(connection)
+    except SQLAlchemyError as error:
+        yield Finding("wrong", "database-url", f"the server cannot be examined: {cause_of(error)}")
+    finally:
+        database.dispose()
+
+
+def _disk(folder: Path) -> Finding:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Finding("wrong", "database-url", f"{folder} is not accessible: {error.strerror}")
+    least, enough = DISK
+    state = "wrong" if free < least else "change" if free < enough else "ok"
+    advice = "" if state == "ok" else ": make room, since a full disk stops all writing"
+    return Finding(state, "database-url", f"{free // MIB} MiB are free in {folder}{advice}")
+
+
+def _server(connection: "Connection") -> Iterator[Finding]:
+    from sqlalchemy import text
+
+    began = time.time()
+    found = connection.execute(text(_SERVER)).one()
+    ended = time.time()
+    yield _encryption(found.address, encrypted=found.encrypted, connection=connection)
+    yield skew_finding(float(found.now) - (began + ended) / 2)
+    yield connections_finding(found.connections, usable_cores())
+    if found.powerful:
+        yield Finding(
+            "change",
+            "database-url",
+            "the role may create roles or databases, replicate, or bypass row security: use one "
+            "with only the rights in docs/production.md",
+        )
+
+
+def _encryption(address: str | None, *, encrypted: bool, connection: "Connection") -> Finding:
+    if address is None or ip_address(address).is_loopback:
+        return Finding("ok", "database-url", "the database is on this machine")
+    if not encrypted:
+        return Finding(
+            "wrong",
+            "database-url",
+            f"the connection to {address} is not encrypted: add ?sslmode=verify-full",
+        )
+    if connection.engine.url.query.get("sslmode") not in ("verify-full", "verify-ca"):
+        return Finding(
+            "change",
+            "database-url",
+            f"the connection to {address} is encrypted, but its certificate is not checked: add "
+            "?sslmode=verify-full&sslrootcert=… with the certificate of its authority",
+        )
+    return Finding("ok", "database-url", f"the connection to {address} is encrypted and checked")
+
+
+def skew_finding(seconds: float) -> Finding:
+    """The finding for a clock of the database that is ``seconds`` ahead of this machine's."""
+    some, much = SKEW
+    state = "wrong" if abs(seconds) > much else "change" if abs(seconds) > some else "ok"
+    advice = (
+        "" if state == "ok" else ": synchronize both clocks (NTP), since links and tokens expire"
+    )
+    text = f"the clocks of the database and this machine differ by {abs(seconds):.1f} s{advice}"
+    return Finding(state, "clock", text)
+
+
+def connections_finding(allowed: int, workers: int) -> Finding:
+    """The finding for a server that allows so many connections, and so many worker processes."""
+    from authsite.db.pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, PREPARED_POOL
+
+    needed = workers * (2 * (ENGINE_POOL + ENGINE_OVERFLOW) + PREPARED_POOL)
+    text = f"{workers} workers use up to {needed} connections, the server allows {allowed}"
+    if needed <= allowed:
+        return Finding("ok", "connections", text)
+    advice = "raise max_connections, or start fewer workers (docs/scaling.md)"
+    return Finding("change", "connections", f"{text}: {advice}")
+
+
+def _mail(cfg: Settings) -> Iterator[Finding]:
+    if cfg.mail_driver != "smtp":
+        yield Finding("wrong", "mail-driver", f"{cfg.mail_driver} sends no mail: give smtp")
+        return
+    server = smtp_server(cfg.smtp_url.reveal())
+    try:
+        _log_in(server)
+    except (smtplib.SMTPException, OSError) as error:
+        # The reply of a server may repeat what was sent to it.
+        cause = type(error).__name__ if isinstance(error, smtplib.SMTPException) else str(error)
+        yield Finding(
+            "wrong",
+            "smtp-url",
+            f"{server.host}:{server.port} cannot be used ({cause}): check host, port, user, "
+            "password and certificate",
+        )
+        return
+    if server.tls == "none" and server.host not in ("localhost", "127.0.0.1", "::1"):
+        yield Finding(
+            "change",
+            "smtp-url",
+            f"mails travel to {server.host} unencrypted: give smtps://… or ?starttls=1",
+        )
+    else:
+        yield Finding("ok", "smtp-url", f"{server.host}:{server.port} takes mails")
+
+
+def _log_in(server: SmtpServer) -> None:
+    """Connect as the sender does, without sending anything."""
+    context = ssl.create_default_context()
+    connection = (
+        smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT, context=context)
+        if server.tls == "implicit"
+        else smtplib.SMTP(server.host, server.port, timeout=TIMEOUT)
+    )
+    with connection:
+        if server.tls == "starttls":
+            connection.starttls(context=context)
+        if server.username and server.password:
+            connection.login(server.username, server.password.reveal())
+        connection.noop()
+
+
+def _hashing(cost: int) -> Finding:
+    import bcrypt
+
+    began = time.process_time()
+    bcrypt.hashpw(b"a password", bcrypt.gensalt(cost))
+    return hash_finding(cost, round((time.process_time() - began) * 1000))
+
+
+def hash_finding(cost: int, milliseconds: int) -> Finding:
+    """The finding for a machine that computes a hash of this cost in so many milliseconds."""
+    least, most = HASH
+    text = f"a password hash of cost {cost} takes {milliseconds} ms"
+    if milliseconds < least:
+        return Finding("change", "bcrypt-cost", f"{text}: raise it, since guessing is as fast")
+    if milliseconds > most:
+        return Finding("change", "bcrypt-cost", f"{text}: lower it (not below 10), or logins queue")
+    return Finding("ok", "bcrypt-cost", text)
+
+
+def _breach_check(service: str) -> Finding:
+    from authsite.passwords.breaches import failure_of
+
+    if cause := failure_of(service):
+        text = f"the service does not answer ({cause}): allow the connection, or switch it off"
+        return Finding("change", "password-breach-check", text)
+    return Finding("ok", "password-breach-check", "the service answers")

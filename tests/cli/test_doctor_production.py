@@ -1,0 +1,150 @@
+"""``authsite doctor --production``: what it tries out, and how it ends."""
+
+import json
+import shutil
+from collections import namedtuple
+
+import pytest
+from click.testing import CliRunner
+
+from authsite.cli import authsite, production_checks
+from authsite.cli.doctor import examine
+from authsite.cli.production_checks import (
+    connections_finding,
+    hash_finding,
+    production_findings,
+    skew_finding,
+)
+from tests.support.servers import free_port
+from tests.support.site import SECRET
+from tests.support.smtp import mail_server
+from tests.support.tiny_server import tiny_server
+
+GOOD = {"mail_driver": "smtp", "base_url": "http://localhost"}
+SECRET_OF_MAIL = "geheim7Qm2Xv"
+
+
+def findings(site, subject):
+    """The findings about one subject, as (state, message)."""
+    return [(f.state, f.message) for f in production_findings(site.cfg) if f.subject == subject]
+
+
+def test_the_database_is_tried_out(site):
+    about = findings(site, "database-url")
+    if site.url.startswith("sqlite"):
+        [(state, message)] = about
+        assert "MiB are free in" in message
+    else:
+        assert ("ok", "the database is on this machine") in about
+        [(state, message)] = findings(site, "clock")
+        assert state == "ok"
+        assert "differ by 0.0 s" in message
+        assert "the server allows" in findings(site, "connections")[0][1]
+
+
+@pytest.mark.parametrize(("free", "state"), [(99, "wrong"), (1000, "change"), (2000, "ok")])
+def test_a_disk_that_is_nearly_full_is_named(site, monkeypatch, free, state):
+    usage = namedtuple("usage", "total used free")
+    disk = usage(0, 0, free * 1024 * 1024)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: disk)
+    if site.url.startswith("sqlite"):
+        [(found, message)] = findings(site, "database-url")
+        assert found == state
+        assert message.startswith(f"{free} MiB are free")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state"),
+    [(0.2, "ok"), (-0.9, "ok"), (1.5, "change"), (-20, "change"), (31, "wrong")],
+)
+def test_clocks_that_differ_are_named(seconds, state):
+    finding = skew_finding(seconds)
+    assert finding.state == state
+    assert f"{abs(seconds):.1f} s" in finding.message
+    assert ("NTP" in finding.message) == (state != "ok")
+
+
+@pytest.mark.parametrize(("allowed", "workers", "state"), [(97, 4, "ok"), (97, 5, "change")])
+def test_more_workers_than_connections_are_named(allowed, workers, state):
+    assert connections_finding(allowed, workers).state == state
+
+
+@pytest.mark.parametrize(("ms", "state"), [(49, "change"), (250, "ok"), (1001, "change")])
+def test_a_hash_that_is_too_fast_or_too_slow_is_named(ms, state):
+    finding = hash_finding(12, ms)
+    assert finding.state == state
+    assert f"takes {ms} ms" in finding.message
+
+
+def test_a_mail_server_is_asked_and_gets_no_mail(site_with):
+    with mail_server() as server:
+        site = site_with(smtp_url=f"smtp://127.0.0.1:{server.port}", **GOOD)
+        assert findings(site, "smtp-url") == [("ok", f"127.0.0.1:{server.port} takes mails")]
+        assert server.taken == []
+
+
+def test_a_mail_server_that_cannot_be_used_is_named_without_its_password(site_with):
+    port = free_port()
+    site = site_with(smtp_url=f"smtp://user:{SECRET_OF_MAIL}@127.0.0.1:{port}", **GOOD)
+    [(state, message)] = findings(site, "smtp-url")
+    assert state == "wrong"
+    assert f"127.0.0.1:{port} cannot be used" in message
+    with mail_server() as server:  # offers no TLS
+        url = f"smtp://user:{SECRET_OF_MAIL}@127.0.0.1:{server.port}?starttls=1"
+        [(state, refused)] = findings(site_with(smtp_url=url, **GOOD), "smtp-url")
+    assert state == "wrong"
+    assert SECRET_OF_MAIL not in message + refused
+
+
+def test_a_driver_that_sends_nothing_is_wrong(site):
+    [(state, message)] = findings(site, "mail-driver")
+    assert (state, message) == ("wrong", "file sends no mail: give smtp")
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "ok"), (500, "change")])
+def test_the_breach_check_is_asked_if_it_is_on(site_with, status, state):
+    with tiny_server(lambda _request: (status, {}, b"")) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}/range"
+        [(found, _)] = findings(site_with(password_breach_check=url), "password-breach-check")
+    assert found == state
+
+
+def test_it_says_who_may_read_the_metrics(site_with, site):
+    assert "only processes of this machine" in findings(site, "metrics-token")[0][1]
+    with_token = site_with(metrics_token="nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy")
+    assert "whoever has the token" in findings(with_token, "metrics-token")[0][1]
+
+
+@pytest.fixture
+def ini(tmp_path, site, monkeypatch):
+    path = tmp_path / "some.ini"
+    path.write_text(
+        f"[app:main]\nuse = egg:authsite\nauthsite.secret = {SECRET}\n"
+        f"authsite.database-url = {site.url}\n"
+    )
+    path.chmod(0o600)
+    monkeypatch.setattr(production_checks, "HASH", (0, 60_000))
+    return str(path)
+
+
+def test_what_production_would_not_start_with_is_an_error_only_with_production(ini):
+    def states(**how):
+        return {f.subject: f.state for f in examine(ini, **how) if f.state != "ok"}
+
+    assert states()["production"] == states()["base-url"] == "change"
+    assert states(production=True)["production"] == states(production=True)["base-url"] == "wrong"
+    assert "metrics-token" not in {f.subject for f in examine(ini)}
+
+
+def test_the_report_has_a_mark_a_line_and_a_closing_line_and_ends_with_its_status(ini):
+    shown = CliRunner().invoke(authsite, ["doctor", "--config", ini, "--production"])
+    *lines, last = shown.output.splitlines()
+    assert {line.split()[0] for line in lines} == {"OK", "WARNING", "ERROR"}
+    errors = sum(line.startswith("ERROR") for line in lines)
+    warnings = sum(line.startswith("WARNING") for line in lines)
+    assert last == f"{errors} errors, {warnings} warnings: not ready for production"
+    assert shown.exit_code == 1
+    as_json = CliRunner().invoke(authsite, ["doctor", "--config", ini, "--production", "--json"])
+    assert len(json.loads(as_json.output)["findings"]) == len(lines)
+    assert as_json.exit_code == 1
+    assert SECRET not in shown.output + as_json.output
