@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,8 +22,8 @@ def editing(path: Path) -> Iterator[Write]:
 
     The function replaces the line of a variable, appends one for a new variable, and removes those
     of a variable whose value is None; all other lines stay. It replaces the file as a whole: a
-    reader finds the old file or the new one. The file is created if it does not exist; only its
-    owner can read it. Another process that locks it waits until the block ends. Raises
+    reader finds the old file or the new one. The file is created if it does not exist; then only
+    its owner can read it. Another process that locks it waits until the block ends. Raises
     `click.ClickException` if the file cannot be written.
     """
     path = path.resolve()
@@ -58,7 +59,9 @@ def _replace(path: Path, text: str) -> int:
     descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.write(descriptor, text.encode())
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(text.encode())  # all of it: os.write may write a part
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o640)  # the group may read it
         if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
             os.fchown(descriptor, before.st_uid, before.st_gid)
         os.fsync(descriptor)
@@ -75,8 +78,10 @@ def _replace(path: Path, text: str) -> int:
 
 def _edited(text: str, variables: Mapping[str, str | None]) -> str:
     lines, left = [], dict(variables)
+    # Not splitlines(): it also splits at characters that values may have.
+    before = text.removesuffix("\n").split("\n") if text else []
     # From the end: of several lines for a variable the last one counts.
-    for line in reversed(text.splitlines()):
+    for line in reversed(before):
         match = re.match(r"\s*(export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", line)
         if match is None or match[2] not in variables:
             lines.append(line)

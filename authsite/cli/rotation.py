@@ -55,13 +55,16 @@ class _Edit(NamedTuple):
 
 
 def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
-    """Announce a new secret, or make the announced one the first; with ``at_once`` both.
+    """Announce a new secret, or make the announced one the first.
+
+    With ``at_once`` a new one becomes the first, and one that was announced is dropped: who has the
+    environment file knows it, too.
 
     Raises `click.ClickException` if the settings are invalid, if the setting is not in the
     environment file alone, or if the file or the database cannot be written.
     """
     with _editing(config, setting) as edit:
-        new = edit.announced or (new_secret(),)
+        new = (new_secret(),) if at_once or not edit.announced else edit.announced
         if edit.announced or at_once:
             values = (*new, *edit.values)
             changes = {variable(setting): " ".join(values), variable(setting, "NEXT"): None}
@@ -73,7 +76,7 @@ def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
 
 
 def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
-    """Remove the oldest secret; without ``force`` only if nothing needs it any more.
+    """Remove the oldest secret if nothing needs it any more; with ``force`` all but the first.
 
     Raises `click.ClickException` as `rotate` does, if it is the only one, and if it is needed.
     """
@@ -85,7 +88,8 @@ def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
         if not force:
             with transaction(edit.cfg) as ctx:
                 _check_unneeded(ctx, setting, edit.values[-1])
-        changes: dict[str, str | None] = {variable(setting): " ".join(edit.values[:-1])}
+        remaining = edit.values[:1] if force else edit.values[:-1]
+        changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}
         _write(edit, setting, "retired", changes | _limits_key(edit.cfg, setting))
     return Rotation("retired", edit.path)
 
@@ -137,9 +141,17 @@ def _write(
         "rotated": "secret.rotated",
         "retired": "secret.retired",
     }
-    with transaction(edit.cfg) as ctx:
-        record(ctx, event[step], details={"setting": setting.replace("_", "-")})
-        edit.write(changes)  # before the commit: if it fails, nothing is recorded
+    former = {name: read_env_file(edit.path).get(name) for name in changes}
+    written = False
+    try:
+        with transaction(edit.cfg) as ctx:
+            record(ctx, event[step], details={"setting": setting.replace("_", "-")})
+            edit.write(changes)  # before the commit: if it fails, nothing is recorded
+            written = True
+    except BaseException:
+        if written:  # the commit failed: run again, the command does the same step
+            edit.write(former)
+        raise
 
 
 def _limits_key(cfg: Settings, setting: Rotated) -> dict[str, str | None]:
@@ -156,7 +168,7 @@ def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
     if needed:
         raise click.ClickException(
             f"the oldest {variable(setting)} is still needed:\n  " + "\n  ".join(needed) + "\n"
-            "Run this again later, or end all of these now with --force."
+            "Run this again later, or end all that needs an older value now with --force."
         )
 
 

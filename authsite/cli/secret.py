@@ -29,7 +29,7 @@ NEXT = {
     "and reload authsite on each of them and here (systemctl reload authsite). Later remove the "
     "oldest; the command refuses as long as something needs it:\n"
     "  authsite secret retire{options}",
-    "retired": "The oldest one is removed. Copy {file} to all other machines and reload authsite "
+    "retired": "It is removed. Copy {file} to all other machines and reload authsite "
     "on each of them and here (systemctl reload authsite).",
 }
 
@@ -66,8 +66,8 @@ def rotate(config: str | None, pepper: bool, at_once: bool, as_json: bool) -> No
     """Replace the secret; nobody is signed out.
 
     Run it twice, and reload every process after each run. The first run adds a new secret that is
-    accepted and does not sign; the second one makes it the first. With --at-once, one run does
-    both: until all processes are reloaded, some reject what the others sign.
+    accepted and does not sign; the second one makes it the first. With --at-once, one run makes a
+    new one the first: until all processes are reloaded, some reject what the others sign.
     """
     from . import rotation
 
@@ -83,12 +83,17 @@ def rotate(config: str | None, pepper: bool, at_once: bool, as_json: bool) -> No
 )
 @_config_option
 @_pepper_option
-@click.option("--force", is_flag=True, help="Although tokens, links or passwords need it.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Remove all older ones, although tokens, links or passwords need them.",
+)
 @json_option
 def retire(config: str | None, pepper: bool, force: bool, as_json: bool) -> None:
     """Remove the oldest secret.
 
-    It refuses, and says why, as long as tokens, links or password hashes need it.
+    It refuses, and says why, as long as tokens, links or password hashes need it. If a secret has
+    leaked, --force leaves only the first one, which `rotate --at-once` has made.
     """
     from . import rotation
 

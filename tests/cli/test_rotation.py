@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -88,7 +90,7 @@ def test_the_rest_of_the_file_and_its_mode_stay(home):
     assert after[1].startswith('export AUTHSITE_SECRET="')
     assert after[1].endswith(f' {secret}"')
     assert after[4].startswith("AUTHSITE_LIMITS_KEY=")
-    assert stat.S_IMODE(home.env_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.env_file.stat().st_mode) == 0o640  # never for others
     assert [each.name for each in home.env_file.parent.iterdir() if each.name[0] == "."] == []
 
 
@@ -99,6 +101,53 @@ def test_a_link_to_the_file_stays_a_link(home, tmp_path):
     rotate(home)
     assert home.env_file.is_symlink()
     assert "AUTHSITE_SECRET_NEXT" in real.read_text()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_group_that_could_read_it_still_can(home, mode):
+    home.env_file.chmod(mode)
+    rotate(home)
+    assert stat.S_IMODE(home.env_file.stat().st_mode) == mode
+
+
+def test_a_line_with_an_unusual_separator_stays_one_line(home):
+    with home.env_file.open("a") as file:
+        file.write("# ours\u2028keep\n")
+    rotate(home)
+    rotate(home)
+    assert "# ours\u2028keep" in home.env_file.read_text().split("\n")
+
+
+def test_a_file_that_cannot_be_written_as_a_whole_stays_as_it_was(home):
+    """A disk that is nearly full takes a part: the client's secret was lost."""
+    home.env_file.write_text(home.env_file.read_text() + "# " + "x" * 5000 + "\n")
+    before = home.env_file.read_text()
+    code = (
+        "import resource, signal, sys; from pathlib import Path;"
+        "from authsite.cli.envwriter import editing;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "edit = editing(Path(sys.argv[1])); write = edit.__enter__(); write({'A': 'b'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code, home.env_file], capture_output=True)
+    assert b"cannot be written" in done.stderr
+    assert home.env_file.read_text() == before
+
+
+@pytest.mark.control("K03")
+def test_after_a_leak_no_value_that_was_in_the_file_is_accepted(home):
+    """An announced or former one became or stayed valid: who has the file has them, too."""
+    rotate(home, "--at-once")  # weeks before
+    rotate(home)  # and one is announced, when the file leaks
+    variables = home.variables()
+    leaked = {*variables["AUTHSITE_SECRET"].strip('"').split(), variables["AUTHSITE_SECRET_NEXT"]}
+    assert len(leaked) == 3
+    rotate(home, "--at-once")
+    retire(home, "--force")
+    variables = home.variables()
+    assert variables["AUTHSITE_SECRET"] not in leaked
+    assert " " not in variables["AUTHSITE_SECRET"]
+    assert "AUTHSITE_SECRET_NEXT" not in variables
 
 
 def test_of_concurrent_commands_none_loses_a_secret(home):
