@@ -1,5 +1,6 @@
 """Sees what must never happen: in browsers, in the logs of servers, and in mails."""
 
+import json
 import re
 from urllib.parse import unquote, urlsplit
 
@@ -47,7 +48,7 @@ class Watch:
             self.faults += [
                 f"{tail.path.parent.name}/{tail.path.name}: {line}"
                 for line in tail.lines()
-                if _ERROR.search(line)
+                if _is_fault(line)
             ]
 
     def led_to(self, url, location):
@@ -56,6 +57,14 @@ class Watch:
         path = target.path.startswith("/") and not target.netloc and not target.scheme
         if not path and (target.scheme != "https" or target.netloc not in self.hosts):
             self.faults.append(f"{url} led to {location}")
+
+
+def _is_fault(line):
+    """Whether a line of a log reports a fault of the server, not a request that was rejected."""
+    if line.startswith("{"):
+        event = json.loads(line)
+        return "exception" in event or event.get("level") in ("error", "critical")
+    return bool(_ERROR.search(line))
 
 
 class Browser:
