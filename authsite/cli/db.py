@@ -85,17 +85,19 @@ def restore(cfg: Settings, file: Path, as_json: bool) -> None:
     database = _sqlite_path(cfg, "pg_restore --no-owner --dbname={url} {file}", file)
     prepared = database.with_name(f"{database.name}.restoring")
     try:
-        sqlite_files.copy(file, prepared)
-        copied = replace(cfg, database_url=Secret(f"sqlite:///{prepared}"))
-        _require_schema(copied, file)
-        schema = upgrade_schema(copied)
-        ended = _end_everything(copied)
-        former = sqlite_files.replace(database, prepared)
+        with sqlite_files.locked(database):
+            try:
+                sqlite_files.copy(file, prepared)
+                copied = replace(cfg, database_url=Secret(f"sqlite:///{prepared}"))
+                _require_schema(copied, file)
+                schema = upgrade_schema(copied)
+                ended = _end_everything(copied)
+                former = sqlite_files.replace(database, prepared)
+            finally:
+                for end in ("", "-wal", "-shm"):
+                    prepared.with_name(prepared.name + end).unlink(missing_ok=True)
     except sqlite_files.UnusableFile as error:
         raise click.ClickException(str(error)) from None
-    finally:
-        for end in ("", "-wal", "-shm"):
-            prepared.with_name(prepared.name + end).unlink(missing_ok=True)
     if as_json:
         path = str(former) if former else None
         return print_json({"revision": schema.revision, "former": path, **ended._asdict()})

@@ -54,18 +54,23 @@ class _Edit(NamedTuple):
     announced: tuple[str, ...]
 
 
-def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
-    """Announce a new secret, or make the announced one the first.
+def rotate(
+    config: str | None, setting: Rotated, *, finish: bool = False, at_once: bool = False
+) -> Rotation:
+    """Announce a new secret; with ``finish`` make the announced one the first.
 
     With ``at_once`` a new one becomes the first, and one that was announced is dropped: who has the
     environment file knows it, too.
 
     Raises `click.ClickException` if the settings are invalid, if the setting is not in the
-    environment file alone, or if the file or the database cannot be written.
+    environment file alone, if it is not the time for this step, or if the file or the database
+    cannot be written.
     """
     with _editing(config, setting) as edit:
-        new = (new_secret(),) if at_once or not edit.announced else edit.announced
-        if edit.announced or at_once:
+        if not at_once:
+            _check_step(edit, setting, finish=finish)
+        new = edit.announced if finish else (new_secret(),)
+        if finish or at_once:
             values = (*new, *edit.values)
             changes = {variable(setting): " ".join(values), variable(setting, "NEXT"): None}
             step: Step = "rotated"
@@ -73,6 +78,17 @@ def rotate(config: str | None, setting: Rotated, *, at_once: bool) -> Rotation:
             changes, step = {variable(setting, "NEXT"): new[0]}, "announced"
         _write(edit, setting, step, changes | _limits_key(edit.cfg, setting))
     return Rotation(step, edit.path)
+
+
+def _check_step(edit: _Edit, setting: Rotated, *, finish: bool) -> None:
+    command = f"authsite secret rotate{' --pepper' if setting == 'password_pepper' else ''}"
+    if edit.announced and not finish:
+        raise click.ClickException(
+            f"{edit.path} has an announced value already: reload authsite on every machine, then "
+            f"run `{command} --finish`"
+        )
+    if finish and not edit.announced:
+        raise click.ClickException(f"no value is announced: run `{command}` first")
 
 
 def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
@@ -180,7 +196,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     from authsite.rate_limit import device_cookie
 
     now, cfg = clock.now(), ctx.settings
-    signed_before = (_rotated_at(ctx) or now) + RELOADED_WITHIN
+    signed_before = (_rotated_at(ctx, "secret") or now) + RELOADED_WITHIN
     for kind, what in ((OAUTH, "sign-ins"), (PERSONAL, "personal access tokens")):
         count, last = ctx.db.execute(
             select(func.count(), func.max(Family.refresh_expires_at)).where(
@@ -201,8 +217,8 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
             yield f"{what}, until {clock.rfc3339(signed_before + lifetime)}"
 
 
-def _rotated_at(ctx: "Context") -> datetime | None:
-    """When the first secret was last changed, as far as the audit trail says."""
+def _rotated_at(ctx: "Context", setting: Rotated) -> datetime | None:
+    """When the first value was last changed, as far as the audit trail says."""
     from sqlalchemy import select
 
     from authsite.audit.models import AuditEvent
@@ -212,7 +228,8 @@ def _rotated_at(ctx: "Context") -> datetime | None:
         .where(AuditEvent.event == "secret.rotated")
         .order_by(AuditEvent.at.desc())
     )
-    return next((at for at, details in rows if (details or {}).get("setting") == "secret"), None)
+    name = setting.replace("_", "-")
+    return next((at for at, details in rows if (details or {}).get("setting") == name), None)
 
 
 def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
@@ -229,3 +246,6 @@ def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
             f"{count} users have not logged in with their password since the rotation: without it "
             "they must reset their password"
         )
+    reloaded = (_rotated_at(ctx, "password_pepper") or clock.now()) + RELOADED_WITHIN
+    if reloaded > clock.now():
+        yield f"processes that are not reloaded, until {clock.rfc3339(reloaded)}"

@@ -24,7 +24,7 @@ _pepper_option = click.option(
 NEXT = {
     "announced": "The new one is accepted and not used yet. Copy {file} to all other machines and "
     "reload authsite on each of them and here (systemctl reload authsite). Then use it:\n"
-    "  authsite secret rotate{options}",
+    "  authsite secret rotate --finish{options}",
     "rotated": "The new one is used, the old ones are accepted. Copy {file} to all other machines "
     "and reload authsite on each of them and here (systemctl reload authsite). Later remove the "
     "oldest; the command refuses as long as something needs it:\n"
@@ -55,23 +55,26 @@ def new(as_json: bool) -> None:
 @secret.command(
     epilog=examples(
         "authsite secret rotate --config production.ini",
-        "authsite secret rotate --pepper --config production.ini",
+        "authsite secret rotate --finish --config production.ini",
     )
 )
 @_config_option
 @_pepper_option
-@click.option("--at-once", is_flag=True, help="Use the new one from the next reload on.")
+@click.option("--finish", is_flag=True, help="The second step: use the new one.")
+@click.option("--at-once", is_flag=True, help="Both steps: use a new one from the next reload on.")
 @json_option
-def rotate(config: str | None, pepper: bool, at_once: bool, as_json: bool) -> None:
+def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_json: bool) -> None:
     """Replace the secret; nobody is signed out.
 
-    Run it twice, and reload every process after each run. The first run adds a new secret that is
-    accepted and does not sign; the second one makes it the first. With --at-once, one run makes a
-    new one the first: until all processes are reloaded, some reject what the others sign.
+    Without options it adds a new secret that is accepted and does not sign. Reload every process,
+    run it with --finish, which makes the new secret the first, and reload them again. With
+    --at-once one run does both: until all processes are reloaded, some reject what the others sign.
     """
     from . import rotation
 
-    done = rotation.rotate(config, _setting(pepper), at_once=at_once)
+    if finish and at_once:
+        raise click.UsageError("--at-once does both steps: give it without --finish")
+    done = rotation.rotate(config, _setting(pepper), finish=finish, at_once=at_once)
     _report(done, _options(config, pepper), as_json)
 
 

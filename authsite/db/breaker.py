@@ -65,10 +65,14 @@ class Breaker:
             self._opened_at = monotonic()
             self._closed.clear()
         log.error("database_away")
-        self._empty_pools()
-        threading.Thread(
-            target=self._probe, args=(self._connect,), name="authsite-probe", daemon=True
-        ).start()
+        try:
+            self._empty_pools()
+            threading.Thread(
+                target=self._probe, args=(self._connect,), name="authsite-probe", daemon=True
+            ).start()
+        except BaseException:  # without a probe nothing would close the breaker
+            self._closed.set()
+            raise
 
     def close(self) -> None:
         """End the probes; the next request asks the database itself."""

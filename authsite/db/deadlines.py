@@ -13,10 +13,13 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from .libpq import RESULT_TIMEOUT
+
+log = structlog.get_logger("authsite.db")
 
 CHECK_SECONDS = 0.2
 
@@ -24,9 +27,8 @@ CHECK_SECONDS = 0.2
 class Deadlines:
     """Ends connections on which a statement or a COMMIT takes longer than `RESULT_TIMEOUT`.
 
-    A connection that has set a statement_timeout of its own (a migration) has no deadline until it
-    is back in the pool.
-    ``on_timeout`` is called then.
+    ``on_timeout`` is called then. A connection that has set a statement_timeout of its own (a
+    migration) has no deadline until it is back in the pool.
     """
 
     def __init__(self, on_timeout: Callable[[], None]) -> None:
@@ -77,9 +79,15 @@ class Deadlines:
                 for key, (deadline, driver_connection) in list(self._running.items()):
                     if now > deadline:
                         self._running.pop(key, None)
-                        if _is_waiting(driver_connection):
-                            _shut_down(driver_connection)
-                            self._on_timeout()
+                        self._end(driver_connection)
+
+    def _end(self, driver_connection: Any) -> None:
+        try:
+            if _is_waiting(driver_connection):
+                _shut_down(driver_connection)
+                self._on_timeout()
+        except Exception as error:  # the thread watches the other connections, too
+            log.error("deadline_failed", error=type(error).__name__)
 
 
 def _is_waiting(driver_connection: Any) -> bool:

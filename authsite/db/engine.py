@@ -111,13 +111,17 @@ def _connect(breaker: Breaker, hosts: Hosts, dialect: Dialect, _record: object, 
 
     def connect() -> Any:
         connection: Any = dialect.connect(*arguments, **hosts.ordered(options))
-        hosts.note(connection)
+        try:
+            hosts.note(connection)
+            # PostgreSQL itself answers here: a pooler accepts connections also without it.
+            if libpq.behind_pooler(connection):
+                connection.prepare_threshold = None
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    connection = breaker.connect(connect)
-    if libpq.behind_pooler(connection):
-        connection.prepare_threshold = None
-    return connection
+    return breaker.connect(connect)
 
 
 def behind_pooler(connection: Connection) -> bool:

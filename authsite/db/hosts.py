@@ -16,7 +16,7 @@ class Hosts:
     def ordered(self, options: dict[str, Any]) -> dict[str, Any]:
         """The ``options`` of a connection, with that host first."""
         hosts = str(options.get("host", "")).split(",")
-        if len(hosts) == 1:
+        if len(hosts) == 1 or "hostaddr" in options:  # the addresses are in the order of the hosts
             return options
         ports = str(options.get("port", "")).split(",")
         pairs = list(zip(hosts, ports if len(ports) > 1 else ports * len(hosts), strict=True))

@@ -174,10 +174,11 @@ def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
         try:
             step = _step(database, config, order[::direction], goal)
         except (_Busy, OperationalError) as error:
-            attempt += 1
+            attempt += not isinstance(error, _Busy)  # the other one may take hours
             if attempt == ATTEMPTS or not (reason := _reason_to_wait(error)):
                 raise
-            tell(f"{reason}: attempt {attempt + 1} of {ATTEMPTS} follows")
+            counted = f", attempt {attempt + 1} of {ATTEMPTS}" if attempt else ""
+            tell(f"{reason}: trying again{counted}")
             time.sleep(0.5 + secrets.randbelow(1000) / 1000)
             continue
         if step is None:

@@ -1,8 +1,10 @@
 """Copies of a SQLite database: made while it is in use, and put into its place."""
 
+import fcntl
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +13,22 @@ from authsite import clock
 
 class UnusableFile(RuntimeError):
     """A database that cannot be copied or replaced; the message says what to do."""
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Let one process at a time restore ``database``; raises `UnusableFile` for another one."""
+    try:
+        folder = os.open(database.parent, os.O_RDONLY)
+    except OSError as error:
+        raise UnusableFile(f"{database.parent}: {error.strerror}") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise UnusableFile(f"another restore of {database} is running: wait for its end") from None
+    finally:
+        os.close(folder)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -13,6 +13,7 @@ from authsite.request_state import Request
 from . import cookies
 
 # The id of the request that this thread works on, for log lines.
+_REQUEST_ID_KEY = "authsite.request_id"  # in the WSGI environ
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 _VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 MAX_AGENT = 200  # characters
@@ -40,12 +41,16 @@ class RequestInfo:
 
 
 def request_id(request: Request) -> str:
-    """The id of this request: a trusted proxy's ``X-Request-Id``, or a new one."""
+    """The id of this request: a trusted proxy's ``X-Request-Id``, or a new one.
+
+    A request that pyramid_retry runs again has the id of its first attempt.
+    """
     if request.authsite.through_trusted_proxy:
         received: str = request.headers.get("X-Request-Id", "")
         if _VALID_REQUEST_ID.fullmatch(received):
             return received
-    return secrets.token_hex(12)
+    made: str = request.environ.setdefault(_REQUEST_ID_KEY, secrets.token_hex(12))
+    return made
 
 
 def request_info(request: Request) -> RequestInfo:

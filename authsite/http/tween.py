@@ -5,6 +5,7 @@ from time import perf_counter
 
 from pyramid.registry import Registry
 from pyramid.response import Response
+from pyramid_retry import is_error_retryable
 
 from authsite.counters import REQUESTS
 from authsite.request_state import Request
@@ -44,7 +45,9 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
             status = _complete(request, response)
             security_headers.add(request, response)
             cors.allow_origin(request, response)
-            _count(request, status, perf_counter() - began)
+            error = getattr(request, "exception", None)
+            if error is None or not is_error_retryable(request, error):  # else it runs again
+                _count(request, status, perf_counter() - began)
         return response
 
     return tween

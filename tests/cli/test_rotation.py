@@ -61,8 +61,10 @@ def test_each_step_says_what_comes_next_and_shows_no_secret(home):
     first = rotate(home, "--config", "development.ini").stdout
     announced = home.variables()["AUTHSITE_SECRET_NEXT"]
     assert home.variables()["AUTHSITE_SECRET"] == old
-    assert "authsite secret rotate --config development.ini" in first
-    second = rotate(home).stdout
+    assert "authsite secret rotate --finish --config development.ini" in first
+    assert "--finish" in rotate(home, status=1).stderr  # not before every process knows it
+    second = rotate(home, "--finish").stdout
+    assert "run `authsite secret rotate` first" in rotate(home, "--finish", status=1).stderr
     assert home.variables()["AUTHSITE_SECRET"] == f'"{announced} {old}"'
     assert "AUTHSITE_SECRET_NEXT" not in home.variables()
     assert "authsite secret retire" in second
@@ -114,7 +116,7 @@ def test_a_line_with_an_unusual_separator_stays_one_line(home):
     with home.env_file.open("a") as file:
         file.write("# ours\u2028keep\n")
     rotate(home)
-    rotate(home)
+    rotate(home, "--finish")
     assert "# ours\u2028keep" in home.env_file.read_text().split("\n")
 
 
@@ -193,7 +195,7 @@ def test_every_process_knows_a_secret_before_another_one_signs_with_it(home, sit
     announced = site_now()
     announced_tokens = announced.refresh(keys, tokens["refresh_token"])
     before.me(announced_tokens["access_token"])  # a process that is not reloaded yet
-    rotate(home)
+    rotate(home, "--finish")
     rotated = site_now()
     rotated_tokens = rotated.refresh(keys, announced_tokens["refresh_token"])
     announced.me(rotated_tokens["access_token"])
@@ -207,7 +209,11 @@ def test_every_process_knows_a_secret_before_another_one_signs_with_it(home, sit
 
 def test_no_step_resets_what_a_limit_has_counted(home, site_now):
     keys, user = site_now().client(), site_now().user()
-    steps = [lambda: rotate(home), lambda: rotate(home), lambda: retire(home, "--force")]
+    steps = [
+        lambda: rotate(home),
+        lambda: rotate(home, "--finish"),
+        lambda: retire(home, "--force"),
+    ]
     counts = []
     for step in [lambda: None, *steps]:
         step()
@@ -224,7 +230,7 @@ def test_a_secret_is_not_retired_before_what_it_signed_has_expired(home, site_no
     site.user()
     site.login(site.client())
     rotate(home)
-    rotate(home)
+    rotate(home, "--finish")
     message = retire(home, status=1).stderr
     assert "1 sign-ins, the last until" in message
     assert "links in mails" in message
@@ -248,7 +254,7 @@ def test_a_pepper_is_replaced_at_the_next_login_and_nobody_is_locked_out(home, s
         rotate(home, "--pepper")
         announced = site_now()
         announced.login(keys)
-        rotate(home, "--pepper")
+        rotate(home, "--pepper", "--finish")
         rotated = site_now()
         rotated.login(keys)  # upgrades the hash
         announced.login(keys)  # a process that is not reloaded yet
@@ -259,6 +265,10 @@ def test_a_pepper_is_replaced_at_the_next_login_and_nobody_is_locked_out(home, s
         db.query(User).one().password_hash = hashed_with(rotated, older)
     assert "1 users have not logged in" in retire(home, "--pepper", status=1).stderr
     rotated.login(keys)
+    assert "processes that are not reloaded" in retire(home, "--pepper", status=1).stderr
+    with rotated.db() as db:  # as if the rotation had been two hours ago
+        for event in db.query(AuditEvent).filter_by(event="secret.rotated"):
+            event.at -= timedelta(hours=2)
     retire(home, "--pepper")
     site_now().login(keys)
 
@@ -282,8 +292,8 @@ def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_n
     forms = site.http.get("/account").forms.values()
     [profile] = [form for form in forms if form.action.endswith("/account/profile")]
     cookies = dict(site.http.cookies)
-    for _ in range(2):
-        rotate(home)
+    for options in ([], ["--finish"]):
+        rotate(home, *options)
         site = site_now(limits="on")
         for name, value in cookies.items():
             site.http.set_cookie(name, value)

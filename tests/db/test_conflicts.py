@@ -2,6 +2,8 @@
 
 import pytest
 
+from authsite.audit.models import AuditEvent
+from authsite.counters import REQUESTS
 from authsite.db.conflicts import RETRIES
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable
@@ -54,6 +56,22 @@ def test_a_registration_is_repeated_with_its_body(site, sqlstate, moment):
     site.http.post("/v1/register", REGISTER, status=201)
     assert attempts(site) == RETRIES + 1
     assert site.events().count("user.created") == 2  # Ann, and this one
+
+
+def test_the_metrics_count_only_the_response_that_the_client_gets(site):
+    """Each repetition was a 503 in them, and alarmed the operator."""
+    fail(site, "INSERT", "users", times=2)
+    before = unavailable()
+    answer = site.http.post("/v1/register", REGISTER, status=201)
+    assert unavailable() == before
+    with site.db() as db:
+        created = db.query(AuditEvent).filter_by(event="user.created").all()[-1]
+    assert created.request_id == answer.headers["X-Request-Id"]
+
+
+def unavailable():
+    """How many 503 the metrics have."""
+    return sum(sum(numbers[1:]) for labels, numbers in REQUESTS.values() if "503" in labels)
 
 
 def test_a_login_and_a_refresh_are_repeated(site):

@@ -256,7 +256,7 @@ def test_a_migration_that_a_long_transaction_blocks_is_repeated_and_says_so(data
     finally:
         reader.close()
         other.dispose()
-    assert lines[0].startswith("another transaction held a lock: attempt 2")
+    assert lines[0].startswith("another transaction held a lock: trying again, attempt 2")
     assert lines[-1].startswith("0007 (The terms that a user accepted")
     assert migrate.current(database) == "0007"
 
@@ -276,6 +276,6 @@ def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url)
 
         migrate.upgrade(database, tell=tell)
     other.dispose()
-    assert ": attempt 2 of" in lines[0]
+    assert "trying again" in lines[0]
     assert [line[:4] for line in lines[1:]] == ["0007", "0008"]
     assert migrate.current(database) == migrate.head()

@@ -98,7 +98,8 @@ class Cluster:
         """End the server: SIGQUIT is an immediate shutdown (PostgreSQL manual, 18.5)."""
         if self.process and self.process.poll() is None:
             for pid in self.pids():
-                os.kill(pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
             self.process.send_signal(how)
             self.process.wait(30)
 

@@ -50,12 +50,12 @@ def rotation_in_use(folder, url, *, visitors=3):
         for server in servers:
             links.ask(server, next(step))
         with _load(servers, people, keys, visitors, cost):
-            for command in (("rotate",), ("rotate", "--pepper")) * 2:
-                _run(ini, *command)
-                if "--pepper" in command:  # one reload is for both
-                    for server in servers:
-                        reload(server)
-                        links.ask(server, next(step))
+            for options in ([], ["--finish"]):
+                _run(ini, "rotate", *options)
+                _run(ini, "rotate", "--pepper", *options)
+                for server in servers:  # one reload is for both
+                    reload(server)
+                    links.ask(server, next(step))
         links.use_all(cost)
         # Every sign-in from before is still one, at both servers.
         for server, tokens in zip(itertools.cycle(servers), first, strict=False):

@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from authsite.db.sqlite_files import locked
 from tests.support import databases
 from tests.support.home import Home
 from tests.support.servers import authsite, serving, write_ini
@@ -41,6 +42,15 @@ def test_a_backup_is_made_and_restored_and_the_former_database_is_kept(home):
     shown = home.run("db", "restore", file).stdout
     assert "docs/backup.md" in shown
     assert "Ended: all tokens" in shown
+
+
+def test_of_two_restores_at_once_one_is_refused(home):
+    """Both renamed one prepared file, and the database was empty."""
+    file = home.folder / "second.sqlite"
+    home.run("db", "backup", file)
+    with locked(home.database):
+        assert "another restore" in home.run("db", "restore", file, status=1).stderr
+    home.run("db", "restore", file)
 
 
 def test_a_file_that_is_no_backup_changes_nothing(home):
