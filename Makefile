@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PORT ?= 6543
 # Runs the tests on all cores. With PYTEST_ARGS= they run one after another.
-PYTEST_ARGS ?= -n logical --dist loadgroup --no-loadscope-reorder
+PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 VENV := .venv
 BIN := $(VENV)/bin
 

@@ -44,7 +44,6 @@ REAL_BCRYPT = (SYSTEM, SYSTEM.parent / "passwords", SYSTEM.parent / "test_bench.
 def pytest_collection_modifyitems(config, items):
     """Mark the tests that start processes, and deselect those on other databases."""
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(process_of(item)))
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
     wanted = config.getoption("database")
@@ -57,11 +56,6 @@ def pytest_collection_modifyitems(config, items):
 
     config.hook.pytest_deselected(items=[item for item in items if on_another(item)])
     items[:] = [item for item in items if not on_another(item)]
-
-
-def process_of(item):
-    """What runs in one process: a file, or all files that share the servers of `World`."""
-    return "world" if item.path.parent == SYSTEM else str(item.path)
 
 
 def backend_of(item, default):
@@ -91,7 +85,7 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
-    items.sort(key=lambda item: (SYSTEM not in item.path.parents, item.path.parent != SYSTEM))
+    items.sort(key=lambda item: SYSTEM not in item.path.parents)
 
 
 def pytest_configure(config):
