@@ -13,6 +13,7 @@ import click
 
 from authsite.settings import assignment
 
+GROUP_READS = 0o640  # a mode that stays; every other one becomes 0600
 Write = Callable[[Mapping[str, str | None]], None]
 
 
@@ -61,7 +62,8 @@ def _replace(path: Path, text: str) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(text.encode())  # all of it: os.write may write a part
-        os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o640)  # the group may read it
+        if stat.S_IMODE(before.st_mode) == GROUP_READS:
+            os.fchmod(descriptor, GROUP_READS)
         if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
             os.fchown(descriptor, before.st_uid, before.st_gid)
         os.fsync(descriptor)

@@ -92,7 +92,7 @@ def test_the_rest_of_the_file_and_its_mode_stay(home):
     assert after[1].startswith('export AUTHSITE_SECRET="')
     assert after[1].endswith(f' {secret}"')
     assert after[4].startswith("AUTHSITE_LIMITS_KEY=")
-    assert stat.S_IMODE(home.env_file.stat().st_mode) == 0o640  # never for others
+    assert stat.S_IMODE(home.env_file.stat().st_mode) == 0o600
     assert [each.name for each in home.env_file.parent.iterdir() if each.name[0] == "."] == []
 
 
