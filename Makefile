@@ -13,7 +13,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check lint bench bench-peers faults lock screenshots pictures cli-reference swagger-ui clean
+.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures cli-reference swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -34,6 +34,11 @@ t: $(VENV)/.tests
 
 # Before a pull request.
 check: lint test
+
+# On SQLite alone, and not in CI: tracing doubles the time of a test.
+coverage: $(VENV)/.tests
+	$(BIN)/pytest -q $(PYTEST_ARGS) --database sqlite --cov --cov-report=
+	$(BIN)/coverage report --fail-under=95
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .

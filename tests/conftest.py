@@ -48,7 +48,6 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("slow")
     wanted = config.getoption("database")
     if wanted is None:
-        leave_the_second_database_out_of_the_coverage(config, items)
         return
 
     def on_another(item):
@@ -62,18 +61,6 @@ def backend_of(item, default):
     """The database that the test runs on."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     return parameters.get("backend", default)
-
-
-def leave_the_second_database_out_of_the_coverage(config, items):
-    """Tracing doubles the processor time of a test, and both databases run the same code.
-
-    What runs on PostgreSQL alone is measured in the servers of the system tests.
-    """
-    if not config.pluginmanager.hasplugin("_cov"):
-        return
-    for item in items:
-        if SYSTEM not in item.path.parents and backend_of(item, None) == "postgresql":
-            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures
