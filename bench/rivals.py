@@ -80,7 +80,7 @@ def pooled():
     threads, queue, niceness = map(int, given.split(","))
     application, _ = worker.wsgi_application()
     passwords = application.registry["authsite"].passwords
-    passwords._pool = HashPool(threads, queue, niceness=niceness)
+    passwords.pool = HashPool(threads, queue, niceness=niceness)
     return application
 
 

@@ -247,7 +247,7 @@ def test_one_registration_is_one_audit_row_and_a_refused_one_is_none(site):
 
 @pytest.mark.control("P09")
 def test_without_hash_capacity_no_user_is_registered_and_the_answer_is_503(site, monkeypatch):
-    pool = site.app.registry["authsite"].passwords._pool
+    pool = site.app.registry["authsite"].passwords.pool
     monkeypatch.setattr(pool, "capacity", 0)
     answer = register(site, status=503)
     assert errors_of(answer) == [(None, TemporarilyUnavailable.code)]
