@@ -13,6 +13,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
+from authsite import clock
+
 Labels = tuple[object, ...]
 Kind = Literal["counter", "histogram", "time"]
 Values = dict[str, list[tuple[tuple[str, ...], list[float]]]]
@@ -77,10 +79,10 @@ class LatestTime(Metric):
 
     kind = "time"
 
-    def set(self, moment: float, *labels: object) -> None:
-        """It happened at ``moment``."""
+    def note(self, *labels: object) -> None:
+        """It happened now."""
         with self._lock:
-            self._numbers[labels] = [moment]
+            self._numbers[labels] = [clock.now().timestamp()]
 
 
 METRICS: dict[str, Metric] = {}

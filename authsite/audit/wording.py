@@ -39,7 +39,7 @@ MEANINGS: dict[EventName, str] = {
     "token.replayed": "A refresh token was used a second time within refresh-grace. The same "
     "tokens were returned.",
     "token.reused": "A refresh token was used a second time after refresh-grace. All tokens of "
-    "that login were revoked: somebody may have copied it.",
+    "that login were revoked: it may have been stolen.",
     "token.revoked": "A token was revoked.",
     "user.changed": "The profile was changed.",
     "user.confirmed": "The e-mail address was confirmed.",

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from authsite import clock
 from authsite.cores import usable_cores
 from authsite.settings import Settings, SmtpServer, smtp_server
 from authsite.settings.service_urls import sqlite_file
@@ -45,9 +46,9 @@ def production_findings(cfg: Settings) -> Iterator[Finding]:
     if cfg.password_breach_check:
         yield _breach_check(cfg.password_breach_check)
     if cfg.metrics_token:
-        yield Finding("ok", "metrics-token", "whoever has the token may read /metrics")
+        yield Finding("ok", "metrics-token", "/metrics can be read with the token")
     else:
-        yield Finding("ok", "metrics-token", "only processes of this machine may read /metrics")
+        yield Finding("ok", "metrics-token", "/metrics can be read only from this machine")
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:
@@ -84,9 +85,9 @@ def _disk(folder: Path) -> Finding:
 def _server(connection: "Connection") -> Iterator[Finding]:
     from sqlalchemy import text
 
-    began = time.time()
+    began = clock.now().timestamp()
     found = connection.execute(text(_SERVER)).one()
-    ended = time.time()
+    ended = clock.now().timestamp()
     yield _encryption(found.address, encrypted=found.encrypted, connection=connection)
     yield skew_finding(float(found.now) - (began + ended) / 2)
     yield connections_finding(found.connections, usable_cores())

@@ -1,4 +1,4 @@
-"""Replaces the secret and the pepper in the environment file, so that nobody notices.
+"""Replaces the secret and the pepper in the environment file without signing out any user.
 
 A process must know a new secret before any other process signs with it. So a rotation has two
 steps, with a reload of every process after each: the new secret verifies, as ``secret-next``; then

@@ -64,7 +64,7 @@ def new(as_json: bool) -> None:
 @click.option("--at-once", is_flag=True, help="Both steps: use a new one from the next reload on.")
 @json_option
 def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_json: bool) -> None:
-    """Replace the secret; nobody is signed out.
+    """Replace the secret without signing out any user.
 
     Without options it adds a new secret that is accepted and does not sign. Reload every process,
     run it with --finish, which makes the new secret the first, and reload them again. With

@@ -7,7 +7,6 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.counters import GUARDED
 from authsite.http.api_metadata import Operation, Parameters, ResponseHeader
 from authsite.http.rendering import found
 from authsite.request_state import Request
@@ -23,7 +22,7 @@ from .errors import (
     UserRequired,
 )
 from .forward_auth import identity, login_page, requirements
-from .policy import ACCEPTED, accept, count_rejected, require
+from .policy import accept, require
 from .route_options import Guards
 from .session import accepts_json
 
@@ -123,10 +122,5 @@ def guard_web(request: Request) -> Response:
 
     guards: Guards = request.registry["authsite.guards"]
     guard = guards.by_name["web"]._replace(authenticate=authenticate)
-    try:
-        caller = accept(request, guard, required.rules)
-    except Exception as error:
-        count_rejected("web", error)
-        raise
-    GUARDED.add("web", ACCEPTED)
+    caller = accept(request, guard, required.rules)
     return Response(status=204, headerlist=identity(caller))

@@ -35,7 +35,7 @@ from .fresh import require_fresh
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import accepts_json, login_redirect
 
-ACCEPTED = "accepted"
+_ACCEPTED = "accepted"
 # Why the metrics say that a token was rejected; for other errors they have the code.
 _OUTCOMES = {NO_TOKEN: "no_token", NOT_VALID: "invalid_token", NOT_ACTIVE: "inactive_token"}
 
@@ -96,21 +96,31 @@ def enforce(event: BeforeTraversal) -> None:
     request.authsite.guarding = True
     try:
         caller = accept(request, guards.by_name[rules.guard], rules)
-        if rules.fresh:  # after the checks that a new login would not change
-            _check_fresh(request, caller, rules.fresh)
-    except Exception as error:
-        count_rejected(rules.guard, error)
-        html = isinstance(error, ApiError) and request.authsite.error_format == "html"
-        if html and accepts_json(request):
+    except ApiError:
+        if request.authsite.error_format == "html" and accepts_json(request):
             request.authsite.error_format = "json"
         raise
-    GUARDED.add(rules.guard, ACCEPTED)
     request.authsite.guarding = False
     request.authsite.caller = caller
 
 
-def count_rejected(guard: str, error: Exception) -> None:
-    """Count for the metrics that ``guard`` has raised ``error``."""
+def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
+    """The caller, if the credential satisfies ``rules``; else raises the guard's error.
+
+    The decision is counted for the metrics.
+    """
+    try:
+        caller = _decide(request, guard, rules)
+        if rules.fresh:  # after the checks that a new login would not change
+            _check_fresh(request, caller, rules.fresh)
+    except Exception as error:
+        _count_rejected(rules.guard, error)
+        raise
+    GUARDED.add(rules.guard, _ACCEPTED)
+    return caller
+
+
+def _count_rejected(guard: str | None, error: Exception) -> None:
     if isinstance(error, ApiError):
         outcome = _OUTCOMES.get(error.reason or "", error.code)
     else:
@@ -118,8 +128,8 @@ def count_rejected(guard: str, error: Exception) -> None:
     GUARDED.add(guard, outcome)
 
 
-def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
-    """The caller, if the credential satisfies ``rules``; else raises the guard's error.
+def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
+    """`accept` but for the age of the login.
 
     With `guard-cache` a GET request to a route of the host, or to forward auth, may be accepted by
     what this process has just read. The database decides on everything else, and on each refusal.
@@ -155,6 +165,7 @@ def require(request: Request, rules: Rules) -> Caller:
         return caller
     guard: Guard = request.registry["authsite.guards"].by_name[caller.guard]
     if guard.recent is None:  # the caller was read for this request
+        _count_rejected(rules.guard, error)
         raise error
     return accept(request, guard, rules)
 

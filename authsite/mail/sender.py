@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from threading import Event
-from time import time
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -94,7 +93,7 @@ def run(sender: Sender, stop: Event) -> None:
             stop.wait(jittered(outage.pause).total_seconds())
         else:
             outage = _after_batch(outage, done, ended="database")
-            TASK_SUCCESS.set(time(), "mail")
+            TASK_SUCCESS.note("mail")
             if not claimed:
                 stop.wait(POLL)
 

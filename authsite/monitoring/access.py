@@ -1,4 +1,4 @@
-"""Who may read ``/metrics``: the machine itself, and whoever has setting `metrics-token`."""
+"""Access to ``/metrics``: from this machine, and with the token of setting `metrics-token`."""
 
 import hmac
 import re

@@ -1,6 +1,6 @@
 """The numbers in the text format of Prometheus, through collectors of prometheus-client.
 
-The library is imported by the first scrape: processes that nobody scrapes do without it.
+The library is imported by the first scrape, so that other processes do not load it.
 """
 
 from collections.abc import Iterable, Iterator

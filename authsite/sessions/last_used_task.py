@@ -2,7 +2,6 @@
 
 import threading
 from functools import partial
-from time import time
 
 import structlog
 
@@ -35,7 +34,7 @@ def run(tracker: LastUsedTracker, wake: threading.Event, stop: threading.Event) 
 def _write(tracker: LastUsedTracker) -> None:
     try:
         if tracker.write():
-            TASK_SUCCESS.set(time(), "last_used")
+            TASK_SUCCESS.note("last_used")
     except Exception:  # a bug, too, must not end the thread
         log.exception("last_used_failed")
 

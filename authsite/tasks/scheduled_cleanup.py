@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack
 from functools import partial
 from secrets import randbelow
-from time import perf_counter, time
+from time import perf_counter
 from typing import NamedTuple
 
 import structlog
@@ -63,7 +63,7 @@ def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) 
             else:
                 if last_error:
                     log.info("cleanup_recovered")
-                TASK_SUCCESS.set(time(), "cleanup")
+                TASK_SUCCESS.note("cleanup")
                 last_error, wait = "", waits.regular
 
 

@@ -12,7 +12,7 @@ from authsite.audit.wording import MEANINGS
 from authsite.oauth.client_auth import MAX_BASIC_LENGTH
 from authsite.users import erasure
 from tests.support.acting import acting
-from tests.support.home import Home
+from tests.support.home import initialized
 from tests.support.site import PASSWORD, Site
 
 GRANT = {"grant_type": "client_credentials"}
@@ -21,9 +21,7 @@ GRANT = {"grant_type": "client_credentials"}
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder after ``init``."""
-    made = Home(tmp_path_factory.mktemp("home"))
-    made.run("init")
-    return made
+    return initialized(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture

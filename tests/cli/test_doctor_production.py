@@ -110,9 +110,9 @@ def test_the_breach_check_is_asked_if_it_is_on(site_with, status, state):
 
 
 def test_it_says_who_may_read_the_metrics(site_with, site):
-    assert "only processes of this machine" in findings(site, "metrics-token")[0][1]
+    assert "only from this machine" in findings(site, "metrics-token")[0][1]
     with_token = site_with(metrics_token="nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy")
-    assert "whoever has the token" in findings(with_token, "metrics-token")[0][1]
+    assert "with the token" in findings(with_token, "metrics-token")[0][1]
 
 
 @pytest.fixture

@@ -132,6 +132,9 @@ def test_the_decisions_of_guards_are_counted_with_their_reason(site):
     tokens = site.login(keys)
     before = Scrape(site)
     site.me(tokens["access_token"])
+    site.http.get("/v1/guard/api", headers=bearer(tokens["access_token"]), status=204)
+    asked = "/v1/guard/api?scope=a"
+    site.http.get(asked, headers=bearer(tokens["access_token"]), status=403)
     site.me("rubbish", status=401)
     site.http.get("/v1/user", status=401)
     site.logout(tokens["access_token"])
@@ -148,7 +151,8 @@ def test_the_decisions_of_guards_are_counted_with_their_reason(site):
         if key[0] == "guard_decisions_total" and after[key] != before[key]
     }
     assert grown == {
-        ("accepted", "api"): 2,
+        ("accepted", "api"): 4,  # the logout too, and the token that lacks a scope
+        ("api", "insufficient_scope"): 1,
         ("api", "invalid_token"): 1,
         ("api", "no_token"): 1,
         ("api", "inactive_token"): 1,

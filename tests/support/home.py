@@ -9,6 +9,13 @@ from tests.support.commands import CHECKOUT
 OURS = ("AUTHSITE_", "CLIENT_", "API_")
 
 
+def initialized(folder):
+    """A `Home` after ``init``."""
+    home = Home(folder)
+    home.run("init")
+    return home
+
+
 class Home:
     """``run`` commands in ``folder``; files are made where a new user finds them."""
 

@@ -12,7 +12,7 @@ import pytest
 from authsite import clock
 from authsite.oauth.models import Family
 from authsite.settings.secret import strong_secret
-from tests.support.home import Home
+from tests.support.home import Home, initialized
 from tests.support.site import ClientKeys, Site
 
 pytestmark = pytest.mark.slow
@@ -28,9 +28,7 @@ def bare(tmp_path):
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder after ``init``."""
-    made = Home(tmp_path_factory.mktemp("home"))
-    made.run("init")
-    return made
+    return initialized(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
