@@ -67,7 +67,13 @@ setup(
         "babel>=2.18,<3",
         "plaster-pastedeploy>=1.0.1,<2",
     ],
-    extras_require={"redis": ["redis>=8,<9"]},
+    extras_require={
+        "redis": ["redis>=8,<9"],
+        "opentelemetry": [
+            "opentelemetry-sdk>=1.45,<2",
+            "opentelemetry-exporter-otlp-proto-http>=1.45,<2",
+        ],
+    },
     entry_points={
         "console_scripts": ["authsite = authsite.cli:main"],
         "paste.app_factory": ["main = authsite:main"],

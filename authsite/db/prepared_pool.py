@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import Engine, exc
 
+from authsite.spans import query_span
+
 from .conflicts import RETRIES, is_conflict, pause
 from .libpq import PostgreSQLConnection
 from .pool_sizes import PREPARED_POOL, TIMEOUT
@@ -64,14 +66,15 @@ class PreparedPool:
     def _run(
         self, queries: Sequence[BoundQuery], pop: Callable[[], PreparedConnection | None]
     ) -> list[Rows]:
-        for attempt in range(1, RETRIES + 1):
-            try:
-                return self._run_once(queries, pop)
-            except exc.DBAPIError as error:
-                if not is_conflict(error):
-                    raise
-            pause(attempt)
-        return self._run_once(queries, pop)
+        with query_span(self.dialect.name, (compiled.sql for compiled, _ in queries)):
+            for attempt in range(1, RETRIES + 1):
+                try:
+                    return self._run_once(queries, pop)
+                except exc.DBAPIError as error:
+                    if not is_conflict(error):
+                        raise
+                pause(attempt)
+            return self._run_once(queries, pop)
 
     def _run_once(
         self, queries: Sequence[BoundQuery], pop: Callable[[], PreparedConnection | None]

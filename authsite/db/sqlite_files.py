@@ -21,7 +21,9 @@ def locked(database: Path) -> Iterator[None]:
     try:
         folder = os.open(database.parent, os.O_RDONLY)
     except OSError as error:
-        raise UnusableFile(f"{database.parent}: {error.strerror}") from None
+        raise UnusableFile(
+            f"{database.parent}: {error.strerror}. Name a file in a folder that this user may read"
+        ) from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -52,7 +54,10 @@ def copy(source: Path, target: Path) -> None:
             " database, and that the disk of the second has space"
         ) from None
     except OSError as error:
-        raise UnusableFile(f"{error.filename or target}: {error.strerror}") from None
+        raise UnusableFile(
+            f"{error.filename or target}: {error.strerror}. Name a file in a folder that exists and"
+            " that this user may write to"
+        ) from None
     finally:
         partial.unlink(missing_ok=True)
 

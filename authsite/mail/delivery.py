@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
 from authsite.context import Services
+from authsite.spans import span
 
 from .builder import MailJob
 from .leases import ClaimedMail, Outcome, renew
@@ -50,7 +51,8 @@ def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
         mail = _make(sender, row, now)
         if mail is None:
             return Outcome(row.id, "expired", now, "not needed any more")
-        sender.transport(mail, lambda: _ensure_lease(sender, row))
+        with span("send mail"):
+            sender.transport(mail, lambda: _ensure_lease(sender, row))
     except PermanentFailure as error:
         log.warning("mail_rejected", mail=str(row.id), kind=row.kind)
         return Outcome(row.id, "dead", clock.now(), f"refused: {error}")

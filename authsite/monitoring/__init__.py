@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+from pyramid.tweens import INGRESS
+
 from .cached import Cached
 from .outbox import OutboxNumbers, outbox_numbers
 from .readiness import problems
@@ -23,11 +25,23 @@ class Monitoring:
 
 def includeme(config: Any) -> None:
     """Add the routes and views; and the task that shares the numbers of several processes."""
-    config.registry["authsite.monitoring"] = Monitoring(config.registry["authsite"])
+    services = config.registry["authsite"]
+    config.registry["authsite.monitoring"] = Monitoring(services)
     config.add_route("authsite.healthz", HEALTH_PATH)
     config.add_route("authsite.readyz", "/readyz")
     config.add_route("authsite.metrics", "/metrics")
     config.scan(".api")
+    if services.settings.tracing:
+        from . import tracing
+
+        tracing.start(services)
+        # A host application has its own spans for requests.
+        if config.registry["authsite.http"].standalone:
+            config.add_tween(
+                "authsite.monitoring.tracing.tracing_tween",
+                under=INGRESS,
+                over="authsite.http.tween.http_tween",
+            )
     config.add_background_task(
         "metrics",
         "authsite.monitoring.workers.make_job",

@@ -8,6 +8,7 @@ import bcrypt
 
 from authsite.passwords import scheme
 from authsite.passwords.pool import HashPool
+from authsite.spans import span
 
 T = TypeVar("T")
 
@@ -41,14 +42,15 @@ class Passwords:
         """
         key = scheme.peppered(password, self._peppers[self._pepper])
         salt = bcrypt.gensalt(self._cost)
-        return scheme.serialize(self._pepper, self.pool.run(lambda: bcrypt.hashpw(key, salt)))
+        return scheme.serialize(self._pepper, self.run(lambda: bcrypt.hashpw(key, salt)))
 
     def run(self, work: Callable[[], T]) -> T:
         """Run other slow work in the hash pool; return what ``work()`` returns.
 
         Raises `HashCapacityExceeded`.
         """
-        return self.pool.run(work)
+        with span("password hash"):
+            return self.pool.run(work)
 
     def estimate(self, work: Callable[[], T]) -> T:
         """Run an estimate that no change of a password waits for; return what ``work()`` returns.
@@ -74,11 +76,11 @@ class Passwords:
         key = self._key(password, row)
         # One piece of work that includes the padding: 2^c for the row + 2^c + 2^(c+1) + … = 2^C.
         if row is None or key is None:
-            self.pool.run(lambda: _hash_each([_throwaway(self._highest_cost)]))
+            self.run(lambda: _hash_each([_throwaway(self._highest_cost)]))
             return False
         work = [(key, row.salt)]
         work += [_throwaway(cost) for cost in range(row.cost, self._highest_cost)]
-        return hmac.compare_digest(self.pool.run(lambda: _hash_each(work)), row.hashed)
+        return hmac.compare_digest(self.run(lambda: _hash_each(work)), row.hashed)
 
     def needs_upgrade(self, stored: str | None) -> bool:
         """Whether ``stored`` should be replaced after a successful check.

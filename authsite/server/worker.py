@@ -58,6 +58,10 @@ def wsgi_application() -> "tuple[Any, Services]":
     app = main({}, **read_ini(path))
     services: Services = app.registry["authsite"]
     make_jobs(services, serve=True)
+    if services.settings.tracing:
+        from authsite.monitoring import tracing
+
+        tracing.export()
     start_jobs(services)
     return app, services
 

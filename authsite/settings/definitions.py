@@ -162,6 +162,7 @@ class Settings:
 
     # Limits and operations
     log_requests: bool = setting(values.boolean, "on")
+    tracing: bool = setting(values.boolean, "off")
     metrics_token: Secret | None = optional(strong_secret, secret=True)
     limits: bool = setting(values.boolean, "on")
     limit_values: Mapping[str, str]  # from `limits.<name>`, with the defaults filled in

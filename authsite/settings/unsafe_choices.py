@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from importlib.util import find_spec
 
 from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
@@ -85,6 +86,13 @@ def _loose_limits(settings: Settings) -> str:
     )
 
 
+def _opentelemetry_installed() -> bool:
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:  # one of the packages around it
+        return False
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "smtp-without-base-url",
@@ -92,6 +100,14 @@ RULES: tuple[Rule, ...] = (
         lambda s: s.mail_driver == "smtp" and not s.base_url,
         "it is not set, and mail-driver is smtp: the Host header of a request would decide where"
         " the links in mails lead. Give our own address, as AUTHSITE_BASE_URL",
+        START,
+    ),
+    Rule(
+        "tracing-without-opentelemetry",
+        "tracing",
+        lambda s: s.tracing and not _opentelemetry_installed(),
+        "OpenTelemetry is not installed: install the package authsite[opentelemetry], or set it"
+        " to off",
         START,
     ),
     Rule(

@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from authsite.settings import RULES, SettingsError, check_start, load, rule_warnings
+from authsite.settings import (
+    RULES,
+    SettingsError,
+    check_start,
+    load,
+    rule_warnings,
+    unsafe_choices,
+)
 from authsite.settings.rules import NAMED, REFUSED, REQUIRED, START, WARNED
 
 SECRET = {"AUTHSITE_SECRET": "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"}
@@ -22,6 +29,7 @@ FIT = SECRET | {
 OFF = {"AUTHSITE_PRODUCTION": "false"}
 BROKEN = {
     "smtp-without-base-url": OFF | {"AUTHSITE_BASE_URL": ""},
+    "tracing-without-opentelemetry": {"AUTHSITE_TRACING": "on"},
     "production-off": OFF,
     "base-url-unset": {"AUTHSITE_BASE_URL": ""},
     "base-url-plain": {"AUTHSITE_BASE_URL": "http://auth.example.org"},
@@ -77,6 +85,11 @@ FINE = [
     {"AUTHSITE_LIMITS_LOGIN_ADDRESS": "60/minute", "AUTHSITE_AUDIT_KEEP": "forever"},
     {"AUTHSITE_REFRESH_GRACE": "60s", "AUTHSITE_VERIFICATION_EXPIRES_IN": "24h"},
 ]
+
+
+@pytest.fixture(autouse=True)
+def nothing_installed(monkeypatch):
+    monkeypatch.setattr(unsafe_choices, "find_spec", lambda _name: None)
 
 
 def broken(cfg):

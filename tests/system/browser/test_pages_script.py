@@ -104,15 +104,31 @@ def test_mistakes_have_the_focus_and_belong_to_their_fields(new_context, server,
 
 
 def test_dates_are_in_the_readers_zone(ann):
-    ann.go("/register")
-    ann.fill(email="zone@example.com", password=PASSWORD)
-    ann.press("Create account")
-    ann.sees("Check your e-mail")
-    ann.sign_in(email="zone@example.com")
-    ann.at("/account")
+    register(ann, "zone@example.com")
     shown, title, exact = ann.page.locator("time").first.evaluate(
         "(time) => [time.textContent, time.title, new Date(time.dateTime).toLocaleString("
         "'en-GB', {dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo'})]"
     )
     assert shown == exact
     assert title.endswith(" UTC")
+
+
+def test_pages_m9_an_open_form_is_closed_by_cancel(ann):
+    register(ann, "cancel@example.com")
+    field = ann.page.locator("#password-password")
+    button = ann.page.locator("details", has=field).locator("summary")
+    assert button.inner_text() == "Change password"
+    button.click()
+    assert field.is_visible()
+    assert button.inner_text() == "Cancel"
+    button.click()
+    assert not field.is_visible()
+
+
+def register(ann, email):
+    ann.go("/register")
+    ann.fill(email=email, password=PASSWORD)
+    ann.press("Create account")
+    ann.sees("Check your e-mail")
+    ann.sign_in(email=email)
+    ann.at("/account")

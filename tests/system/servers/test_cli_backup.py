@@ -65,6 +65,11 @@ def test_a_file_that_is_no_backup_changes_nothing(home):
     assert home.database.read_bytes() == before
 
 
+def test_a_backup_that_cannot_be_written_says_where_it_can_be(home):
+    done = home.run("db", "backup", home.folder / "missing" / "copy.sqlite", status=1)
+    assert "No such file or directory. Name a file in a folder that exists" in done.stderr
+
+
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_backup_is_made_while_the_service_runs_and_not_restored_then(fresh_url, tmp_path):
     site = Site(databases.migrated(fresh_url))
