@@ -53,6 +53,7 @@ setup(
         "alembic>=1.20,<2",
         "psycopg[binary]>=3.3,<4",
         "bcrypt>=5.0,<6",
+        "argon2-cffi>=25.1,<26",  # verifies imported Argon2 hashes
         "zxcvbn>=4.5,<5",
         "pydantic>=2.14,<3",
         "email-validator>=2.3,<3",

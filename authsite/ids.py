@@ -4,6 +4,7 @@ import re
 from uuid import UUID
 
 _CANONICAL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 _HEX_DIGITS = re.compile(r"[0-9a-f]{32}")
 
 
@@ -13,6 +14,15 @@ def as_id(text: str) -> UUID | None:
     So each id has one spelling, and any other text may be a username.
     """
     return UUID(text) if _CANONICAL.fullmatch(text) else None
+
+
+def as_client_id(text: str) -> UUID | None:
+    """The id of a client in ``text``: canonical, or the number of an imported client.
+
+    Laravel Passport numbered its clients. The client 2 is imported as the id whose last digits are
+    2, and the applications that send ``client_id=2`` need no change.
+    """
+    return UUID(int=int(text)) if _NUMBER.fullmatch(text) else as_id(text)
 
 
 def looks_like_id(name: str) -> bool:

@@ -1,6 +1,7 @@
 """The command line. A table names the module of each command, which is imported when it runs."""
 
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -15,6 +16,7 @@ COMMANDS = {
         "OAuth clients and their secrets.",
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
+    "import": ("authsite.importing.cli", "Users and clients of another system."),
     "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
     "audit": ("authsite.audit.cli", "The audit trail."),
     "explain": ("authsite.audit.cli", "Say what happened in a request, and why it was rejected."),
@@ -34,7 +36,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[name][0]), name)
+        attribute = f"{name}_" if iskeyword(name) else name
+        command: click.Command = getattr(import_module(COMMANDS[name][0]), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

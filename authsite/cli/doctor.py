@@ -185,13 +185,15 @@ def _database(cfg: Settings) -> Iterator[Finding]:
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite.oauth.client_auth import authenticate
     from authsite.oauth.errors import InvalidClient
+    from authsite.passwords import HashPool, Passwords
 
     if not cfg.clients:
         yield _line("client-none", "clients.web.id")
+    passwords = Passwords(cfg.bcrypt_cost, (), HashPool())
     for name, configured in cfg.clients.items():
         key = f"clients.{name}.id"
         try:
-            client = authenticate(database, configured.id, configured.secret.reveal())
+            client = authenticate(database, passwords, configured.id, configured.secret.reveal())
         except InvalidClient:
             yield _line("client-unknown", key)
             continue

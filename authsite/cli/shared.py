@@ -95,8 +95,8 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
 
 
 @contextmanager
-def transaction(cfg: Settings) -> "Iterator[Context]":
-    """The context of a command, without rate limits. Its transaction is committed at the end."""
+def session(cfg: Settings) -> "Iterator[Context]":
+    """The context of a command that begins its own transactions, without rate limits."""
     from sqlalchemy.orm import Session
 
     from authsite.context import Context, make_services
@@ -107,13 +107,19 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
         with (
             database_errors(),
             Session(services.database.transactional, expire_on_commit=False) as db,
-            db.begin(),
         ):
             base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
             info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
             yield Context(services, lambda: info, lambda: db)
     finally:
         services.database.dispose()
+
+
+@contextmanager
+def transaction(cfg: Settings) -> "Iterator[Context]":
+    """The context of a command, without rate limits. Its transaction is committed at the end."""
+    with session(cfg) as ctx, ctx.db.begin():
+        yield ctx
 
 
 def print_json(value: object) -> None:

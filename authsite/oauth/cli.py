@@ -17,7 +17,7 @@ from authsite.cli.shared import (
     print_table,
     transaction,
 )
-from authsite.ids import as_id
+from authsite.ids import as_client_id
 from authsite.settings import Settings
 
 from . import clients
@@ -275,7 +275,7 @@ def _require_configured(cfg: Settings, scope: str) -> None:
 
 
 def _find(db: Session, client_id: str) -> Client:
-    uuid = as_id(client_id.lower())
+    uuid = as_client_id(client_id.lower())
     found = db.get(Client, uuid) if uuid else None
     if found is None:
         raise click.ClickException(

@@ -7,7 +7,7 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote_plus
 
 from sqlalchemy import bindparam, select
@@ -15,9 +15,12 @@ from sqlalchemy import bindparam, select
 from authsite.context import Context
 from authsite.db import Database, PreparedQuery
 from authsite.db.prepared import columns_of
-from authsite.ids import as_id
+from authsite.ids import as_client_id
+from authsite.passwords import Passwords
 
+from . import imported_secrets
 from .errors import InvalidClient, TwoClientAuthentications
+from .imported_secrets import HasSecrets, hash_secret
 from .models import Client
 
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
@@ -50,17 +53,6 @@ class EnabledClient(NamedTuple):
         return self.client.id
 
 
-class HasSecrets(Protocol):
-    """A row of a query for an enabled client: its id, and the hashes of its secrets."""
-
-    @property
-    def id(self) -> uuid.UUID: ...
-    @property
-    def secret_hash(self) -> str: ...
-    @property
-    def previous_secret_hash(self) -> str | None: ...
-
-
 class ClientCredentials(NamedTuple):
     """What a request has to authenticate its client with."""
 
@@ -88,7 +80,8 @@ def authenticate_request(
 
     ``find`` returns the enabled client with the id ``client_id``, or None.
     Raises `InvalidClient` (with ``WWW-Authenticate: Basic`` for a request with Basic),
-    `TwoClientAuthentications` and `TooManyAttempts`.
+    `TwoClientAuthentications`, `TooManyAttempts`, and `HashCapacityExceeded` for a secret that was
+    imported as a bcrypt hash.
     """
     authorization, client_id, client_secret = credentials
     scheme, _, value = authorization.partition(" ")
@@ -107,19 +100,15 @@ def authenticate_request(
 
 
 def authenticate(
-    database: Database, client_id: str | None, secret: str | None
+    database: Database, passwords: Passwords, client_id: str | None, secret: str | None
 ) -> AuthenticatedClient:
     """The enabled client with this id and secret, without a limit.
 
-    Raises `InvalidClient`, after the same work in every case.
+    Raises `InvalidClient`, after the same work in every case but for a secret that was imported as
+    a bcrypt hash, and for that `HashCapacityExceeded`.
     """
     found = ENABLED_CLIENT.one(database, client_id=_sent_id(client_id))
-    return _check_secret(found, secret).client
-
-
-def hash_secret(secret: str) -> str:
-    """SHA-256 in hex, which is enough for a secret that has 256 random bits."""
-    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
+    return _check_secret(database, passwords, found, secret).client
 
 
 def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
@@ -127,19 +116,21 @@ def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None)
     limited_id = str(found.id) if found else ""
     try:
         with ctx.limits.failures("client-auth", limited_id, ctx.limits.address):
-            return _check_secret(found, secret)
+            return _check_secret(ctx.database, ctx.passwords, found, secret)
     except InvalidClient as error:
         error.client_id = found.id if found else None
         raise
 
 
 def _sent_id(client_id: str | None) -> uuid.UUID:
-    # Only the canonical spelling is an id: a client with two spellings would have two limits.
+    # No other spelling is an id, though the limits count under the id of the client that is found.
     # The query runs for any other text, too, so that all answers take the same time.
-    return as_id(client_id or "") or _UNKNOWN_ID
+    return as_client_id(client_id or "") or _UNKNOWN_ID
 
 
-def _check_secret(found: Found | None, secret: str | None) -> Found:
+def _check_secret(
+    database: Database, passwords: Passwords, found: Found | None, secret: str | None
+) -> Found:
     """``found`` if this is one of its secrets; raises `InvalidClient` otherwise."""
     sent = hash_secret(secret or "")
     stored = (found.secret_hash, found.previous_secret_hash) if found else (None, None)
@@ -151,7 +142,7 @@ def _check_secret(found: Found | None, secret: str | None) -> Found:
         raise InvalidClient("no enabled client has this client_id")
     if not secret:
         raise InvalidClient("no client_secret was sent")
-    if not any(matches):
+    if not any(matches) and not imported_secrets.check(database, passwords, found, secret):
         raise InvalidClient("the client_secret is wrong")
     return found
 

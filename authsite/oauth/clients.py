@@ -13,7 +13,7 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.settings.values import scope as scope_name
 
-from .client_auth import hash_secret
+from .imported_secrets import hash_secret
 from .models import CLIENT_TYPES, Client
 
 MAX_SCOPE = 1024  # characters: the size of the columns

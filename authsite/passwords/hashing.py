@@ -2,11 +2,12 @@
 
 import hmac
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import bcrypt
 
-from authsite.passwords import scheme
+from authsite.passwords import foreign, scheme
 from authsite.passwords.pool import HashPool
 from authsite.spans import span
 
@@ -32,6 +33,7 @@ class Passwords:
         self._pepper = next(iter(self._peppers), scheme.NO_PEPPER)
         self._peppers |= {scheme.pepper_id(pepper): pepper for pepper in next_peppers}
         self._peppers[scheme.NO_PEPPER] = ""  # for hashes that were stored without a pepper
+        self._slowest = foreign.SlowestSeen()
         self.pool = pool
         self._estimates = HashPool(threads=1, queue=4, timeout=0.5)
 
@@ -69,42 +71,54 @@ class Passwords:
         Authentication Cheat Sheet, "Authentication Responses"). Raises `HashCapacityExceeded`.
         """
         row = scheme.parse(stored)
+        other = foreign.parse(stored)
         if row is not None:
             # Every check costs as much as that of the most expensive hash so far, but at most one
             # step more than new hashes: one imported hash must not slow down all logins.
             self._highest_cost = max(self._highest_cost, min(row.cost, self._cost + 1))
-        key = self._key(password, row)
+        padding = self._slowest.padding(other)
         # One piece of work that includes the padding: 2^c for the row + 2^c + 2^(c+1) + … = 2^C.
-        if row is None or key is None:
-            self.run(lambda: _hash_each([_throwaway(self._highest_cost)]))
-            return False
-        work = [(key, row.salt)]
-        work += [_throwaway(cost) for cost in range(row.cost, self._highest_cost)]
-        return hmac.compare_digest(self.run(lambda: _hash_each(work)), row.hashed)
+        if other is not None:
+            try:
+                compute, expected = partial(other.compute, scheme.encode(password)), other.hashed
+            except scheme.UnacceptablePassword:
+                compute, expected = partial(other.compute, b"."), b""
+            padding.append(_throwaway(self._highest_cost))
+        elif row is not None and (key := self._key(password, row)) is not None:
+            compute, expected = partial(bcrypt.hashpw, key, row.salt), row.hashed
+            padding += [_throwaway(cost) for cost in range(row.cost, self._highest_cost)]
+        else:
+            compute, expected = _throwaway(self._highest_cost), b""
+        return hmac.compare_digest(self.run(lambda: _first([compute, *padding])), expected)
 
     def needs_upgrade(self, stored: str | None) -> bool:
         """Whether ``stored`` should be replaced after a successful check.
 
-        True for a plain bcrypt hash, another pepper than the first, or another cost than `cost`.
+        True for a hash of another system, another pepper than the first, or another cost than
+        `cost`.
         """
         row = scheme.parse(stored)
-        return row is not None and (row.pepper, row.cost) != (self._pepper, self._cost)
+        if row is None:
+            return foreign.parse(stored) is not None
+        return (row.pepper, row.cost) != (self._pepper, self._cost)
 
-    def _key(self, password: str, row: scheme.StoredHash | None) -> bytes | None:
+    def _key(self, password: str, row: scheme.StoredHash) -> bytes | None:
         """The input of bcrypt for ``row``; None if no password can match."""
         try:
-            if row is None or row.pepper is None:
+            if row.prehashed:
+                return scheme.prehashed(password)
+            if row.pepper is None:
                 return scheme.plain(password)
             return scheme.peppered(password, self._peppers[row.pepper])
         except (scheme.UnacceptablePassword, KeyError):
             return None
 
 
-def _throwaway(cost: int) -> tuple[bytes, bytes]:
-    return b"." * 64, f"$2b${cost:02}${'.' * 22}".encode()
+def _throwaway(cost: int) -> "partial[bytes]":
+    return partial(bcrypt.hashpw, b"." * 64, f"$2b${cost:02}${'.' * 22}".encode())
 
 
-def _hash_each(work: list[tuple[bytes, bytes]]) -> bytes:
-    """The hash of the first key and salt; the others are padding."""
-    hashes = [bcrypt.hashpw(key, salt) for key, salt in work]
-    return hashes[0]
+def _first(work: list["partial[bytes]"]) -> bytes:
+    """The result of the first piece of work; the others are padding."""
+    results = [each() for each in work]
+    return results[0]

@@ -3,6 +3,10 @@
 ``v1$<pepper>$2b$12$…``: bcrypt over base64(HMAC-SHA-384(pepper, NFC(password))). The MAC turns
 any password into 64 bytes without NUL, so neither bcrypt's limit of 72 bytes nor a NUL truncates it
 (OWASP Password Storage Cheat Sheet, "Pre-Hashing Passwords with bcrypt").
+
+Two forms of other systems are verified as well: plain bcrypt, and ``bcrypt_sha256$$2b$12$…`` of
+Django, which is bcrypt over the hexadecimal SHA-256 of the password. `authsite.passwords.foreign`
+has those that are no bcrypt.
 """
 
 import base64
@@ -19,7 +23,7 @@ MIN_COST, MAX_COST = 4, 16  # 4 is bcrypt's minimum; over 16 one login would tak
 
 # The last characters of salt and digest have unused bits, which every bcrypt sets to zero.
 _STORED = re.compile(
-    r"(?:v1\$(?P<pepper>-|[0-9a-f]{8}))?"
+    r"(?:v1\$(?P<pepper>-|[0-9a-f]{8})|(?P<prehash>bcrypt_sha256\$))?"
     r"(?P<salt>\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu])[./A-Za-z0-9]{31}"
 )
 
@@ -30,12 +34,16 @@ class UnacceptablePassword(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StoredHash:
-    """A parsed hash. ``pepper`` is the id of its pepper; None for an imported plain bcrypt hash."""
+    """A parsed hash. ``pepper`` is the id of its pepper; None for a hash of another system.
+
+    ``prehashed``: the password is hashed with SHA-256 first, as Django does.
+    """
 
     pepper: str | None
     cost: int
     salt: bytes
     hashed: bytes
+    prehashed: bool = False
 
 
 def parse(stored: str | None) -> StoredHash | None:
@@ -44,7 +52,13 @@ def parse(stored: str | None) -> StoredHash | None:
     if match is None or not MIN_COST <= int(match["cost"]) <= MAX_COST:
         return None
     hashed = match.string[match.start("salt") :]
-    return StoredHash(match["pepper"], int(match["cost"]), match["salt"].encode(), hashed.encode())
+    return StoredHash(
+        match["pepper"],
+        int(match["cost"]),
+        match["salt"].encode(),
+        hashed.encode(),
+        prehashed=match["prehash"] is not None,
+    )
 
 
 def serialize(pepper: str, hashed: bytes) -> str:
@@ -88,3 +102,8 @@ def plain(password: str) -> bytes:
     Raises `UnacceptablePassword`.
     """
     return encode(password)[:72]
+
+
+def prehashed(password: str) -> bytes:
+    """The input of bcrypt in Django's ``bcrypt_sha256``. Raises `UnacceptablePassword`."""
+    return hashlib.sha256(encode(password)).hexdigest().encode()

@@ -19,7 +19,8 @@ log = structlog.get_logger("authsite.proxy")
 def authenticate_configured(ctx: Context, name: str) -> AuthenticatedClient:
     """The client whose credentials the settings hold under ``name``.
 
-    Raises `UnknownProxy`, and `InvalidClient` for credentials that are not a client's.
+    Raises `UnknownProxy`, `InvalidClient` for credentials that are not a client's, and
+    `HashCapacityExceeded`.
     """
     name = canonical_client(name)
     configured = ctx.settings.clients.get(name)
@@ -27,7 +28,7 @@ def authenticate_configured(ctx: Context, name: str) -> AuthenticatedClient:
         missing = f"clients.{name}.id and clients.{name}.secret"
         log.warning("unknown_proxy", client=name, settings_missing=missing)
         raise UnknownProxy
-    return authenticate(ctx.database, configured.id, configured.secret.reveal())
+    return authenticate(ctx.database, ctx.passwords, configured.id, configured.secret.reveal())
 
 
 def log_in(

@@ -1,0 +1,233 @@
+"""``authsite import …``"""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+import click
+
+from authsite.cli.private_output import private_file
+from authsite.cli.shared import config_option, examples, json_option, print_json, session, visible
+from authsite.settings import Settings
+
+from . import clients, django, passport, table, users
+from .errors import SourceUnusable
+from .report import Report
+from .run import WriteRows, run
+from .seen import Seen
+from .sources import Source, open_source
+
+if TYPE_CHECKING:
+    from authsite.context import Context
+
+SOURCES = (
+    "SOURCE is the URL of a database (postgresql://…, mysql+pymysql://…, sqlite:///…), a dump of "
+    "mysqldump, mariadb-dump or pg_dump, a CSV file, or a folder with a CSV file for each table; "
+    "also in the environment as IMPORT_SOURCE."
+)
+
+
+class Options(NamedTuple):
+    """What all import commands take."""
+
+    cfg: Settings
+    source: str
+    users_table: str
+    system: str
+    confirmed: bool
+    without_password: bool
+    dry_run: bool
+    report: Path | None
+    ids: Path | None
+    as_json: bool
+
+
+class Part(NamedTuple):
+    """A table of the source, and what writes its rows."""
+
+    name: str
+    table: str
+    write: WriteRows
+
+
+@click.group("import")
+def import_() -> None:
+    """Users and clients of another system."""
+
+
+def _import_options(system: str, users_table: str) -> Callable[[Callable[..., None]], Any]:
+    """Add the options of every import; the command gets them as one value."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    options = (
+        click.argument("source", metavar="SOURCE", envvar="IMPORT_SOURCE"),
+        click.option("--dry-run", is_flag=True, help="Check every row, and write nothing."),
+        click.option(
+            "--report", type=file, help="Write a line of JSON for each row that is not imported."
+        ),
+        click.option(
+            "--ids", type=file, help="Write the old and the new id of each row that is, as CSV."
+        ),
+        click.option(
+            "--users-table",
+            metavar="NAME",
+            default=users_table,
+            show_default=True,
+            help="The table of users.",
+        ),
+        click.option(
+            "--system",
+            metavar="NAME",
+            default=system,
+            show_default=True,
+            help="Whose ids the rows have: another name for a second system of this kind.",
+        ),
+        click.option("--confirmed", is_flag=True, help="Every e-mail address is confirmed."),
+        click.option(
+            "--without-password",
+            is_flag=True,
+            help="Import a user without password if the hash cannot be verified.",
+        ),
+        json_option,
+    )
+
+    def decorate(command: Callable[..., None]) -> Any:
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            names = {name: given.pop(name) for name in Options._fields}
+            command(Options(**names), **given)
+
+        with_any: Any = config_option(with_options)
+        for option in reversed(options):
+            with_any = option(with_any)
+        return with_any
+
+    return decorate
+
+
+@import_.command(
+    "passport",
+    help=f"""Import users and clients of Laravel Passport, as Apiato has them.
+
+    Users log in with their passwords, and applications with their client ids and secrets. Tokens
+    are not imported. {SOURCES}
+    """,
+    epilog=examples(
+        "authsite import passport shop.sql --dry-run --report refused.jsonl",
+        "authsite import passport mysql+pymysql://reader@db.example.com/shop",
+    ),
+)
+@_import_options("passport", passport.USERS)
+@click.option(
+    "--client-scope",
+    metavar="SCOPES",
+    help="What each client may ask for; by default all of authsite.scopes, as in Passport.",
+)
+def passport_(options: Options, client_scope: str | None) -> None:
+    cfg = options.cfg
+    scope = " ".join(cfg.scopes) if client_scope is None else " ".join(client_scope.split())
+    unknown = set(scope.split()) - set(cfg.scopes)
+    if unknown:
+        raise click.UsageError(
+            f"--client-scope: authsite.scopes lacks {', '.join(sorted(unknown))}"
+        )
+    rules = clients.Rules(
+        options.system, passport.client, scope, cfg.bcrypt_cost, dry=options.dry_run
+    )
+    of_clients = Part(
+        "clients", passport.CLIENTS, lambda ctx, rows: clients.write(ctx, rules, rows)
+    )
+    _import(options, passport.user, [of_clients])
+
+
+@import_.command(
+    "django",
+    help=f"""Import the users of a Django project.
+
+    Users log in with their passwords. {SOURCES}
+    """,
+    epilog=examples(
+        "authsite import django postgresql://reader@db.example.com/shop --confirmed",
+        "authsite import django auth_user.csv --dry-run",
+    ),
+)
+@_import_options("django", django.USERS)
+def django_(options: Options) -> None:
+    _import(options, django.user, [])
+
+
+@import_.command(
+    "csv",
+    help=f"""Import users from CSV with the columns of docs/moving.md.
+
+    Only `email` is required. {SOURCES}
+    """,
+    epilog=examples("authsite import csv users.csv --report refused.jsonl --ids ids.csv"),
+)
+@_import_options("csv", table.USERS)
+def csv_(options: Options) -> None:
+    _import(options, table.user, [])
+
+
+def _import(options: Options, read_user: users.ReadDraft, more: Sequence[Part]) -> None:
+    """Import the users, then the other parts, and print what became of them."""
+    with ExitStack() as stack:
+        seen = Seen() if options.dry_run else None
+        rules = users.Rules(
+            options.cfg,
+            options.system,
+            read_user,
+            options.confirmed,
+            options.without_password,
+            seen,
+        )
+        of_users = Part(
+            "users", options.users_table, lambda ctx, rows: users.write(ctx, rules, rows)
+        )
+        try:
+            source = open_source(options.source, options.users_table)
+            stack.callback(source.close)
+            if not source.has(options.users_table):
+                raise SourceUnusable(
+                    f"the source has no table {options.users_table} with rows: name it with "
+                    "--users-table"
+                )
+            files = [
+                stack.enter_context(private_file(path)) if path else None
+                for path in (options.report, options.ids)
+            ]
+            ctx = stack.enter_context(session(options.cfg))
+            parts = [of_users, *(part for part in more if source.has(part.table))]
+            reports = [_part(ctx, source, part, files) for part in parts]
+        except SourceUnusable as error:
+            raise click.ClickException(visible(str(error))) from None
+    _print(options, reports)
+
+
+def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
+    report = Report(part.name, *files)
+    done = 0
+    with click.progressbar(
+        length=source.size(part.table), label=part.name, file=sys.stderr
+    ) as progress_bar:
+        for progress in run(ctx, source.rows(part.table), part.write):
+            report.add(progress.outcomes)
+            progress_bar.update(progress.done - done)
+            done = progress.done
+    return report
+
+
+def _print(options: Options, reports: Sequence[Report]) -> None:
+    if options.as_json:
+        counts: dict[str, object] = {report.table: report.counts() for report in reports}
+        return print_json({**counts, "dry_run": options.dry_run})
+    if options.dry_run:
+        click.echo("A dry run: nothing is written. An import would give:")
+    for report in reports:
+        for line in report.lines():
+            click.echo(visible(line))
+    refused = sum(report.counts()["refused"] for report in reports)
+    if refused and not options.report:
+        click.echo("Each row that is not imported is listed with  --report FILE.")

@@ -1,0 +1,144 @@
+"""Check the clients of a source, and write them.
+
+A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`). A
+plain secret is stored as our own hash, and so is one that is hashed with SHA-256, since that is our
+form; a bcrypt hash is stored as it is, and replaced at its first use (`oauth.imported_secrets`).
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from sqlalchemy import Table, insert, select
+
+from authsite import clock
+from authsite.audit.service import About, record_all
+from authsite.context import Context
+from authsite.ids import as_client_id
+from authsite.oauth.imported_secrets import hash_secret
+from authsite.oauth.models import Client
+from authsite.passwords import imports
+
+from .drafts import ClientDraft, Fault
+from .outcomes import PRESENT, Outcome, refused
+from .sources import Row
+
+MAX_NAME = 100  # characters: the size of the column
+_SHA_256 = re.compile(r"[0-9a-f]{64}")
+_CLIENTS = cast(Table, Client.__table__)
+
+ReadDraft: TypeAlias = Callable[[Mapping[str, object]], ClientDraft]
+
+
+class Rules(NamedTuple):
+    """How the clients of one import are taken.
+
+    ``system``: the name of the source in audit events. ``scope``: what every client may ask for.
+    ``dry``: nothing is written.
+    """
+
+    system: str
+    read_draft: ReadDraft
+    scope: str
+    cost: int
+    dry: bool = False
+
+
+def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
+    """Write the clients of ``rows`` in the transaction of ``ctx``; what became of every row.
+
+    Raises `IntegrityError` if another process has written a client with the same id meanwhile.
+    """
+    found = ctx.db.execute(select(Client.id, Client.created_at))
+    present: dict[uuid.UUID, datetime] = {row.id: row.created_at for row in found}
+    outcomes: list[Outcome] = []
+    new: list[dict[str, Any]] = []
+    causes: list[About] = []
+    for row in rows:
+        source_id = None
+        try:
+            if row.fault:
+                raise Fault(None, row.fault)
+            draft = rules.read_draft(row.values)
+            source_id = draft.source_id
+            values = _values(rules, draft)
+            id_ = values["id"]
+            if id_ in present:
+                if draft.created_at not in (None, present[id_]):
+                    raise Fault("id", f"another client has the id {id_}")
+                outcomes.append(Outcome(row.number, source_id, id_, "present", None, PRESENT))
+                continue
+        except Fault as fault:
+            outcomes.append(refused(row, source_id, fault))
+            continue
+        present[id_] = values["created_at"]
+        new.append(values)
+        details = {"source": rules.system, "source_id": source_id}
+        causes.append({"client_id": id_, "details": details})
+        outcomes.append(Outcome(row.number, source_id, id_, "imported"))
+    if new and not rules.dry:
+        ctx.db.execute(insert(_CLIENTS), new)
+        record_all(ctx, "client.created", causes)
+    return outcomes
+
+
+def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
+    """The row of a client. Raises `Fault`."""
+    id_ = as_client_id(draft.source_id.lower())
+    if id_ is None:
+        raise Fault("id", "is neither a UUID nor a number")
+    if not draft.name.isprintable():
+        raise Fault("name", "has line breaks or control characters")
+    now = clock.now()
+    created = draft.created_at or now
+    return {
+        "id": id_,
+        "name": draft.name[:MAX_NAME],
+        "type": _type(draft.grants),
+        "secret_hash": _secret_hash(rules, draft.secret),
+        "scope": rules.scope,
+        "default_scope": "",
+        "epoch": 0,
+        "disabled_at": (draft.updated_at or now) if draft.disabled else None,
+        "created_at": created,
+        "updated_at": draft.updated_at or created,
+    }
+
+
+def _type(grants: frozenset[str]) -> str:
+    """The type of a client with these grants. Raises `Fault`."""
+    if "password" in grants:
+        return "password"
+    if "client_credentials" in grants:
+        return "personal"
+    if "personal_access" in grants:
+        raise Fault(
+            None,
+            "is Passport's own client for personal access tokens, which authsite does not need",
+        )
+    names = ", ".join(sorted(grants)) or "none"
+    raise Fault(
+        "grant_types", f"authsite has the grants password and client_credentials, not {names}"
+    )
+
+
+def _secret_hash(rules: Rules, secret: str | None) -> str:
+    if secret is None:
+        raise Fault(
+            "secret",
+            "is missing: a public client holds no secret, so use a proxy endpoint for it",
+        )
+    if _SHA_256.fullmatch(secret):
+        return secret
+    if not secret.startswith("$"):
+        return hash_secret(secret)
+    if not secret.startswith("$2"):
+        raise Fault(
+            "secret", "is a hash of an unknown form: plain, SHA-256 and bcrypt are supported"
+        )
+    try:
+        return imports.stored_form(secret, rules.cost)
+    except imports.UnsupportedHash as error:
+        raise Fault("secret", str(error)) from None

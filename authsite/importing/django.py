@@ -1,0 +1,28 @@
+"""Users of a Django project (``django.contrib.auth``)."""
+
+from collections.abc import Mapping
+
+from .drafts import UserDraft, flag, moment, required, text
+
+USERS = "auth_user"
+
+
+def user(row: Mapping[str, object]) -> UserDraft:
+    """A row of ``auth_user``, or of a user model with its columns. Raises `Fault`."""
+    names = (text(row, "first_name"), text(row, "last_name"))
+    return UserDraft(
+        source_id=required(row, "id"),
+        login_names={kind: text(row, kind) for kind in ("email", "username", "phone")},
+        name=text(row, "name") or " ".join(filter(None, names)) or None,
+        password=_password(text(row, "password")),
+        confirmed=False,  # Django does not know it: see the option --confirmed
+        confirmed_at=None,
+        disabled=not flag(row, "is_active", default=True),
+        created_at=moment(row, "date_joined"),
+        updated_at=None,
+    )
+
+
+def _password(stored: str | None) -> str | None:
+    """Without an unusable password, which Django marks with an exclamation mark."""
+    return None if stored is None or stored.startswith("!") else stored

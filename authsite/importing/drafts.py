@@ -1,0 +1,105 @@
+"""What a row of another system says before our rules check it, and how its values are read."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from authsite.ids import as_id
+
+_NAMESPACE = uuid.UUID("8b0f5c56-6a4e-4c0e-9a0b-1f6f0f3f2b7a")
+_TRUE = ("1", "t", "true", "yes", "y", "on")
+_FALSE = ("", "0", "f", "false", "no", "n", "off")
+# Databases of other systems have such moments where they mean none.
+_NO_MOMENT = ("", "0000-00-00", "0000-00-00 00:00:00")
+
+
+class Fault(Exception):
+    """Why a row is not taken: the field, or None for the whole row, and the reason."""
+
+    def __init__(self, field: str | None, reason: str) -> None:
+        self.field, self.reason = field, reason
+        super().__init__(f"{field}: {reason}" if field else reason)
+
+
+class UserDraft(NamedTuple):
+    """A user as the source has it. ``login_names``: kind -> text."""
+
+    source_id: str
+    login_names: Mapping[str, str | None]
+    name: str | None
+    password: str | None
+    """The stored hash; None for a user without a password."""
+    confirmed: bool
+    confirmed_at: datetime | None
+    disabled: bool
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+class ClientDraft(NamedTuple):
+    """A client as the source has it. ``grants``: the grant types that it may use."""
+
+    source_id: str
+    name: str
+    grants: frozenset[str]
+    secret: str | None
+    """Plain, or a hash of it; None for a public client."""
+    disabled: bool
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+def new_id(system: str, source_id: str) -> uuid.UUID:
+    """The id of the user ``source_id`` of ``system``: a UUID stays, and another text gives one.
+
+    The same text always gives the same id (RFC 9562, section 5.5), so that an import that is
+    started again finds what it has written.
+    """
+    return as_id(source_id.lower()) or uuid.uuid5(_NAMESPACE, f"{system}\n{source_id}")
+
+
+def text(row: Mapping[str, object], column: str) -> str | None:
+    """The text of a column without surrounding blanks; None if it is missing or empty."""
+    value = row.get(column)
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
+    return None if value is None else str(value).strip() or None
+
+
+def required(row: Mapping[str, object], column: str) -> str:
+    """The text of a column. Raises `Fault` if there is none."""
+    value = text(row, column)
+    if value is None:
+        raise Fault(column, "is missing")
+    return value
+
+
+def flag(row: Mapping[str, object], column: str, default: bool = False) -> bool:
+    """A boolean, however the source writes it. Raises `Fault`."""
+    value = row.get(column)
+    if value is None:
+        return default
+    written = str(value).strip().lower()
+    if written in _TRUE:
+        return True
+    if written in _FALSE:
+        return False
+    raise Fault(column, "is neither true nor false")
+
+
+def moment(row: Mapping[str, object], column: str) -> datetime | None:
+    """A moment; in UTC if the source names no time zone. Raises `Fault`."""
+    value = row.get(column)
+    if not isinstance(value, datetime):
+        written = text(row, column) or ""
+        if written in _NO_MOMENT:
+            return None
+        try:
+            value = datetime.fromisoformat(written)
+        except ValueError:
+            raise Fault(column, "is no date and time such as 2026-01-31 23:59:59") from None
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise Fault(column, "is outside of the calendar") from None

@@ -1,0 +1,197 @@
+"""Read the rows of a table from a dump that mysqldump, mariadb-dump or pg_dump has written.
+
+Both write one line for each row or statement, and no line break inside a value: MySQL manual,
+11.1.1 (string literals), PostgreSQL manual, COPY (text format). Other text than what these programs
+write is not understood, and is an error.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from .errors import SourceUnusable
+
+if TYPE_CHECKING:
+    from .sources import Row
+
+_MYSQL_COLUMN = re.compile(r"\s+`([^`]+)`\s")
+_MYSQL_CREATE = re.compile(r"CREATE TABLE `([^`]+)`")
+_MYSQL_INSERT = re.compile(
+    r"(?:INSERT(?: IGNORE)?|REPLACE) INTO `([^`]+)`\s*(?:\(([^)]*)\))?\s*VALUES\s*"
+)
+# A value and the sign behind it. Possessive, so that a long text takes linear time.
+_MYSQL_VALUE = re.compile(
+    r"\s*(?:(?:_binary )?'((?:[^'\\]++|\\.|'')*+)'|(NULL)|([-+.0-9eE]+)|(0x[0-9A-Fa-f]*))\s*([,)])"
+)
+_MYSQL_ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
+_MYSQL_SPECIAL = {"0": "\0", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a"}
+
+_PG_COPY = re.compile(r"COPY (?:\S+\.)?\"?([^\s\".]+)\"? \(([^)]*)\) FROM stdin;")
+_PG_INSERT = re.compile(r"INSERT INTO (?:\S+\.)?\"?([^\s\".]+)")
+_PG_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)")
+_PG_SPECIAL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+_HEAD = 4096  # bytes that tell who has written the file
+_ADVICE = (
+    "give a dump of mysqldump, mariadb-dump or pg_dump (plain, without --inserts), a CSV file, or "
+    "the URL of the database"
+)
+
+
+class Lines:
+    """The lines of a text file, and the number of bytes that are read.
+
+    A byte that is not UTF-8 becomes a surrogate, which no field may contain.
+    """
+
+    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
+        self._path, self._encoding = path, encoding
+        self.read = 0
+
+    def __enter__(self) -> Self:
+        self._file: BufferedReader = self._path.open("rb")
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._file.close()
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._file:
+            encoding = self._encoding if self.read == 0 else "utf-8"
+            self.read += len(line)
+            yield line.decode(encoding, "surrogateescape")
+
+
+class DumpSource:
+    """A dump. Each table is read in a pass of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        if head.startswith(b"PGDMP"):
+            raise SourceUnusable(f"{path} is an archive: run  pg_restore --file=dump.sql {path}")
+        if head.startswith(b"\x1f\x8b"):
+            raise SourceUnusable(f"{path} is compressed: run  gunzip {path}")
+        if head.startswith(b"SQLite format 3"):
+            raise SourceUnusable(f"{path} is a database of SQLite: give sqlite:///{path}")
+        if b"MySQL dump" in head or b"MariaDB dump" in head:
+            self._read = _mysql_rows
+        elif b"PostgreSQL database dump" in head:
+            self._read = _postgresql_rows
+        else:
+            raise SourceUnusable(f"{path} is no dump that is understood: {_ADVICE}")
+
+    def has(self, table: str) -> bool:
+        """Whether the dump has rows of the table."""
+        return next(self.rows(table), None) is not None
+
+    def size(self, _table: str) -> int:
+        """The bytes of the file."""
+        return self._path.stat().st_size
+
+    def rows(self, table: str) -> "Iterator[Row]":
+        """The rows of the table, in the order of the file."""
+        from .sources import Row
+
+        with Lines(self._path) as lines:
+            values = self._read(lines, table.rpartition(".")[2])
+            for number, each in enumerate(values, start=1):
+                yield Row(number, each, lines.read)
+
+    def close(self) -> None:
+        """Nothing is open between two tables."""
+
+
+def _mysql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]:
+    columns: list[str] = []
+    create = False
+    stream = iter(lines)
+    for line in stream:
+        if match := _MYSQL_CREATE.match(line):
+            create = match[1] == table
+        elif create and (match := _MYSQL_COLUMN.match(line)):
+            columns.append(match[1])
+        elif create and line.startswith(")"):
+            create = False
+        elif (match := _MYSQL_INSERT.match(line)) and match[1] == table:
+            named = re.findall(r"`([^`]+)`", match[2] or "") or columns
+            for values in _mysql_values(line[match.end() :], stream):
+                if len(values) != len(named):
+                    raise SourceUnusable(
+                        f"a row of {table} has {len(values)} values and the table {len(named)} "
+                        f"columns: {_ADVICE}"
+                    )
+                yield dict(zip(named, values, strict=True))
+
+
+def _mysql_values(text: str, following: Iterator[str]) -> Iterator[list[str | None]]:
+    """The rows of an INSERT: ``text`` after VALUES, and ``following`` lines (MariaDB)."""
+    position = 0
+    while True:
+        sign = text[position : position + 1]
+        if sign == "(":
+            values: list[str | None] = []
+            position, end = position + 1, ","
+            while end != ")":
+                found = _MYSQL_VALUE.match(text, position)
+                if found is None:
+                    raise SourceUnusable(f"an INSERT cannot be read: {_ADVICE}")
+                values.append(_mysql_value(found))
+                position, end = found.end(), found[5]
+            yield values
+        elif sign == ";":
+            return
+        elif sign in (",", "\n", "\r", " "):
+            position += 1
+        elif not sign:
+            text, position = next(following, ";"), 0
+        else:
+            raise SourceUnusable(f"an INSERT cannot be read: {_ADVICE}")
+
+
+def _mysql_value(found: re.Match[str]) -> str | None:
+    text, null, number, hexadecimal, _ = found.groups()
+    if text is not None:
+        return _MYSQL_ESCAPE.sub(
+            lambda escape: _MYSQL_SPECIAL.get(escape[1], escape[1]) if escape[1] else "'", text
+        )
+    if hexadecimal:
+        return bytes.fromhex(hexadecimal[2:]).decode(errors="surrogateescape")
+    return None if null else number
+
+
+def _postgresql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]:
+    stream = iter(lines)
+    for line in stream:
+        if (match := _PG_INSERT.match(line)) and match[1] == table:
+            raise SourceUnusable(f"the dump was made with --inserts: {_ADVICE}")
+        if not (match := _PG_COPY.match(line)):
+            continue
+        columns = [name.strip().strip('"') for name in match[2].split(",")]
+        # The rows of other tables are passed over here: what is in them is no statement.
+        for row in stream:
+            if row.rstrip("\r\n") == r"\.":
+                break
+            if match[1] == table:
+                fields = row.rstrip("\r\n").split("\t")
+                if len(fields) != len(columns):
+                    raise SourceUnusable(f"a row of {table} cannot be read: {_ADVICE}")
+                yield dict(zip(columns, map(_postgresql_value, fields), strict=True))
+
+
+def _postgresql_value(field: str) -> str | None:
+    if field == r"\N":
+        return None
+    return _PG_ESCAPE.sub(_postgresql_escape, field) if "\\" in field else field
+
+
+def _postgresql_escape(escape: re.Match[str]) -> str:
+    text = escape[1]
+    if text[0] in "01234567":
+        return chr(int(text, 8) & 0xFF)
+    if text[0] == "x" and len(text) > 1:
+        return chr(int(text[1:], 16))
+    return _PG_SPECIAL.get(text, text)

@@ -1,0 +1,26 @@
+"""What became of each row."""
+
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+from .drafts import Fault
+from .sources import Row
+
+Result = Literal["imported", "present", "refused"]
+PRESENT = "was imported before"
+
+
+class Outcome(NamedTuple):
+    """``present``: an earlier import has written the row. ``reason`` is None for ``imported``."""
+
+    row: int
+    source_id: str | None
+    id: UUID | None
+    result: Result
+    field: str | None = None
+    reason: str | None = None
+
+
+def refused(row: Row, source_id: str | None, fault: Fault) -> Outcome:
+    """The outcome of a row that is not taken."""
+    return Outcome(row.number, source_id, None, "refused", fault.field, fault.reason)

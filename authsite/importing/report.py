@@ -1,0 +1,74 @@
+"""Count what became of the rows, and write the files that list them."""
+
+import csv
+import json
+from collections import Counter
+from typing import TextIO, TypedDict
+
+from .outcomes import Outcome
+
+
+class Counts(TypedDict):
+    """How many rows of a table had each result."""
+
+    imported: int
+    present: int
+    refused: int
+
+
+class Report:
+    """What became of the rows of one table.
+
+    ``rows``: a file that gets a line of JSON for each row that is not imported. ``ids``: one that
+    gets the id in the source and our id of every row that is, now or before.
+    """
+
+    def __init__(self, table: str, rows: TextIO | None, ids: TextIO | None) -> None:
+        self.table = table
+        self._rows = rows
+        self._ids = csv.writer(ids) if ids else None
+        if self._ids and ids and ids.tell() == 0:
+            self._ids.writerow(("table", "source_id", "id"))
+        self._results: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+
+    def add(self, outcomes: list[Outcome]) -> None:
+        """Count and list the rows of a batch that is committed."""
+        for outcome in outcomes:
+            self._results[outcome.result] += 1
+            if outcome.result == "refused":
+                reason = (outcome.reason or "").partition(":")[0]
+                self._reasons[f"{outcome.field}: {reason}" if outcome.field else reason] += 1
+            if self._rows and outcome.result != "imported":
+                self._rows.write(f"{self._line(outcome)}\n")
+            if self._ids and outcome.id:
+                self._ids.writerow((self.table, outcome.source_id, outcome.id))
+
+    def counts(self) -> Counts:
+        """The number of rows with each result."""
+        results = self._results
+        return {
+            "imported": results["imported"],
+            "present": results["present"],
+            "refused": results["refused"],
+        }
+
+    def lines(self) -> list[str]:
+        """What people read: the numbers, and how often each reason occurred."""
+        counts = self.counts()
+        first = (
+            f"{self.table}: {counts['imported']:,} imported, {counts['present']:,} imported before,"
+            f" {counts['refused']:,} not imported"
+        )
+        return [first, *(f"  {count:>8,}  {why}" for why, count in self._reasons.most_common())]
+
+    def _line(self, outcome: Outcome) -> str:
+        values = {
+            "table": self.table,
+            "row": outcome.row,
+            "source_id": outcome.source_id,
+            "result": outcome.result,
+            "field": outcome.field,
+            "reason": outcome.reason,
+        }
+        return json.dumps(values)

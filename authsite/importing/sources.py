@@ -1,0 +1,195 @@
+"""Read the rows of a table: from a database, a dump of one, or a file of comma-separated values."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import ColumnClause, Engine, column, create_engine, event, func, inspect, select
+from sqlalchemy import table as named_table
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from . import dumps
+from .errors import SourceUnusable
+
+FETCHED = 1000  # rows that are in memory at once
+_URL = re.compile(r"[a-z0-9+]+://.*")
+_MAX_FIELD = 1 << 20  # characters of a field
+
+
+class Row(NamedTuple):
+    """A row: its number (the line in a file of values), and how much of the table is read with it.
+
+    ``fault``: why the row cannot be read, or None.
+    """
+
+    number: int
+    values: Mapping[str, object]
+    done: int
+    fault: str | None = None
+
+
+class Source(Protocol):
+    """Where rows come from. Methods raise `SourceUnusable`."""
+
+    def has(self, table: str) -> bool:
+        """Whether there is such a table."""
+
+    def size(self, table: str) -> int:
+        """What `Row.done` is at the end: rows, or bytes."""
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows, in the order of the primary key or of the file."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+def open_source(text: str, users_table: str) -> Source:
+    """The source that ``text`` names: a URL, a dump, a CSV file of users, or a folder of CSV files.
+
+    Raises `SourceUnusable` with what can be done about it.
+    """
+    if _URL.fullmatch(text):
+        return DatabaseSource(text)
+    path = Path(text)
+    if path.is_dir():
+        return CsvSource({each.stem: each for each in path.glob("*.csv")})
+    if not path.is_file():
+        raise SourceUnusable(
+            f"{text}: there is no such file; give a file, a folder with CSV files, or a URL such "
+            "as mysql+pymysql://user:password@host/database"
+        )
+    if path.suffix.lower() == ".csv":
+        return CsvSource({users_table: path})
+    return dumps.DumpSource(path)
+
+
+class DatabaseSource:
+    """A database of another system, which is only read."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+        try:
+            self._tables = inspect(self._engine)
+            self._tables.get_table_names()
+        except SQLAlchemyError as error:
+            raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
+
+    def has(self, table: str) -> bool:
+        schema, name = _split(table)
+        return self._tables.has_table(name, schema)
+
+    def size(self, table: str) -> int:
+        schema, name = _split(table)
+        with self._engine.connect() as connection:
+            counted = select(func.count()).select_from(named_table(name, schema=schema))
+            return connection.scalar(counted) or 0
+
+    def rows(self, table: str) -> Iterator[Row]:
+        schema, name = _split(table)
+        names = [each["name"] for each in self._tables.get_columns(name, schema)]
+        columns: list[ColumnClause[object]] = [column(each) for each in names]
+        keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
+        # Without types: a value that is no date must not end the import.
+        query = select(*columns).select_from(named_table(name, *columns, schema=schema))
+        query = query.order_by(*(column(key) for key in keys))
+        try:
+            with self._engine.connect().execution_options(yield_per=FETCHED) as connection:
+                for number, row in enumerate(connection.execute(query), start=1):
+                    yield Row(number, dict(zip(names, row, strict=True)), number)
+        except SQLAlchemyError as error:
+            raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+class CsvSource:
+    """Files of comma-separated values with a line of names; ``files``: table -> file."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+        csv.field_size_limit(_MAX_FIELD)
+
+    def has(self, table: str) -> bool:
+        return table in self._files
+
+    def size(self, table: str) -> int:
+        return self._files[table].stat().st_size
+
+    def rows(self, table: str) -> Iterator[Row]:
+        path = self._files[table]
+        with dumps.Lines(path, "utf-8-sig") as lines:
+            first = next(iter(lines), "")
+            delimiter = ";" if ";" in first and "," not in first else ","
+            names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+            if not names:
+                raise SourceUnusable(f"{path}: the first line must have the names of the columns")
+            reader = csv.reader(lines, delimiter=delimiter)
+            while True:
+                try:
+                    fields = next(reader, None)
+                except csv.Error as error:
+                    raise SourceUnusable(
+                        f"{path}, line {reader.line_num + 1}: {error}. What is before this line is "
+                        "imported; correct the line and start again"
+                    ) from None
+                if fields is None:
+                    return
+                if fields:
+                    yield _csv_row(reader.line_num + 1, names, fields, lines.read)
+
+    def close(self) -> None:
+        """Nothing is open between two tables."""
+
+
+def _csv_row(number: int, names: Sequence[str], fields: Sequence[str], done: int) -> Row:
+    if len(fields) != len(names):
+        reason = f"has {len(fields)} fields, and the first line {len(names)}"
+        return Row(number, {}, done, reason)
+    given = zip(names, fields, strict=True)
+    return Row(number, {n: None if field in ("", r"\N") else field for n, field in given}, done)
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+        if parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").is_file():
+            raise SourceUnusable(f"{parsed.database}: there is no such file")
+        engine = create_engine(parsed, hide_parameters=True)
+    except (ArgumentError, NoSuchModuleError):
+        raise SourceUnusable(
+            "the URL is none of PostgreSQL, MySQL or SQLite: give postgresql://…, "
+            "mysql+pymysql://… or sqlite:///path, with @ : / ? # % in user and password "
+            "percent-encoded"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise SourceUnusable(
+            f"the driver {error.name} is not installed: for MySQL and MariaDB run  pip install "
+            "pymysql  and give mysql+pymysql://user:password@host/database"
+        ) from None
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _read_any_text)
+    return engine
+
+
+def _read_any_text(connection: Any, _record: object) -> None:
+    # Text that is not UTF-8 is a fault of its row, and not the end of the import.
+    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    with closing(connection.execute("PRAGMA query_only = ON")):
+        pass
+
+
+def _split(table: str) -> tuple[str | None, str]:
+    schema, _, name = table.rpartition(".")
+    return schema or None, name
+
+
+def _cause(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", error)).strip().partition("\n")[0]

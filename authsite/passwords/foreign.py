@@ -1,0 +1,164 @@
+"""Password hashes of other systems that are no bcrypt: verified as they are, and never made.
+
+PBKDF2 as Django stores it (``pbkdf2_sha256$<iterations>$<salt>$<hash>``), and Argon2 in the PHC
+string format, as PHP and argon2-cffi write it (RFC 9106, section 3.1, has the parameters). A hash
+above the limits is none of a supported format, so that no row can occupy the hash pool for seconds.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
+
+MAX_PBKDF2_ITERATIONS = 2_000_000  # half a second; Django 6.0 has 1,200,000
+MAX_ARGON2_MEMORY = 131_072  # KiB, for each hash thread
+MAX_ARGON2_WORK = 524_288  # memory in KiB times passes: half a second
+MAX_ARGON2_LANES = 16
+
+Scheme: TypeAlias = Literal["pbkdf2", "argon2"]
+
+_PBKDF2 = re.compile(
+    r"pbkdf2_sha256\$(?P<iterations>[1-9][0-9]{0,7})\$(?P<salt>[^$]{1,128})\$"
+    r"(?P<hash>[A-Za-z0-9+/]{43}=)"
+)
+_ARGON2 = re.compile(
+    r"\$argon2(?P<type>id|i|d)\$v=(?P<version>16|19)"
+    r"\$m=(?P<memory>[1-9][0-9]{0,9}),t=(?P<passes>[1-9][0-9]{0,9}),p=(?P<lanes>[1-9][0-9]{0,3})"
+    r"\$(?P<salt>[A-Za-z0-9+/]{11,88})\$(?P<hash>[A-Za-z0-9+/]{16,88})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argon2:
+    """Parameters of Argon2: memory in KiB, passes, lanes, type (d, i, id) and version."""
+
+    memory: int
+    passes: int
+    lanes: int
+    type: str = "id"
+    version: int = 19
+
+    @property
+    def work(self) -> int:
+        """What the time is proportional to."""
+        return self.memory * self.passes
+
+    def compute(self, password: bytes, salt: bytes, length: int) -> bytes:
+        """The hash. The library is imported by the first one: few sites need it."""
+        from argon2 import low_level
+
+        type_ = {"d": low_level.Type.D, "i": low_level.Type.I, "id": low_level.Type.ID}[self.type]
+        # By position: password, salt, passes, memory, lanes, length, type, version.
+        return low_level.hash_secret_raw(
+            password, salt, self.passes, self.memory, self.lanes, length, type_, self.version
+        )
+
+    def scaled_to(self, work: int) -> "Argon2":
+        """The same with less memory, so that it takes about ``work``."""
+        least = 8 * self.lanes  # RFC 9106, section 3.1
+        return Argon2(max(least, work // self.passes), self.passes, self.lanes, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Pbkdf2:
+    """Parameters of PBKDF2 with HMAC-SHA-256."""
+
+    iterations: int
+
+    @property
+    def work(self) -> int:
+        """What the time is proportional to."""
+        return self.iterations
+
+    def compute(self, password: bytes, salt: bytes, length: int) -> bytes:
+        """The hash (RFC 8018, section 5.2)."""
+        return hashlib.pbkdf2_hmac("sha256", password, salt, self.iterations, length)
+
+    def scaled_to(self, work: int) -> "Pbkdf2":
+        """The same with ``work`` iterations."""
+        return Pbkdf2(work)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignHash:
+    """A parsed hash."""
+
+    scheme: Scheme
+    parameters: Pbkdf2 | Argon2
+    salt: bytes
+    hashed: bytes
+
+    def compute(self, password: bytes) -> bytes:
+        """The hash of ``password`` with this salt, to be compared with ``hashed``."""
+        return self.parameters.compute(password, self.salt, len(self.hashed))
+
+
+def parse(stored: str | None) -> ForeignHash | None:
+    """Parse ``stored``; None for anything else, and for a hash above the limits."""
+    if not stored or above_limits(stored):
+        return None
+    if match := _PBKDF2.fullmatch(stored):
+        hashed = base64.b64decode(match["hash"])
+        parameters = Pbkdf2(int(match["iterations"]))
+        return ForeignHash("pbkdf2", parameters, match["salt"].encode(), hashed)
+    if match := _ARGON2.fullmatch(stored):
+        try:
+            salt, hashed = _unpadded(match["salt"]), _unpadded(match["hash"])
+        except binascii.Error:
+            return None
+        return ForeignHash("argon2", _argon2(match), salt, hashed)
+    return None
+
+
+def above_limits(stored: str) -> str | None:
+    """Why a hash of a format of this module would take too long or too much memory, or None."""
+    if (match := _PBKDF2.fullmatch(stored)) and int(match["iterations"]) > MAX_PBKDF2_ITERATIONS:
+        return f"PBKDF2 has more than {MAX_PBKDF2_ITERATIONS:,} iterations"
+    if match := _ARGON2.fullmatch(stored):
+        argon2 = _argon2(match)
+        if argon2.memory > MAX_ARGON2_MEMORY:
+            return f"Argon2 has more than {MAX_ARGON2_MEMORY:,} KiB of memory"
+        if argon2.work > MAX_ARGON2_WORK:
+            return f"Argon2 has more than {MAX_ARGON2_WORK:,} KiB times passes"
+        if argon2.lanes > MAX_ARGON2_LANES or argon2.memory < 8 * argon2.lanes:
+            return f"Argon2 has more than {MAX_ARGON2_LANES} lanes, or too little memory for them"
+    return None
+
+
+class SlowestSeen:
+    """The most expensive hash of each scheme that this process has checked.
+
+    Every check computes as much of each scheme, so that the time does not tell an imported hash,
+    an upgraded one and an unknown user apart. Without imported hashes it costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self._slowest: dict[Scheme, Pbkdf2 | Argon2] = {}
+
+    def padding(self, row: ForeignHash | None) -> list[partial[bytes]]:
+        """What a check of ``row`` (None: a bcrypt hash or no user) computes in addition."""
+        if row and row.parameters.work > self._work(row.scheme):
+            self._slowest[row.scheme] = row.parameters
+        additional = []
+        for scheme, slowest in self._slowest.items():
+            missing = slowest.work - (row.parameters.work if row and row.scheme == scheme else 0)
+            if missing:
+                work = slowest.scaled_to(missing).compute
+                additional.append(partial(work, b"." * 16, b"." * 16, 32))
+        return additional
+
+    def _work(self, scheme: Scheme) -> int:
+        slowest = self._slowest.get(scheme)
+        return slowest.work if slowest else 0
+
+
+def _argon2(match: re.Match[str]) -> Argon2:
+    memory, passes, lanes = (int(match[name]) for name in ("memory", "passes", "lanes"))
+    return Argon2(memory, passes, lanes, match["type"], int(match["version"]))
+
+
+def _unpadded(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)

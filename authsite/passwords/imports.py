@@ -1,0 +1,37 @@
+"""Which password hashes of other systems can be imported, and in which form they are stored."""
+
+from . import foreign, scheme
+
+# Django writes the name of the algorithm before the hash of the library.
+_DJANGO_PREFIXES = ("bcrypt$", "argon2$")
+SUPPORTED = (
+    "bcrypt ($2a$, $2b$, $2y$), Django's bcrypt_sha256 and pbkdf2_sha256, and Argon2 are supported"
+)
+
+
+class UnsupportedHash(ValueError):
+    """The hash cannot be verified, or would take too long; the text says why."""
+
+
+def stored_form(hashed: str, cost: int) -> str:
+    """``hashed`` as it is stored; ``cost``: the setting `bcrypt-cost`. Raises `UnsupportedHash`.
+
+    The cost of bcrypt is at most one step above ``cost``, since `Passwords.check` does not make
+    other checks as slow as a more expensive hash (OWASP ASVS 6.3.8).
+    """
+    for prefix in _DJANGO_PREFIXES:
+        if hashed.startswith(prefix + "$") or hashed.startswith(prefix + "argon2"):
+            hashed = "$" + hashed.removeprefix(prefix).removeprefix("$")
+    if row := scheme.parse(hashed):
+        if row.cost > cost + 1:
+            raise UnsupportedHash(
+                f"bcrypt has the cost {row.cost}: set bcrypt-cost to {row.cost - 1} or more first"
+            )
+        if row.pepper is not None:
+            raise UnsupportedHash("is a hash of another authsite, whose pepper may be another one")
+        return hashed
+    if above := foreign.above_limits(hashed):
+        raise UnsupportedHash(f"{above}, so that one login would take too long")
+    if foreign.parse(hashed):
+        return hashed
+    raise UnsupportedHash(f"has an unknown form: {SUPPORTED}")

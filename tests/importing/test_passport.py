@@ -1,0 +1,148 @@
+"""A shop on Laravel Passport moves: passwords, client ids and secrets stay as they are."""
+
+from hashlib import sha256
+
+import pytest
+from sqlalchemy import select
+
+from authsite import clock
+from authsite.audit.models import AuditEvent
+from authsite.oauth.models import Client
+from authsite.users.models import LoginName, User
+from tests.support import foreign_systems as other
+from tests.support.site import ClientKeys
+
+ANN, BO = "a password of Ann's", "ü" * 40 + "x"  # the second one has over 72 bytes
+SECRETS = {number: f"{number}Q2vZs9WmYtKx4LrJbH7dPfUc3NgEaXo1Ti8BwRy" for number in (2, 3, 4, 5)}
+UUID = "9c1f6f0e-3b1a-4b57-8f1e-2d7f3f5a9b10"
+
+
+@pytest.fixture
+def dump(tmp_path):
+    """A dump of MySQL with two users and clients of every kind."""
+    users = [
+        other.user(1, name="Ann O'Hara \\ \"Lee\"", email="Ann@Example.com",
+                   password=other.php_hash(ANN)),
+        other.user(2, email_verified_at=None, password=other.php_hash(BO), created_at=None),
+    ]  # fmt: skip
+    clients = [
+        other.client(1, personal_access_client=1, secret="unused"),
+        other.client(2, password_client=1, secret=other.php_hash(SECRETS[2]), name="Shop"),
+        other.client(3, password_client=1, secret=SECRETS[3]),
+        other.client(4, secret=sha256(SECRETS[4].encode()).hexdigest()),
+        other.client(UUID, password_client=1, secret=other.php_hash(SECRETS[5]), revoked=1),
+        other.client(6, password_client=1, secret=None),
+    ]
+    path = tmp_path / "shop.sql"
+    tables = {
+        "oauth_clients": (other.PASSPORT_CLIENTS, clients),
+        "users": (other.PASSPORT_USERS, users),
+    }
+    path.write_text(other.mysql_dump(**tables), newline="")
+    return path
+
+
+def read(site, statement):
+    with site.db() as db:
+        return db.execute(statement).all()
+
+
+def test_old_passwords_and_old_client_ids_work_and_come_out_with_our_hashes(site, importing, dump):
+    done = importing("passport", dump)
+    assert done["users"] == {"imported": 2, "present": 0, "refused": 0}
+    assert done["clients"] == {"imported": 4, "present": 0, "refused": 2}
+    assert [(row["source_id"], row["field"]) for row in done["rows"]] == [
+        ("1", None), ("6", "secret"),
+    ]  # fmt: skip
+    before = dict(read(site, select(User.email, User.password_hash)))
+    assert {stored[:7] for stored in before.values()} == {"$2y$05$"}
+    shop = ClientKeys("2", SECRETS[2])
+    for _ in range(2):  # the second time with what the first has upgraded
+        tokens = site.login(shop, "ann@example.com", ANN)
+        assert site.me(tokens["access_token"]).json["name"] == 'Ann O\'Hara \\ "Lee"'
+        site.refresh(shop, tokens["refresh_token"])
+    site.login(ClientKeys("3", SECRETS[3]), "user2@example.com", BO)
+    site.login(shop, "ann@example.com", ANN.upper(), status=400)
+    site.login(ClientKeys("2", SECRETS[3]), "ann@example.com", ANN, status=401)
+    site.login(ClientKeys(UUID, SECRETS[5]), "ann@example.com", ANN, status=401)  # revoked
+    site.token(ClientKeys("4", SECRETS[4]), grant_type="client_credentials")
+    after = dict(read(site, select(User.email, User.password_hash)))
+    assert {stored[:7] for stored in after.values()} == {"v1$-$2b"}
+    stored = dict(read(site, select(Client.name, Client.secret_hash)))
+    assert stored["Shop"] == sha256(SECRETS[2].encode()).hexdigest()
+    assert stored[f"Client {UUID}"].startswith("$2y$")
+
+
+def test_what_is_known_of_a_user_and_a_client_is_kept_and_the_audit_trail_has_the_source(
+    site, importing, dump
+):
+    importing("passport", dump, "--ids", dump.with_name("ids.csv"))
+    with site.db() as db:
+        ann, bo = db.scalars(select(User).order_by(User.email)).all()
+        names = db.execute(select(LoginName.key, LoginName.user_id)).all()
+        clients = {str(each.id): each for each in db.scalars(select(Client))}
+        events = db.scalars(select(AuditEvent).order_by(AuditEvent.id)).all()
+    assert (ann.email, ann.name) == ("Ann@example.com", 'Ann O\'Hara \\ "Lee"')
+    assert clock.rfc3339(ann.created_at) == clock.rfc3339(ann.email_verified_at)
+    assert clock.rfc3339(ann.created_at) == "2021-03-04T05:06:07Z"
+    assert bo.email_verified_at is None
+    assert clock.now() >= bo.created_at > ann.created_at
+    assert dict(names) == {"ann@example.com": ann.id, "user2@example.com": bo.id}
+    two = clients["00000000-0000-0000-0000-000000000002"]
+    assert (two.name, two.type, two.disabled_at) == ("Shop", "password", None)
+    assert clients["00000000-0000-0000-0000-000000000004"].type == "personal"
+    assert clients[UUID].disabled_at is not None
+    details = [(each.event, each.details) for each in events]
+    assert details[:2] == [
+        ("user.created", {"source": "passport", "source_id": "1"}),
+        ("user.created", {"source": "passport", "source_id": "2"}),
+    ]
+    assert {name for name, _ in details[2:]} == {"client.created"}
+    lines = dump.with_name("ids.csv").read_text().splitlines()
+    assert lines[:2] == ["table,source_id,id", f"users,1,{ann.id}"]
+
+
+def test_a_second_import_and_a_dry_run_write_nothing(site, importing, dump):
+    dry = importing("passport", dump, "--dry-run")
+    assert (dry["users"]["imported"], dry["clients"]["imported"], dry["dry_run"]) == (2, 4, True)
+    assert read(site, select(User.id)) == read(site, select(Client.id)) == []
+    importing("passport", dump)
+    site.login(ClientKeys("2", SECRETS[2]), "ann@example.com", ANN)
+    before = [read(site, select(table)) for table in (User.__table__, Client.__table__)]
+    events = len(site.events())
+    again = importing("passport", dump)
+    assert again["users"] == {"imported": 0, "present": 2, "refused": 0}
+    assert again["clients"] == {"imported": 0, "present": 4, "refused": 2}
+    assert [read(site, select(table)) for table in (User.__table__, Client.__table__)] == before
+    assert len(site.events()) == events
+
+
+def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
+    def client(number, *grants, **more):
+        row = other.client(number, secret="plain secret", grant_types=other.grants(*grants))
+        return {**row, **more}
+
+    clients = [
+        client(UUID, "password", "refresh_token"),
+        client(UUID.replace("9c1f", "9c2f"), "client_credentials"),
+        client(UUID.replace("9c1f", "9c3f"), "authorization_code", "refresh_token"),
+        client(UUID.replace("9c1f", "9c4f"), "personal_access"),
+        client(UUID.replace("9c1f", "9c5f"), "password", grant_types="no list"),
+        client("web", "password"),
+    ]
+    url = other.sqlite_database(
+        tmp_path / "shop.sqlite",
+        users=(other.PASSPORT_USERS, [other.user(1)]),
+        oauth_clients=(other.PASSPORT_13_CLIENTS, clients),
+    )
+    done = importing("passport", url, scopes="\n  orders:read: Read\n  orders:write: Write")
+    assert done["clients"] == {"imported": 2, "present": 0, "refused": 4}
+    assert sorted(str(row["field"]) for row in done["rows"]) == [
+        "None", "grant_types", "grant_types", "id",
+    ]  # fmt: skip
+    assert read(site, select(Client.type, Client.scope).order_by(Client.type)) == [
+        ("password", "orders:read orders:write"), ("personal", "orders:read orders:write"),
+    ]  # fmt: skip
+    assert "authsite.scopes lacks other" in importing(
+        "passport", url, "--client-scope", "other", status=2
+    )
