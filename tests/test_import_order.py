@@ -7,7 +7,7 @@ import authsite
 
 # From the top layer down; packages of one layer may import each other, in one direction.
 LAYERS = (
-    "monitoring",
+    "monitoring importing",
     "guards",
     "account",
     "signup personal_tokens",

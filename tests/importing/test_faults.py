@@ -1,0 +1,132 @@
+"""A row with a fault is reported with its reason, and takes no other row with it."""
+
+import csv
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, event, select
+
+from authsite import clock
+from authsite.importing import run as running
+from authsite.users.models import FormerAddress, User
+from tests.support import foreign_systems as other
+
+COLUMNS = ("id", "email", "name", "password_hash", "confirmed", "disabled", "created_at")
+GOOD = {"created_at": other.MADE, "password_hash": "$2y$05$" + "a" * 21 + "u" + "b" * 31}
+
+
+def good(name):
+    return {**GOOD, "id": name, "email": f"{name}@example.com"}
+
+
+# The field that the report names, and what makes the row bad.
+FAULTS = [
+    ("email", {"email": ""}),
+    ("email", {"email": "no address"}),
+    ("email", {"email": "a" * 250 + "@example.com"}),
+    ("email", {"email": "ann\n@example.com"}),
+    ("email", {"email": "\u212aelvin@example.com"}),
+    ("email", {"email": "GOOD0@Example.COM"}),
+    ("email", {"email": "taken@example.com"}),
+    ("email", {"email": "former@example.com"}),
+    ("name", {"name": "two\nlines"}),
+    ("name", {"name": "nul\0"}),
+    ("name", {"name": "x" * 1025}),
+    ("password", {"password_hash": "plain text"}),
+    ("password", {"password_hash": "5f4dcc3b5aa765d61d8327deb882cf99"}),
+    ("password", {"password_hash": "$2y$15$" + "a" * 21 + "u" + "b" * 31}),
+    ("password", {"password_hash": "pbkdf2_sha256$9000000$salt$" + "a" * 43 + "="}),
+    ("confirmed", {"confirmed": "perhaps"}),
+    ("disabled", {"disabled": "2"}),
+    ("created_at", {"created_at": "yesterday"}),
+    ("created_at", {"created_at": "2024-02-30"}),
+    ("created_at", {"created_at": "0001-01-01 00:00:00+14:00"}),
+    ("id", {"id": "x" * 256}),
+    ("id", {"id": "tab\tid"}),
+    ("id", {"id": "good0", "created_at": "2020-01-01"}),
+]
+
+
+def write_csv(path, rows, columns=COLUMNS):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def batches_of(monkeypatch):
+    """Set the size of a batch, so that few rows are several transactions."""
+    return lambda size: monkeypatch.setattr(running, "ROWS", size)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_every_kind_of_fault_is_reported_and_all_good_rows_are_imported(
+    site, importing, tmp_path, batches_of, size
+):
+    batches_of(size)
+    holder = site.user("taken@example.com")
+    with site.db() as db:
+        db.add(
+            FormerAddress(
+                id=holder.id, user_id=holder.id, key="former@example.com",
+                email="former@example.com", epoch=0, expires_at=clock.now() + timedelta(days=1),
+            )
+        )  # fmt: skip
+    rows, expected = [good("good0")], []
+    for number, (field, fault) in enumerate(FAULTS):
+        rows += [{**good(f"bad{number}"), **fault}, good(f"good{number + 1}")]
+        expected.append(field)
+    path = write_csv(tmp_path / "users.csv", rows)
+    with path.open("ab") as file:
+        file.write(b"latin,\xe9@example.com,,,,,\nname,name@example.com,\xe9,,,,\n")
+        file.write(b"few,few@example.com\n" + b"many,many@example.com,,,,,,,,,\n\n")
+        file.write(b"last,last@example.com,,,,,\n")
+    for dry in (["--dry-run"], []):
+        done = importing("csv", path, *dry)
+        assert [row["field"] for row in done["rows"]] == [*expected, "email", "name", None, None]
+        assert all(row["reason"] for row in done["rows"])
+        count = len(FAULTS) + 2
+        assert done["users"] == {"imported": count, "present": 0, "refused": len(FAULTS) + 4}
+    with site.db() as db:
+        emails = set(db.scalars(select(User.email)))
+    good_ones = {f"good{number}@example.com" for number in range(len(FAULTS) + 1)}
+    assert emails == good_ones | {"taken@example.com", "last@example.com"}
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_a_name_that_is_taken_while_a_batch_is_written_costs_only_its_own_row(
+    site, importing, tmp_path
+):
+    inserts = []
+
+    def register_before(_connection, _cursor, statement, *_more):
+        if statement.startswith("INSERT INTO login_names"):
+            inserts.append(statement)
+            if len(inserts) == 1:
+                site.user("good1@example.com")
+
+    path = write_csv(tmp_path / "users.csv", [good(f"good{number}") for number in range(3)])
+    event.listen(Engine, "before_cursor_execute", register_before)
+    try:
+        done = importing("csv", path)
+    finally:
+        event.remove(Engine, "before_cursor_execute", register_before)
+    assert len(inserts) == 3  # the batch, the registration, and the batch again
+    assert done["users"] == {"imported": 2, "present": 0, "refused": 1}
+    assert [(row["row"], row["field"]) for row in done["rows"]] == [(3, "email")]
+
+
+def test_a_report_that_others_may_read_is_not_written(site, importing, tmp_path):
+    path = write_csv(tmp_path / "users.csv", [good("good")])
+    ids = tmp_path / "ids.csv"
+    ids.write_text("kept")
+    ids.chmod(0o644)
+    assert f"chmod 600 {ids}" in importing("csv", path, "--ids", ids, status=1)
+    assert ids.read_text() == "kept"
+    assert site.events() == []
+    ids.chmod(0o600)
+    importing("csv", path, "--ids", ids)
+    assert ids.read_text().startswith("table,source_id,id\nusers,good,")
+    assert (tmp_path / "report.jsonl").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,131 @@
+"""Where rows come from: dumps are read as their programs write them, and nothing is guessed."""
+
+import gzip
+import sqlite3
+
+import pytest
+
+from authsite.importing.errors import SourceUnusable
+from authsite.importing.sources import open_source
+from tests.support import foreign_systems as other
+
+NASTY = [
+    "plain",
+    "O'Hara \\ \"x\" \\' ''",
+    "two\nlines\r\n\ttab",
+    "a;b),(1,'x'); -- /* */",
+    "nul\0 and \x1a",
+    "日本 \N{GRINNING FACE}",
+    "\\N",
+    "x" * 100_000,
+    "');\nINSERT INTO `users` VALUES (9,'Eve','eve@example.com');\n",
+    "\\.\nCOPY public.users (id, name) FROM stdin;\n9\tEve\n\\.\n",
+]
+COLUMNS = ("id", "name", "email")
+
+
+def rows(source, table="users"):
+    return [dict(row.values) for row in source.rows(table)]
+
+
+def written(folder, text):
+    path = folder / "dump.sql"
+    path.write_bytes(text.encode())
+    return open_source(str(path), "users")
+
+
+def test_values_of_a_dump_are_what_they_were_whatever_they_contain(tmp_path):
+    given = [{"id": number, "name": name, "email": None} for number, name in enumerate(NASTY)]
+    tables = {"notes": (COLUMNS, given), "users": (COLUMNS, given)}
+    expected = [{**row, "id": str(row["id"])} for row in given]
+    assert rows(written(tmp_path, other.mysql_dump(**tables))) == expected
+    without_nul = [row for row in given if "\0" not in row["name"]]  # PostgreSQL stores none
+    tables = {"notes": (COLUMNS, without_nul), "users": (COLUMNS, without_nul)}
+    expected = [{**row, "id": str(row["id"])} for row in without_nul]
+    assert rows(written(tmp_path, other.postgresql_dump(**tables))) == expected
+    url = other.sqlite_database(tmp_path / "db", users=(COLUMNS, given))
+    assert rows(open_source(url, "users")) == given
+
+
+def test_other_forms_of_an_insert(tmp_path):
+    head = "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19  Distrib 10.11\n"
+    create = "CREATE TABLE `users` (\n  `id` int(11) NOT NULL,\n  `b` blob,\n  `n` double\n) X;\n"
+    text = (
+        "INSERT INTO `users` VALUES\n(1,_binary 'a\\'',-1.5e3),\n(2,0x4142,NULL);\n"
+        "INSERT IGNORE INTO `users` (`n`, `id`) VALUES (7,3);\n"
+        "REPLACE INTO `users` VALUES (4,'',0);"
+    )
+    assert [list(row.items()) for row in rows(written(tmp_path, head + create + text))] == [
+        [("id", "1"), ("b", "a'"), ("n", "-1.5e3")],
+        [("id", "2"), ("b", "AB"), ("n", None)],
+        [("n", "7"), ("id", "3")],
+        [("id", "4"), ("b", ""), ("n", "0")],
+    ]
+
+
+INSERT = "-- MySQL dump 10.13\nINSERT INTO `users` (`id`, `name`, `email`) VALUES"
+PG, COPY = "-- PostgreSQL database dump\n", "COPY public.users (id, name) FROM stdin;\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("PGDMP\0\1", "pg_restore --file=dump.sql"),
+        ("SQLite format 3\0", "give sqlite:///"),
+        ("INSERT INTO users VALUES (1);", "no dump that is understood"),
+        (f"{INSERT} (1,now());\n", "INSERT cannot be read"),
+        (f"{INSERT} (1,'open\n", "INSERT cannot be read"),
+        (f"{INSERT} (1);\n", "1 values and the table 3 columns"),
+        (f"{INSERT} (1,2,3) ON\n", "INSERT cannot be read"),
+        (f"{INSERT} (1,2,3),\n", "ends in the middle of an INSERT"),
+        (PG + COPY.replace("COPY public.", "INSERT INTO "), "made with --inserts"),
+        (f"{PG}{COPY}1\n\\.\n", "row of users cannot be read"),
+        (f"{PG}{COPY}1\tAnn", "ends in the middle of a table"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_that_says_what_can(tmp_path, text, advice):
+    with pytest.raises(SourceUnusable, match=advice):
+        rows(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("missing.sql", "no such file"),
+        ("sqlite:///missing.sqlite", "no such file"),
+        ("oracle+unknown://host/db", "none of PostgreSQL, MySQL or SQLite"),
+        ("http://example.com/", "none of PostgreSQL, MySQL or SQLite"),
+        ("mysql+pymysql://me:secret@localhost/db", "pip install pymysql"),
+        ("postgresql://me:secret@127.0.0.1:1/db?connect_timeout=1", "the source database reported"),
+    ],
+)
+def test_a_source_that_cannot_be_opened_is_an_error_without_its_password(source, advice):
+    with pytest.raises(SourceUnusable, match=advice) as raised:
+        open_source(source, "users")
+    assert "secret" not in str(raised.value)
+
+
+def test_csv_of_a_spreadsheet_and_a_folder_of_tables(tmp_path):
+    path = tmp_path / "users.csv"
+    path.write_bytes('\ufeffid;name\r\n1;"a;b\nc"\r\n2;\r\n'.encode())
+    expected = [{"id": "1", "name": "a;b\nc"}, {"id": "2", "name": None}]
+    assert rows(open_source(str(path), "people"), "people") == expected
+    folder = open_source(str(tmp_path), "people")
+    assert (folder.has("users"), folder.has("people")) == (True, False)
+    assert [row.number for row in folder.rows("users")] == [3, 4]
+    assert [*folder.rows("users")][-1].done == folder.size("users")
+
+
+def test_a_database_is_only_read_and_text_that_is_not_utf_8_is_no_end(tmp_path):
+    url = other.sqlite_database(tmp_path / "db", users=(COLUMNS, [other.user(1)]))
+    with sqlite3.connect(tmp_path / "db") as connection:
+        connection.execute("UPDATE users SET name = CAST(x'e9' AS TEXT)")
+    connection.close()
+    assert [row["name"] for row in rows(open_source(url, "users"))] == ["\udce9"]
+
+
+def test_a_compressed_dump_is_to_be_decompressed(tmp_path):
+    path = tmp_path / "dump.sql.gz"
+    path.write_bytes(gzip.compress(b"-- MySQL dump"))
+    with pytest.raises(SourceUnusable, match="gunzip"):
+        open_source(str(path), "users")
