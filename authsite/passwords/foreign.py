@@ -143,7 +143,7 @@ class SlowestSeen:
         if row and row.parameters.work > self._work(row.scheme):
             self._slowest[row.scheme] = row.parameters
         additional = []
-        for scheme, slowest in self._slowest.items():
+        for scheme, slowest in tuple(self._slowest.items()):  # other threads add to it
             missing = slowest.work - (row.parameters.work if row and row.scheme == scheme else 0)
             if missing:
                 work = slowest.scaled_to(missing).compute
