@@ -13,7 +13,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures cli-reference swagger-ui clean
+.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures cli-reference control-tests audit swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -77,6 +77,19 @@ lock: $(VENV)/.tests
 # Writes the reference of the commands from their help.
 cli-reference: $(VENV)/.tests
 	$(BIN)/python -m tests.support.cli_reference
+
+# Writes which tests hold each control.
+control-tests: $(VENV)/.tests
+	$(BIN)/python -m tests.support.controls
+
+# Compares the exact versions with the known vulnerabilities on PyPI. An environment of its own.
+PIP_AUDIT := 2.10.1
+audit: $(VENV)/audit-$(PIP_AUDIT)
+	$</bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r requirements.txt
+
+$(VENV)/audit-$(PIP_AUDIT): $(VENV)/.python
+	@$(PYTHON) -m venv $@
+	@$@/bin/pip install -q --disable-pip-version-check pip-audit==$(PIP_AUDIT)
 
 # The viewer of /docs, from the npm registry. A new release: its version and `dist.integrity`.
 SWAGGER_UI_VERSION := 5.35.0

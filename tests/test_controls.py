@@ -1,28 +1,6 @@
-"""docs/controls.md and the tests name the same controls."""
+"""docs/controls.md, docs/control-tests.md and the tests name the same controls."""
 
-import ast
-import re
-from pathlib import Path
-
-TESTS = Path(__file__).parent
-ROW = re.compile(r"\| ([A-Z]\d\d)( \(planned\))? \|.*\| ([CHML]) \|")
-
-
-def rows():
-    """The rows of docs/controls.md: id -> (severity, whether the feature exists)."""
-    text = (TESTS.parent / "docs" / "controls.md").read_text()
-    return {row[1]: (row[3], not row[2]) for row in ROW.finditer(text)}
-
-
-def used():
-    """The ids that tests name: id -> the files."""
-    found = {}
-    for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.control":
-                for argument in node.args:
-                    found.setdefault(ast.literal_eval(argument), []).append(path.name)
-    return found
+from tests.support.controls import PAGE, page, rows, used
 
 
 def test_the_document_has_its_rows():
@@ -32,7 +10,7 @@ def test_the_document_has_its_rows():
 
 
 def test_each_control_that_a_test_names_is_in_the_document():
-    unknown = {control: files for control, files in used().items() if control not in rows()}
+    unknown = {control: tests for control, tests in used().items() if control not in rows()}
     assert unknown == {}
 
 
@@ -44,3 +22,7 @@ def test_each_critical_and_high_control_has_a_test():
         if built and severity in "CH" and control not in tested
     ]
     assert missing == []
+
+
+def test_control_tests_md_is_what_make_control_tests_writes():
+    assert PAGE.read_text("utf-8") == page(), "run `make control-tests`"
