@@ -1,10 +1,10 @@
 """Make the `RateLimiter` and the storage that the settings describe; nothing connects yet."""
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any, cast
 
 from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
-from limits.errors import ConfigurationError
 from limits.storage import Storage, storage_from_string
 
 from authsite.db import Database
@@ -41,25 +41,28 @@ def make_storage(settings: Settings, database: Database) -> Storage:
     if storage == "memory":
         return LocalStorage()
     if storage == "database":
-        return FallbackStorage(DatabaseStorage(database))
-    return FallbackStorage(_make_redis(storage))
+        return FallbackStorage(lambda: DatabaseStorage(database))
+    return _redis(storage)
 
 
-def _make_redis(url: str) -> Storage:
-    scheme = url.partition(":")[0]
-    package = "valkey" if scheme.startswith("valkey") else "redis"
+def _redis(url: str) -> Storage:
+    package = "valkey" if url.startswith("valkey") else "redis"
     options: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
     try:
-        if package == "redis":
-            from redis.backoff import NoBackoff
-            from redis.retry import Retry
-
-            # The default is three retries with pauses of seconds.
-            options["retry"] = Retry(NoBackoff(), 0)
-        return cast(Storage, storage_from_string(url, wrap_exceptions=True, **options))
-    except (ImportError, ConfigurationError):
+        # Redis and Valkey are the same library under two names.
+        errors = import_module(f"{package}.exceptions")
+        backoff, retry = import_module(f"{package}.backoff"), import_module(f"{package}.retry")
+    except ImportError:
         advice = f"this storage needs a package: pip install {package}, or take `database`"
         raise SettingsError([InvalidSetting("authsite.limits-storage", advice)]) from None
+    # The default is three retries with pauses of seconds.
+    options["retry"] = retry.Retry(backoff.NoBackoff(), 0)
+
+    def connect() -> Storage:
+        return cast(Storage, storage_from_string(url, wrap_exceptions=True, **options))
+
+    # Of a cluster; it is no subclass of the library's other errors, which `limits` wraps.
+    return FallbackStorage(connect, (getattr(errors, f"{package.title()}ClusterException"),))
 
 
 def _at_most(item: RateLimitItem, longest: timedelta) -> RateLimitItem:

@@ -6,7 +6,7 @@ number of processes (ASVS 16.5.3).
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import structlog
 from limits.errors import StorageError
@@ -16,7 +16,7 @@ log = structlog.get_logger("authsite.rate_limit")
 
 T = TypeVar("T")
 PROBE_SECONDS = 2.0
-_FAILURES = (StorageError, OSError)
+Failures = tuple[type[Exception], ...]
 
 
 class LocalStorage(MemoryStorage):
@@ -46,7 +46,11 @@ class LocalStorage(MemoryStorage):
 
 
 class FallbackStorage(Storage):
-    """``storage``, and counters in the memory of this process while it fails.
+    """A storage, and counters in the memory of this process while it fails.
+
+    ``connect`` returns the storage, and is called when it is first used, since the client of a
+    Redis cluster connects when it is made. ``failures``: errors of the storage besides
+    `StorageError` and `OSError`.
 
     Only the requests that detect the failure wait for the timeout: after that a separate thread
     checks every ``probe_seconds`` whether the storage works again.
@@ -54,9 +58,15 @@ class FallbackStorage(Storage):
 
     STORAGE_SCHEME = None
 
-    def __init__(self, storage: Storage, probe_seconds: float = PROBE_SECONDS) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Storage],
+        failures: Failures = (),
+        probe_seconds: float = PROBE_SECONDS,
+    ) -> None:
         super().__init__()
-        self._storage = storage
+        self._connect, self._connected = connect, cast(Storage | None, None)
+        self._failures: Failures = (StorageError, OSError, *failures)
         self._probe_seconds = probe_seconds
         self._switching = threading.Lock()
         self._failed = False
@@ -96,13 +106,17 @@ class FallbackStorage(Storage):
         """Whether the storage itself works."""
         return not self._failed
 
+    def _storage(self) -> Storage:
+        self._connected = self._connected or self._connect()
+        return self._connected
+
     def _call(self, operation: Callable[[Storage], T]) -> T:
         if not self._failed:
             try:
-                return operation(self._storage)
-            except _FAILURES as error:
+                return operation(self._storage())
+            except self._failures as error:
                 self._switch_to_local(error)
-        return operation(self._local or self._storage)
+        return operation(self._local or self._storage())
 
     def _switch_to_local(self, error: Exception) -> None:
         with self._switching:
@@ -126,7 +140,7 @@ class FallbackStorage(Storage):
 
     def _is_working(self) -> bool:
         try:
-            self._storage.incr("probe", 1)  # writes must work, not only reads
+            self._storage().incr("probe", 1)  # writes must work, not only reads
         except Exception:  # the probe thread must survive any error
             return False
         return True

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from authsite.rate_limit import factory
 from authsite.rate_limit.fallback import FallbackStorage
 from authsite.settings import Secret
 from tests.conftest import need
@@ -106,6 +107,27 @@ def test_redis_counts_like_the_database(redis_site):
     assert redis_site.try_login(keys, PASSWORD).status_int == 429
     with redis_site.db() as db:
         assert db.scalar(text("SELECT count(*) FROM limit_counters")) == 0
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("deployment", [redis.sentinel, redis.cluster])
+def test_sentinel_and_cluster_count_like_one_redis_and_fall_back_like_it(
+    site_with, tmp_path, monkeypatch, deployment
+):
+    need(redis.available(), "redis-server")
+    monkeypatch.setattr(factory, "TIMEOUT", 3)  # this machine may be busy
+    with deployment(tmp_path) as (url, server):
+        site = site_with(**LIMITS, limits_storage=url)
+        keys = site.client()
+        seen = [site.try_login(keys).status_int for _ in range(6)]
+        assert seen == [400] * 4 + [429] * 2
+        assert not storage_of(site).is_degraded
+        server.kill()
+        seen = [site.try_login(keys).status_int for _ in range(6)]
+        assert seen == [400] * 4 + [429] * 2
+        assert storage_of(site).is_degraded
+        server.start()
+        assert eventually(lambda: not storage_of(site).is_degraded)
 
 
 @pytest.mark.control("L10")

@@ -179,3 +179,14 @@ def test_a_storage_whose_package_is_missing_stops_the_start(site_with, monkeypat
     cfg = replace(site_with().cfg, limits_storage=Secret("redis://127.0.0.1:1/0"))
     with pytest.raises(SettingsError, match=r"limits-storage.*pip install redis"):
         make_storage(cfg, site_with().database)
+
+
+@pytest.mark.parametrize("form", ["redis", "redis+sentinel", "redis+cluster"])
+def test_the_start_waits_for_no_redis(site_with, form):
+    from dataclasses import replace
+
+    site = site_with()
+    url = f"{form}://127.0.0.1:1/{'main' if 'sentinel' in form else ''}"
+    storage = make_storage(replace(site.cfg, limits_storage=Secret(url)), site.database)
+    assert storage.incr("a", 60) == 1
+    assert storage.is_degraded

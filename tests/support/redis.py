@@ -18,15 +18,15 @@ def available():
 class Redis:
     """A server that can be killed, frozen and started again on the same port."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._folder = folder
+        self._folder, self._options = folder, options
         self.start()
 
     def start(self):
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                   "--dir", str(self._folder), "--logfile", "redis.log"]  # fmt: skip
+        command = ["redis-server", *self._options, "--port", str(self.port), "--bind", "127.0.0.1",
+                   "--save", "", "--dir", str(self._folder), "--logfile", "redis.log"]  # fmt: skip
         self._process = subprocess.Popen(command)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -49,11 +49,38 @@ class Redis:
 
 
 @contextmanager
-def serving(folder):
+def serving(folder, *options):
     """A `Redis` with its files in ``folder``."""
-    server = Redis(folder)
+    server = Redis(folder, *options)
     try:
         yield server
     finally:
         server.thaw()
         server.kill()
+
+
+@contextmanager
+def sentinel(folder):
+    """The URL of a Sentinel, and the server that it watches."""
+    watching = folder / "sentinel.conf"
+    with serving(folder) as server:
+        watching.write_text(f"sentinel monitor main 127.0.0.1 {server.port} 1\n")
+        with serving(folder, str(watching), "--sentinel") as watcher:
+            yield f"redis+sentinel://127.0.0.1:{watcher.port}/main", server
+
+
+@contextmanager
+def cluster(folder):
+    """The URL of a cluster of one server that has all slots."""
+    options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    with serving(folder, *options) as server:
+        ask = ["redis-cli", "-p", str(server.port), "CLUSTER"]
+        subprocess.run([*ask, "ADDSLOTSRANGE", "0", "16383"], check=True, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            info = subprocess.run([*ask, "INFO"], check=True, capture_output=True, text=True)
+            if "cluster_state:ok" in info.stdout:
+                yield f"redis+cluster://127.0.0.1:{server.port}", server
+                return
+            time.sleep(0.05)
+        raise RuntimeError("the cluster did not start")
