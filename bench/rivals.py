@@ -1,7 +1,9 @@
 """Applications for comparison, on the same server: a bare view, and a minimal guard."""
 
 import os
+from datetime import timedelta
 from hashlib import sha256
+from pathlib import Path
 
 from pyramid.config import Configurator
 from sqlalchemy import (
@@ -16,6 +18,7 @@ from sqlalchemy import (
     select,
 )
 
+from authsite import clock
 from authsite.passwords import HashPool
 from authsite.server import worker
 from authsite.server.asgi import AsgiBridge
@@ -82,6 +85,13 @@ def pooled():
     passwords = application.registry["authsite"].passwords
     passwords.pool = HashPool(threads, queue, niceness=niceness)
     return application
+
+
+def skewed():
+    """authsite with a wrong clock: the file $BENCH_SKEW says by how many seconds, at any time."""
+    file, right = Path(os.environ["BENCH_SKEW"]), clock.now
+    clock.now = lambda: right() + timedelta(seconds=float(file.read_text()))
+    return worker.application()
 
 
 def guarded():

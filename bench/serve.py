@@ -13,7 +13,7 @@ from granian.constants import Interfaces
 
 from authsite.server.worker import THREADS
 
-ON_BRIDGE = ("bridged", "guarded")
+ON_BRIDGE = ("bridged", "guarded", "skewed")
 
 if __name__ == "__main__":
     name, port, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

@@ -14,7 +14,7 @@ from .rig import WORKERS, rig, summary
 from .rows import limit, none
 from .traffic import TOKEN, good
 
-ACCOUNT = 5  # wrong passwords for one name
+ACCOUNT = 20  # wrong passwords for one name; of right ones, as many are checked at a time
 # A forgotten password asks the limits and hashes nothing, so its time shows a wait for Redis.
 RATES = {"guard": 26, "refresh": 10, "login": 2, "forgot": 10, "logout": 1}
 SLOW = 0.1  # seconds

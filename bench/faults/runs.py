@@ -1,6 +1,7 @@
 """The runs by their ids. Each takes ``short`` (seconds instead of minutes) and returns rows."""
 
 from . import (
+    clocks,
     database,
     failover,
     halves,
@@ -25,6 +26,7 @@ RUNS = {
     "R8": limits.without_redis,
     "R11": sqlite.full,
     "R12": sqlite.contended,
+    "R16": clocks.jump,
     "R17": migration.migrated,
     "R20": races.refreshes,
     "R22": races.registrations,
