@@ -1,0 +1,1 @@
+"""Attacks that we run on ourselves; docs/attack-suite.md describes them."""

@@ -1,0 +1,22 @@
+"""A random walk through everything that a request can do, beside a model of what must hold."""
+
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+
+from .driver import Driver
+from .walk import machine, memory_folder, options
+
+STEPS = 5_000
+
+
+@pytest.fixture
+def driver():
+    with memory_folder() as folder:
+        made = Driver("sqlite", folder)
+        yield made
+        made.site.database.dispose()
+
+
+@pytest.mark.slow
+def test_everything_is_accepted_exactly_as_the_model_says(driver):
+    run_state_machine_as_test(machine(driver), settings=options(STEPS))
