@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from threading import Event
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import text
 from webob import Request
@@ -52,6 +52,10 @@ KINDS = {
     "/email/change/revert": "revert",
     "/password/reset": "reset",
 }
+_SECRET = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:at|rt|pat)_[\w-]+|[0-9a-f]{64}|token=[\w.-]+"
+    r"|[\w-]{80,}"
+)
 _CSRF = re.compile(r'name="csrf_token"[^>]*value="([0-9a-f]+)"')
 _COUNTS = text(
     "SELECT event AS name, count(*) AS number FROM audit_events GROUP BY event"
@@ -62,11 +66,13 @@ _COUNTS = text(
 class Driver:
     """One application on a database of its own, with a clock that stands still."""
 
-    def __init__(self, backend, folder):
+    def __init__(self, backend, folder, **settings):
         quick_bcrypt.use(True)
-        self.site = Site(migrated(new_url(backend, folder, "attacks")), **SETTINGS)
+        url = migrated(new_url(backend, folder, f"attacks_{uuid4().hex}"))
+        self.site = Site(url, **SETTINGS | settings)
         self.services = self.site.app.registry["authsite"]
         self.frozen, self._mails = FrozenClock(), []
+        self.transcript = None  # a list that every request and its response are added to
         self._sender = replace(
             open_sender(self.services), transport=lambda mail, _before: self._mails.append(mail)
         )
@@ -75,7 +81,8 @@ class Driver:
     def begin(self):
         """Empty the database, and stop the clock."""
         databases.empty(self.site.database)
-        self.services.rate_limits.storage.reset()
+        if self.services.rate_limits:
+            self.services.rate_limits.storage.reset()
         self._csrf, self._mails[:] = {}, []
         self.frozen = FrozenClock()
         clock.now = self.frozen.now
@@ -105,6 +112,11 @@ class Driver:
             request.body = urlencode(form).encode()
         response = request.get_response(self.site.app)
         assert response.status_int < 500, f"{method} {path}: {response.text}"
+        if self.transcript is not None:
+            self.transcript.append(
+                (method, plain(path), response.status, plain(response.headers.get("Location", "")),
+                 plain(response.text))
+            )  # fmt: skip
         return response
 
     def submit(self, path, fields, *, person, key=None):
@@ -166,6 +178,11 @@ class Driver:
                 text("SELECT id FROM web_sessions WHERE key_hash = :hash"), {"hash": key_hash(key)}
             )
             return str(UUID(str(found.scalar_one())))
+
+
+def plain(text):
+    """``text`` without ids, tokens and signatures."""
+    return _SECRET.sub("…", text)
 
 
 def family_id(token):

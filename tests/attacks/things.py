@@ -1,7 +1,7 @@
-"""What was issued: what is accepted, said without the epochs and versions that the application compares.
+"""What was issued, and until when it is accepted: without what the application compares for that.
 
-Whatever was issued (a sign-in, a token, a link) is accepted until it expires or an event ends it.
-An event marks what it ends. The time is given by the caller.
+A sign-in, a token or a link is accepted until it expires or an event ends it. An event marks what
+it ends. The time is given by the caller.
 """
 
 from dataclasses import dataclass, field

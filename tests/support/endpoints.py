@@ -73,6 +73,16 @@ def posts():
     return sorted(pattern.format(**IN_PATHS) for pattern in found)
 
 
+def changing():
+    """(method, path) of every route that may change something, under /v1 or a page."""
+    safe = {"GET", "HEAD", "OPTIONS"}
+    return sorted(
+        (method, pattern.format(**IN_PATHS))
+        for view, pattern in views_and_patterns()
+        for method in _methods(view) - safe
+    )
+
+
 def views_and_patterns():
     """Every view that a route leads to, and the pattern of that; static files are left out."""
     with TemporaryDirectory() as folder:
