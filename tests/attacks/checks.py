@@ -13,7 +13,8 @@ from .model import Model
 from .things import ADDRESSES, INTRUDER, LINK, OWNER, Client, Family, Link, Personal, Session, User
 
 people = st.sampled_from([OWNER, INTRUDER])
-addresses = st.sampled_from([address for own in ADDRESSES.values() for address in own])
+EVERY_ADDRESS = [address for own in ADDRESSES.values() for address in own]
+addresses = st.sampled_from(EVERY_ADDRESS)
 numbers = st.integers(0, 30)
 BOTH = "a b"
 WRONG = "this is not the password"
@@ -108,6 +109,11 @@ class Checks(RuleBasedStateMachine):
             link.former = user.formers[-1]
             link.expires = link.former.expires
         return link
+
+    def address(self, number):
+        """An address, mostly one of an account."""
+        own = [user.email for user in self.model.active_users()]
+        return pick([*EVERY_ADDRESS, *own, *own, *own], number)
 
     # Looking, which changes nothing
 
