@@ -13,7 +13,8 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures cli-reference control-tests audit swagger-ui clean
+.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+  cli-reference control-tests audit docs dist swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -66,6 +67,26 @@ screenshots: $(VENV)/.tests
 pictures: $(VENV)/.tests
 	$(BIN)/python -m tests.system.browser.branding
 
+# The documentation site, into var/site; a warning is an error. Its tools have an environment of
+# their own, so that the tests need not install them.
+docs: var/docs-tools/.installed
+	@NO_MKDOCS_2_WARNING=1 var/docs-tools/bin/mkdocs build --strict
+	@echo "Open var/site/index.html."
+
+var/docs-tools/.installed: requirements-docs.txt $(VENV)/.python
+	@mkdir -p var
+	@$(BIN)/python -m venv var/docs-tools
+	@var/docs-tools/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	@touch $@
+
+# The wheel, the source distribution and the software bill of materials, into dist/.
+dist: var/dist-tools/.installed
+	@rm -rf dist
+	@var/dist-tools/bin/python -m build --quiet --outdir dist .
+	@var/dist-tools/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \
+	  --output-reproducible --of JSON -o dist/authsite-$$($(BIN)/python setup.py --version).cdx.json
+	@ls dist
+
 # Writes the exact versions in requirements*.txt from the ranges in setup.py.
 lock: $(VENV)/.tests
 	$(BIN)/pip install -q uv
@@ -73,10 +94,16 @@ lock: $(VENV)/.tests
 	  setup.py -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  requirements-docs.in -o requirements-docs.txt
 
-# Writes the reference of the commands from their help.
-cli-reference: $(VENV)/.tests
+# Writes the references of commands, endpoints and errors from the code.
+reference: $(VENV)/.tests
 	$(BIN)/python -m tests.support.cli_reference
+	$(BIN)/python -m tests.support.api_reference
+	$(BIN)/python -m tests.support.error_reference
+
+cli-reference: reference
 
 # Writes which tests hold each control.
 control-tests: $(VENV)/.tests

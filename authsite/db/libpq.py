@@ -2,8 +2,8 @@
 
 psycopg's cursor releases the GIL about five times per query; with 16 threads each re-acquisition is
 a context switch. This module releases it once, while it waits for the result: the guard's query
-takes 20 to 25 % less time (docs/performance.md). It also limits the wait for a server that does not
-answer, which a cursor does not. No other module uses `psycopg.pq`.
+takes 20 to 25 % less time (docs/performance-notes.md). It also limits the wait for a server that
+does not answer, which a cursor does not. No other module uses `psycopg.pq`.
 """
 
 import select

@@ -1,7 +1,7 @@
 """Prepared queries: SQL that is compiled once, and typed rows.
 
 SQLAlchemy compiles the SQL and supplies the converters of types; the driver executes it, which
-avoids Core's cost per execution (docs/performance.md). Every guarded request runs one.
+avoids Core's cost per execution (docs/performance-notes.md). Every guarded request runs one.
 """
 
 from collections.abc import Callable, Mapping, Sequence

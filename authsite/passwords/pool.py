@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 2
 # At 19 any other load of the machine, guarded requests included, starves logins; at 0 guarded
-# requests lose half their rate while users log in (docs/performance.md).
+# requests lose half their rate while users log in (docs/performance-notes.md).
 NICENESS = 10
 SAFETY_FACTOR = 0.75  # of the timeout, since the predicted wait may be too short
 

@@ -42,8 +42,9 @@ def test_the_documentation_shows_the_example():
 
 
 def test_the_pictures_exist_and_are_small():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"\bpictures/([\w-]+\.(?:png|svg))", DOCS + readme))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    text = "".join(path.read_text(encoding="utf-8") for path in pages)
+    shown = set(re.findall(r"\bpictures/([\w-]+\.(?:png|svg))", text))
     pictures = list((ROOT / "docs/pictures").iterdir())
     assert shown == {path.name for path in pictures}
     assert sum(path.stat().st_size for path in pictures) < 400_000
