@@ -70,7 +70,8 @@ def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
     for number in range(0, len(parts), 2):  # the others are fences
         text = LINK.sub(lambda found: translated(found, here), parts[number])
-        parts[number] = CODE_IN_TABLE.sub(lambda found: found[0].replace("\\|", "|"), text)
+        text = CODE_IN_TABLE.sub(lambda found: found[0].replace("\\|", "|"), text)
+        parts[number] = deeper(text)
     return "".join(parts)
 
 
@@ -124,3 +125,21 @@ def page_of(path):
     if name in examples():
         return f"examples/{name}.md"
     return f"{name}.md" if (ROOT / f"docs/{name}.md").exists() else None
+
+
+def deeper(text):
+    """``text`` with four blanks before what belongs to a list item; GitHub needs fewer."""
+    lines, shift = [], None  # shift: of the fence that the line is in
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip(" "))
+        fence = line.lstrip(" ").startswith("```")
+        if shift is not None:
+            lines.append(" " * shift + line if line.strip() else line)
+            if fence:
+                shift = None
+            continue
+        add = 4 - indent if indent in (2, 3) else 0
+        lines.append(" " * add + line)
+        if fence:
+            shift = add
+    return "\n".join(lines)
