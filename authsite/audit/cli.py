@@ -1,8 +1,10 @@
 """``authsite audit list``, and ``authsite explain``."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, cast, get_args
+from itertools import chain, islice
+from typing import Any, TextIO, cast, get_args
 from uuid import UUID
 
 import click
@@ -14,6 +16,7 @@ from authsite.cli.shared import (
     examples,
     json_option,
     limit_option,
+    open_for,
     print_json,
     print_more,
     print_table,
@@ -21,6 +24,7 @@ from authsite.cli.shared import (
     visible,
 )
 from authsite.context import Context
+from authsite.db.autocommit import snapshot_on
 from authsite.ids import as_id
 from authsite.oauth.models import Client
 from authsite.settings import Settings
@@ -29,8 +33,12 @@ from authsite.users import service as users
 
 from .events import EventName
 from .models import AuditEvent
+from .seals import audit_keys
 from .search import Filter, search
+from .verify import LoggedSeal, Problem, Summary, compare, seals_in_log, verified
 from .wording import MEANINGS
+
+MOST_PROBLEMS = 200  # after so many the verification ends
 
 
 @click.group()
@@ -71,6 +79,85 @@ def list_(cfg: Settings, limit: int, as_json: bool, **chosen: str | None) -> Non
     columns = ("at", "event", "user", "client", "address", "request", "details")
     print_table(columns, [_cells(row) for row in rows], empty="No event is like that.")
     print_more(found.total - len(rows))
+
+
+@audit.command(
+    epilog=examples(
+        "authsite audit verify",
+        "journalctl -o cat -u authsite | authsite audit verify --log -",
+    )
+)
+@click.option("--seal", metavar="ID:MAC", multiple=True, help="A seal that the log has.")
+@click.option("--log", "log_file", type=click.File(), help="A file with lines of the log, or -.")
+@json_option
+@config_option
+def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_json: bool) -> None:
+    """Compute all seals again; exit with 1 if an event was changed, deleted or added.
+
+    That the newest events were deleted with their seals shows only in comparison with the log,
+    which has every seal: give one with --seal, or the log with --log.
+    """
+    summary = Summary()
+    logged = chain(map(_logged_seal, seal), seals_in_log(log_file or ()))
+    with (
+        open_for(cfg) as database,
+        database.autocommit.connect() as connection,
+        snapshot_on(connection),
+    ):
+        found = chain(verified(connection, audit_keys(cfg), summary), compare(connection, logged))
+        problems = list(islice(found, MOST_PROBLEMS))
+    if as_json:
+        print_json(_verified(summary, problems))
+    else:
+        _print_verified(summary, problems)
+    if problems:
+        raise SystemExit(1)
+
+
+def _print_verified(summary: Summary, problems: list[Problem]) -> None:
+    for problem in problems:
+        click.secho(_problem_line(problem), fg="red")
+    if len(problems) == MOST_PROBLEMS:
+        click.echo(f"Stopped after {MOST_PROBLEMS} problems.")
+    click.echo(f"{summary.seals} seals of {summary.rows} events; {summary.unsealed} newer events.")
+    if summary.last:
+        click.echo(f"The newest seal is {summary.last.id}:{summary.last.mac}")
+    if not problems:
+        click.echo("No sealed event was changed, deleted or added.")
+
+
+def _logged_seal(text: str) -> LoggedSeal:
+    id_, _, mac = text.partition(":")
+    if not (id_.isdecimal() and re.fullmatch("[0-9a-f]{64}", mac)):
+        raise click.ClickException(
+            f"--seal: {text!r} is not the number of a seal, a colon and its MAC, as the log has"
+            " them in `seal` and `mac`"
+        )
+    return LoggedSeal(int(id_), mac)
+
+
+def _problem_line(problem: Problem) -> str:
+    where = [f"Seal {problem.seal}"] if problem.seal else ["Not sealed"]
+    if problem.last_id is not None:
+        where.append(f"events {problem.first_id or '…'} to {problem.last_id}")
+    if problem.until:
+        where.append(f"until {clock.rfc3339(problem.until)}")
+    return f"{', '.join(where)}: {problem.text}."
+
+
+def _verified(summary: Summary, problems: list[Problem]) -> dict[str, Any]:
+    last = summary.last
+    facts = [
+        each._asdict() | {"until": each.until and clock.rfc3339(each.until)} for each in problems
+    ]
+    return {
+        "ok": not problems,
+        "seals": summary.seals,
+        "events": summary.rows,
+        "unsealed": summary.unsealed,
+        "newest_seal": last and {"seal": last.id, "mac": last.mac},
+        "problems": facts,
+    }
 
 
 @click.command(epilog=examples("authsite explain 1f7c3a52-9d0e-4b5e-8f6e-2c0a4d1b7e33"))

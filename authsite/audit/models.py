@@ -1,9 +1,9 @@
-"""The audit table. Its ids of users and clients are no foreign keys: rows outlive them."""
+"""The audit tables. Ids of users and clients are no foreign keys: rows outlive them."""
 
 import uuid
 from datetime import datetime
 
-from sqlalchemy import JSON, BigInteger, Integer, String
+from sqlalchemy import JSON, BigInteger, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
@@ -13,6 +13,7 @@ class AuditEvent(Base):
     """Who did what, when, from where, with which result."""
 
     __tablename__ = "audit_events"
+    __table_args__ = (Index(None, "user_id", "id"),)  # the latest events of a user
 
     id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
@@ -23,3 +24,24 @@ class AuditEvent(Base):
     agent: Mapped[str | None] = mapped_column(String(200))
     request_id: Mapped[str | None] = mapped_column(String(64))
     details: Mapped[dict[str, str] | None] = mapped_column(JSON)
+
+
+class AuditSeal(Base):
+    """A MAC over some events and the seal before (`authsite.audit.seals`)."""
+
+    __tablename__ = "audit_seals"
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False
+    )
+    at: Mapped[datetime]
+    rows: Mapped[int]
+    first_id: Mapped[int] = mapped_column(BigInteger)
+    last_id: Mapped[int] = mapped_column(BigInteger)
+    newest_at: Mapped[datetime]
+    """The latest time of the events."""
+    key: Mapped[str] = mapped_column(String(12))
+    """The fingerprint of the key, in hexadecimal."""
+    mac: Mapped[str] = mapped_column(String(64))
+    purged_mac: Mapped[str | None] = mapped_column(String(64))
+    """A second MAC, when the purge has deleted the events of this seal and all before it."""

@@ -2,15 +2,14 @@
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypedDict, Unpack, cast
 
 from sqlalchemy import ColumnElement, Table, bindparam, insert, select
 
-from authsite import clock
 from authsite.context import Context
 from authsite.db import NoRow, PreparedQuery
+from authsite.db.now import database_now
 from authsite.http.request_info import RequestInfo
 
 from .events import EventName
@@ -18,7 +17,8 @@ from .models import AuditEvent
 
 # The table, not the class: the ORM's overhead for one row equals the cost of the insert.
 _TABLE = cast(Table, AuditEvent.__table__)
-_INSERT = insert(_TABLE)
+# The time is that of the database's clock, which all processes have in common.
+_INSERT = insert(_TABLE).values(at=database_now())
 
 
 class About(TypedDict, total=False):
@@ -39,14 +39,13 @@ def record(
     **about: Unpack[About],
 ) -> None:
     """Record ``event`` in the transaction of its cause."""
-    values = event_values(clock.now(), ctx.request_info, event, **about)
+    values = event_values(ctx.request_info, event, **about)
     ctx.db.connection().execute(_INSERT, values)
 
 
 def record_all(ctx: Context, event: EventName, causes: Sequence[About]) -> None:
     """`record` for several causes, in few statements."""
-    now, info = clock.now(), ctx.request_info
-    rows = [event_values(now, info, event, **about) for about in causes]
+    rows = [event_values(ctx.request_info, event, **about) for about in causes]
     if rows:
         ctx.db.connection().execute(_INSERT, rows)
 
@@ -56,7 +55,7 @@ def record_apart(ctx: Context, event: EventName, **about: Unpack[About]) -> None
 
     On SQLite the caller must not hold the write lock.
     """
-    values = event_values(clock.now(), ctx.request_info, event, **about)
+    values = event_values(ctx.request_info, event, **about)
     with ctx.database.autocommit.connect() as connection:
         connection.execute(_INSERT, values)
 
@@ -66,17 +65,15 @@ def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:
 
     Its parameters are those of `event_values`, and those of the condition.
     """
-    columns = [column for column in _TABLE.columns if column.name != "id"]
+    columns = [column for column in _TABLE.columns if column.name not in ("id", "at")]
     parameters = [bindparam(column.name, type_=column.type) for column in columns]
-    return PreparedQuery(_INSERT.from_select(columns, select(*parameters).where(condition)), NoRow)
+    row = select(database_now(), *parameters).where(condition)
+    return PreparedQuery(insert(_TABLE).from_select([_TABLE.c.at, *columns], row), NoRow)
 
 
-def event_values(
-    now: datetime, info: RequestInfo, event: EventName, **about: Unpack[About]
-) -> dict[str, Any]:
-    """The values of one row, as in `record`."""
+def event_values(info: RequestInfo, event: EventName, **about: Unpack[About]) -> dict[str, Any]:
+    """The values of one row, as in `record`; the database adds id and time."""
     return {
-        "at": now,
         "event": event,
         "user_id": about.get("user_id"),
         "client_id": about.get("client_id"),

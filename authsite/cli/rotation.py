@@ -5,6 +5,7 @@ steps, with a reload of every process after each: the new secret verifies, as ``
 it is the first ``secret``. The old ones verify until `retire` removes them.
 """
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -76,7 +77,8 @@ def rotate(
             step: Step = "rotated"
         else:
             changes, step = {variable(setting, "NEXT"): new[0]}, "announced"
-        _write(edit, setting, step, changes | _limits_key(edit.cfg, setting))
+        kept = _kept_keys(edit.cfg, setting, new_audit_key=at_once)
+        _write(edit, setting, step, changes | kept)
     return Rotation(step, edit.path)
 
 
@@ -106,7 +108,7 @@ def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
                 _check_unneeded(ctx, setting, edit.values[-1])
         remaining = edit.values[:1] if force else edit.values[:-1]
         changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}
-        _write(edit, setting, "retired", changes | _limits_key(edit.cfg, setting))
+        _write(edit, setting, "retired", changes | _kept_keys(edit.cfg, setting))
     return Rotation("retired", edit.path)
 
 
@@ -170,10 +172,23 @@ def _write(
         raise
 
 
-def _limits_key(cfg: Settings, setting: Rotated) -> dict[str, str | None]:
+def _kept_keys(
+    cfg: Settings, setting: Rotated, *, new_audit_key: bool = False
+) -> dict[str, str | None]:
+    """Settings for the keys that a rotation of the secret must not change.
+
+    With ``new_audit_key`` a new key makes the next seals, since who knows the secret may know the
+    key that derives from it; the former keys still verify.
+    """
+    from authsite.audit.seals import keys_in_hex
     from authsite.rate_limit.limiter import subject_key
 
-    return {"AUTHSITE_LIMITS_KEY": subject_key(cfg)} if setting == "secret" else {}
+    if setting != "secret":
+        return {}
+    audit_keys = keys_in_hex(cfg)
+    if new_audit_key:
+        audit_keys = f"{secrets.token_hex(32)} {audit_keys}"
+    return {"AUTHSITE_LIMITS_KEY": subject_key(cfg), "AUTHSITE_AUDIT_KEY": audit_keys}
 
 
 def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:

@@ -38,8 +38,12 @@ def _fingerprint(key: bytes) -> bytes:
 
 def derived_key(secret: str, purpose: str) -> Key:
     """The key of ``purpose`` from one secret."""
-    key = hkdf(secret.encode(), f"authsite {purpose}".encode())
-    return Key(key, _fingerprint(key))
+    return key_of(hkdf(secret.encode(), f"authsite {purpose}".encode()))
+
+
+def key_of(secret: bytes) -> Key:
+    """The key that consists of the 32 bytes ``secret``."""
+    return Key(secret, _fingerprint(secret))
 
 
 class KeyRing:

@@ -94,7 +94,7 @@ def issue(ctx: Context, owner: Owner, scope: str) -> TokenPair:
         "client_id": owner.client_id,
         "details": {"family": str(family_id)},
     }
-    event = event_values(now, info, "token.issued", **about)
+    event = event_values(info, "token.issued", **about)
     issued, _recorded = run_together(
         ctx.database,
         (ISSUE_FOR_USER if owner.user_id else ISSUE_FOR_CLIENT, values),

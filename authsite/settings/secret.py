@@ -143,6 +143,11 @@ def key_in_hex(text: str) -> Secret | None:
     return Secret(text) if text else None
 
 
+def keys_in_hex(text: str) -> tuple[Secret, ...]:
+    """Keys as in `key_in_hex`, separated by spaces. Raises `ValueError`."""
+    return tuple(filter(None, map(key_in_hex, text.split())))
+
+
 def client_secret(text: str) -> Secret:
     """An OAuth client's secret: strong, and of visible ASCII only (RFC 6749, appendix A.2)."""
     if not re.fullmatch(r"[!-~]+", text):

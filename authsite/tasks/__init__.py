@@ -33,6 +33,11 @@ def includeme(config: Any) -> None:
     config.add_background_task(
         "cleanup", "authsite.tasks.scheduled_cleanup.make_job", enabled=services.settings.janitor
     )
+    config.add_background_task(
+        "audit-sealing",
+        "authsite.tasks.scheduled_sealing.make_job",
+        enabled=services.settings.janitor,
+    )
     config.add_subscriber(_make_jobs, ApplicationCreated)
     config.add_subscriber(_start_jobs, NewRequest)
 

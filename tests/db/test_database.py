@@ -13,7 +13,6 @@ from sqlalchemy import event, text, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import Pool
 
-from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import open_database, run_together
@@ -113,7 +112,7 @@ def test_what_could_not_be_committed_is_not_answered_as_done(site, monkeypatch):
 @pytest.mark.control("D01")
 def test_of_statements_that_belong_together_all_stay_or_none(site):
     both = recording_if(true())
-    good, bad = (event_values(clock.now(), RequestInfo(), event) for event in ("a.test", None))
+    good, bad = (event_values(RequestInfo(), event) for event in ("a.test", None))
     with pytest.raises(IntegrityError):
         run_together(site.database, (both, good), (both, bad))
     assert "a.test" not in site.events()

@@ -11,7 +11,7 @@ from tests.support.statements import noted
 # Tables whose size is that of the site. Clients are a handful, and stay one.
 GROWING = {
     "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
-    "audit_events", "limit_counters",
+    "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
 EXPLAIN = "EXPLAIN ({}FORMAT JSON) "
@@ -34,6 +34,8 @@ INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_
     next_attempt_at) SELECT {id}, 'welcome', {id}, 'a@example.com', 'en', now(), now(),
     CASE WHEN n % 10 = 0 THEN 'waiting' ELSE 'sent' END, 1, now() FROM {numbers};
 INSERT INTO audit_events (at, event) SELECT now(), 'login.failed' FROM {numbers};
+INSERT INTO audit_seals (id, at, rows, first_id, last_id, newest_at, key, mac)
+    SELECT n, now(), 1, n, n, now(), '', '' FROM {numbers};
 INSERT INTO limit_counters (key, count, expires_at)
     SELECT md5(n::text), 1, now() + interval '1 hour' FROM {numbers}
 """

@@ -9,7 +9,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
@@ -77,16 +77,17 @@ def database(fresh_url, ini):
 
 
 def old_events(database, count):
-    """So many rows that the audit trail need not keep."""
+    """So many rows that the audit trail need not keep, and the newest one, which it keeps."""
     at = clock.now() - timedelta(days=400)
     rows = [{"at": at + timedelta(seconds=n), "event": "e", "details": None} for n in range(count)]
     with database.transactional.begin() as connection:
-        connection.execute(insert(AuditEvent), rows)
+        connection.execute(delete(AuditEvent).where(AuditEvent.at > at + timedelta(days=1)))
+        connection.execute(insert(AuditEvent), [*rows, {**rows[0], "at": clock.now()}])
 
 
 def events_left(database):
     with database.autocommit.connect() as connection:
-        return connection.scalar(select(func.count()).select_from(AuditEvent))
+        return connection.scalar(select(func.count()).select_from(AuditEvent)) - 1
 
 
 def started(script, *arguments, **variables):
@@ -171,14 +172,14 @@ def test_a_worker_cleans_up_unless_the_setting_says_no(ini, setting, runs):
     variables = {"AUTHSITE_CONFIG": str(ini), "AUTHSITE_JANITOR": setting}
     worker, line = started(THREADS, **variables)
     worker.communicate(timeout=60)
-    assert line.count("authsite-cleanup") == runs
+    assert line.count("authsite-cleanup") == line.count("authsite-audit-sealing") == runs
 
 
 @pytest.mark.parametrize(("setting", "runs"), [("", False), ("on", True)])
 def test_a_host_cleans_up_only_if_the_setting_says_so(ini, setting, runs):
     host, line = started(HOST, str(ini), AUTHSITE_JANITOR=setting)
     host.communicate(timeout=60)
-    assert line.count("authsite-cleanup") == runs
+    assert line.count("authsite-cleanup") == line.count("authsite-audit-sealing") == runs
 
 
 def _until_free(connection):

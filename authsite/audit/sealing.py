@@ -1,0 +1,94 @@
+"""Make seals: a writer pays for its own insert only, and a seal is made later."""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import Connection, insert, select, text
+from sqlalchemy.exc import IntegrityError
+
+from authsite import clock
+from authsite.crypto.keys import Key
+from authsite.db import batches
+
+from .models import AuditEvent
+from .seals import NO_MAC, SEALS, Seal, mac_of, newest_seal, read_segment
+
+log = structlog.get_logger("authsite.audit")
+
+AGE = timedelta(minutes=1)  # of an event that is sealed
+WRITERS_TIMEOUT = 5.0  # seconds; a transaction of a request has ended by then
+WRITERS_POLL = 0.05  # seconds
+
+# Who inserts has this lock until the transaction has ended, and takes it before the id.
+_WRITERS = text(
+    "SELECT virtualtransaction FROM pg_locks WHERE relation = 'audit_events'::regclass"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND mode = 'RowExclusiveLock' AND granted"
+)
+
+
+def seal_events(connection: Connection, keys: tuple[Key, ...], now: datetime) -> Iterator[Seal]:
+    """Seal the events that are older than a minute, and yield each seal after it is committed.
+
+    A seal covers at most `batches.ROWS` events. If another process seals at the same time, one of
+    both ends: the id of a seal is that of the one before plus one. ``connection`` must be in
+    AUTOCOMMIT. Raises SQLAlchemy's errors.
+    """
+    former = newest_seal(connection)
+    last = _settled_id(connection, former.last_id if former else None, now - AGE)
+    while last is not None and (former is None or former.last_id < last):
+        seal = _next_seal(connection, keys[0], former, last)
+        if seal is None:
+            return
+        yield seal
+        former = seal
+
+
+def _next_seal(connection: Connection, key: Key, former: Seal | None, last: int) -> Seal | None:
+    """Seal the next events up to the id ``last``; None if another process has done so."""
+    after = former.last_id if former else None
+    segment = read_segment(connection, after, last, at_most=batches.ROWS)
+    if segment is None:
+        return None  # deleted since
+    unsigned = Seal(
+        former.id + 1 if former else 1, clock.now(), segment.rows, segment.first_id,
+        segment.last_id, segment.newest_at, key.fingerprint.hex(), NO_MAC,
+    )  # fmt: skip
+    former_mac = former.mac if former else NO_MAC
+    seal = unsigned._replace(mac=mac_of(key, unsigned, segment.digest, former_mac))
+    try:
+        connection.execute(insert(SEALS), seal._asdict())
+    except IntegrityError:
+        return None
+    # After the commit: a seal of the log is one of the table, unless somebody has deleted that.
+    log.info("audit_sealed", seal=seal.id, last_id=seal.last_id, rows=seal.rows, mac=seal.mac)
+    return seal
+
+
+def _settled_id(connection: Connection, after: int | None, until: datetime) -> int | None:
+    """The latest id of an event before ``until`` below which no event can still be committed.
+
+    PostgreSQL gives ids in the order of the inserts, which is not that of the commits. An event
+    with a smaller id that is not committed belongs to a transaction that inserts now, so it is
+    waited for. None without new events, or if a transaction lasts too long; then a later call will
+    find the events.
+    """
+    statement = select(AuditEvent.id).where(AuditEvent.at <= until).limit(1)
+    if after is None:  # there may be millions: by the index of the time
+        statement = statement.order_by(AuditEvent.at.desc())
+    else:
+        statement = statement.where(AuditEvent.id > after).order_by(AuditEvent.id.desc())
+    last = connection.scalar(statement)
+    if last is None or connection.dialect.name == "sqlite":  # one writer at a time
+        return last
+    deadline = time.monotonic() + WRITERS_TIMEOUT
+    writers = set(connection.scalars(_WRITERS))
+    while writers:
+        if time.monotonic() > deadline:
+            log.info("audit_sealing_delayed", writers=len(writers))
+            return None
+        time.sleep(WRITERS_POLL)
+        writers &= set(connection.scalars(_WRITERS))
+    return last

@@ -1,0 +1,38 @@
+"""Transactions on a connection in AUTOCOMMIT, for background tasks and commands."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+
+@contextmanager
+def transaction_on(connection: Connection) -> Iterator[None]:
+    """Commit the statements of the block together, or none of them."""
+    with _block(connection, "BEGIN IMMEDIATE" if _is_sqlite(connection) else "BEGIN"):
+        yield
+
+
+@contextmanager
+def snapshot_on(connection: Connection) -> Iterator[None]:
+    """Every statement of the block reads the database as it was when the first one ran."""
+    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    with _block(connection, "BEGIN" if _is_sqlite(connection) else begin):
+        yield
+
+
+def _is_sqlite(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite"
+
+
+@contextmanager
+def _block(connection: Connection, begin: str) -> Iterator[None]:
+    connection.exec_driver_sql(begin)
+    try:
+        yield
+    except BaseException:
+        with suppress(SQLAlchemyError):  # a lost connection has rolled back
+            connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")

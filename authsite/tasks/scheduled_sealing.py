@@ -1,0 +1,86 @@
+"""The background task that seals the audit trail every minute.
+
+Every process has one. The lock lets one of them seal at a time; who finds a seal that is younger
+than a minute has nothing to do.
+"""
+
+import threading
+from datetime import timedelta
+from functools import partial
+from secrets import randbelow
+from time import perf_counter
+
+import structlog
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite import clock
+from authsite.audit.sealing import seal_events
+from authsite.audit.seals import SEALS, audit_keys
+from authsite.context import Job, Services
+from authsite.counters import TASK_SUCCESS
+from authsite.crypto.keys import Key
+from authsite.db import Database
+
+from .leader import Lock, held, own_connection
+
+log = structlog.get_logger("authsite.audit")
+
+INTERVAL = timedelta(minutes=1)
+JITTER = 10.0  # seconds, so that processes that start together do not act at the same time
+REST = 4.0  # times the duration of the last seal, in which only requests use the database
+STOP_TIMEOUT = 2.0  # seconds; what is cut off is repeated
+
+
+def make_job(services: Services) -> Job:
+    """The background task that seals the audit trail of the application's database."""
+    stop = threading.Event()
+    task = partial(run, services.database, audit_keys(services.settings), stop)
+    return Job(task, stop.set, STOP_TIMEOUT)
+
+
+def run(database: Database, keys: tuple[Key, ...], stop: threading.Event) -> None:
+    """Seal every minute until ``stop`` is set. Survives every error, and logs each kind once."""
+    last_error = ""
+    while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
+        try:
+            if _is_due(database):
+                _seal_alone(database, keys, stop)
+        except Exception as error:  # also a bug: the thread must not end with it
+            last_error = _logged(error, last_error)
+        else:
+            if last_error:
+                log.info("audit_sealing_recovered")
+            last_error = ""
+            TASK_SUCCESS.note("audit_sealing")
+
+
+def _is_due(database: Database) -> bool:
+    """Whether the newest seal is a minute old; False for the processes that come after the first.
+
+    A clock that differs makes a seal late by as much, or one more of them.
+    """
+    newest = select(SEALS.c.at).order_by(SEALS.c.id.desc()).limit(1)
+    with database.autocommit.connect() as connection:
+        at = connection.scalar(newest)
+    return at is None or abs(clock.now() - at) >= INTERVAL
+
+
+def _seal_alone(database: Database, keys: tuple[Key, ...], stop: threading.Event) -> None:
+    with own_connection(database) as connection, held(connection, Lock.SEALING) as acquired:
+        if not acquired:
+            return
+        began = perf_counter()
+        for _seal in seal_events(connection, keys, clock.now()):
+            if stop.wait(REST * (perf_counter() - began)):
+                return
+            began = perf_counter()
+
+
+def _logged(error: Exception, last_error: str) -> str:
+    """The type name of ``error``, which is logged if it differs from ``last_error``."""
+    kind = type(error).__name__
+    if kind != last_error:
+        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
+        log.warning("audit_sealing_failed", reason=kind, **cause)
+    return kind

@@ -1,0 +1,34 @@
+"""Seals of the audit trail, and an index of a user's events"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "audit_seals",
+        sa.Column(
+            "id",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("rows", sa.Integer(), nullable=False),
+        sa.Column("first_id", sa.BigInteger(), nullable=False),
+        sa.Column("last_id", sa.BigInteger(), nullable=False),
+        sa.Column("newest_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("key", sa.String(length=12), nullable=False),
+        sa.Column("mac", sa.String(length=64), nullable=False),
+        sa.Column("purged_mac", sa.String(length=64), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_seals")),
+    )
+    op.create_index(op.f("ix_audit_events_user_id_id"), "audit_events", ["user_id", "id"])
+
+
+def downgrade() -> None:
+    op.drop_index(op.f("ix_audit_events_user_id_id"), "audit_events")
+    op.drop_table("audit_seals")

@@ -1,0 +1,321 @@
+"""Seals of the audit trail: who makes them, over what, and what does not verify any more."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import delete, insert, select, text, update
+from structlog.testing import capture_logs
+
+from authsite import clock
+from authsite.audit import sealing
+from authsite.audit.models import AuditEvent
+from authsite.audit.seals import SEALS
+from authsite.audit.verify import LoggedSeal, Summary, seals_in_log
+from authsite.db import batches
+from authsite.tasks import scheduled_sealing
+from authsite.tasks.leader import Lock, held, own_connection
+from tests.support.home import initialized
+from tests.support.purging import Script, nothing, purged
+from tests.support.sealing import problems, seal_all, seals
+from tests.support.site import Site
+
+pytestmark = pytest.mark.control("D05")
+
+
+def add(site, count, days=0):
+    """So many events, each in the last second, or so many days ago; their ids."""
+    at = clock.now() - timedelta(days=days)
+    rows = [{"at": at, "event": f"e{number}", "details": {"name": "x"}} for number in range(count)]
+    with site.db() as db:
+        return list(db.scalars(insert(AuditEvent).returning(AuditEvent.id), rows))
+
+
+def change(site, statement):
+    with site.database.autocommit.connect() as connection:
+        connection.execute(statement)
+
+
+@pytest.fixture
+def sealed(site, monkeypatch):
+    """Ten events in three seals of at most four; their ids."""
+    monkeypatch.setattr(batches, "ROWS", 4)
+    site.ids = add(site, 10)
+    seal_all(site)
+    return site
+
+
+def test_seals_cover_all_events_in_the_order_of_their_ids(sealed):
+    made = seals(sealed)
+    assert [(each.id, each.rows) for each in made] == [(1, 4), (2, 4), (3, 2)]
+    assert [each.first_id for each in made] == sealed.ids[::4]
+    assert [each.last_id for each in made] == [*sealed.ids[3::4], sealed.ids[-1]]
+    summary = Summary()
+    assert problems(sealed, summary=summary) == []
+    assert (summary.seals, summary.rows, summary.unsealed) == (3, 10, 0)
+    add(sealed, 1)
+    assert seal_all(sealed, seconds=-60) == []  # the event is younger than a minute
+    assert [each.rows for each in seal_all(sealed)] == [1]
+    assert problems(sealed) == []
+
+
+CHANGES = {
+    "an event is changed": (2, update(AuditEvent).values(address="203.0.113.7")),
+    "details are changed": (2, update(AuditEvent).values(details={"name": "y"})),
+    "a time is changed": (2, update(AuditEvent).values(at=clock.now() + timedelta(hours=1))),
+    "an event is deleted": (2, delete(AuditEvent)),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_the_segment_of_an_event_that_was_changed_or_deleted_is_found(sealed, what):
+    seal, statement = CHANGES[what]
+    change(sealed, statement.where(AuditEvent.id == sealed.ids[5]))
+    [found] = problems(sealed)
+    assert (found.seal, found.first_id, found.last_id) == (seal, sealed.ids[4], sealed.ids[7])
+    assert ("1 of 4 events are missing" in found.text) == ("deleted" in what)
+
+
+def test_an_event_that_is_slipped_in_later_with_an_old_id_is_found(site, monkeypatch):
+    first, second, _ = add(site, 3)
+    change(site, delete(AuditEvent).where(AuditEvent.id == second))  # as after a rollback
+    seal_all(site)
+    assert problems(site) == []
+    change(site, insert(AuditEvent).values(id=second, at=clock.now(), event="login.failed"))
+    [found] = problems(site)
+    assert (found.seal, found.text) == (1, "1 events were added to 2")
+    assert seal_all(site) == []  # and is not sealed later
+    change(site, delete(AuditEvent).where(AuditEvent.id == second))
+    change(site, insert(AuditEvent).values(id=first - 1, at=clock.now(), event="login.failed"))
+    assert [each.seal for each in problems(site)] == [1]
+
+
+def test_a_changed_or_deleted_seal_is_found(sealed):
+    second = SEALS.c.id == 2
+    mac = seals(sealed)[1].mac
+    change(sealed, update(SEALS).where(second).values(mac="0" * 64))
+    assert [each.seal for each in problems(sealed)] == [2, 3]
+    change(sealed, update(SEALS).where(second).values(mac=mac, rows=3))
+    assert [each.seal for each in problems(sealed)] == [2]
+    change(sealed, delete(SEALS).where(second))
+    [found] = problems(sealed)
+    assert found.text == "seal 2 is missing, and no purge has deleted them"
+    change(sealed, delete(AuditEvent).where(AuditEvent.id.in_(sealed.ids[:8])))
+    change(sealed, delete(SEALS).where(SEALS.c.id < 3))
+    [found] = problems(sealed)  # the beginning is missing, as after a purge that was none
+    assert (found.seal, found.last_id) == (1, sealed.ids[7])
+    change(sealed, update(SEALS).values(purged_mac="0" * 64))
+    assert [each.seal for each in problems(sealed)] == [1]
+
+
+def test_an_end_that_is_cut_off_with_its_seals_shows_in_comparison_with_the_log(site):
+    with capture_logs() as log:
+        for _ in range(3):
+            add(site, 2)
+            seal_all(site)
+    assert [each["event"] for each in log] == ["audit_sealed"] * 3
+    logged = [LoggedSeal(each["seal"], each["mac"]) for each in log]
+    assert problems(site, logged) == []
+    third = seals(site)[2]
+    change(site, delete(AuditEvent).where(AuditEvent.id >= third.first_id))
+    change(site, delete(SEALS).where(SEALS.c.id == 3))
+    assert problems(site) == []  # nothing else can tell
+    [found] = problems(site, logged)
+    assert found.seal == 3
+    add(site, 1)
+    seal_all(site)  # a new third seal
+    [found] = problems(site, logged)
+    assert found.text == "the log has another seal with this number: it was replaced"
+
+
+def test_events_without_a_seal_are_reported_after_an_hour(site, frozen):
+    add(site, 2)
+    frozen.advance(3600)
+    assert problems(site) == []
+    frozen.advance(1)
+    [found] = problems(site)
+    assert "2 events have no seal" in found.text
+
+
+def test_the_log_is_read_in_both_formats():
+    mac = "ab" * 32
+    lines = [
+        f'{{"event": "audit_sealed", "seal": 7, "last_id": 9, "mac": "{mac}"}}',
+        f'Nov 23 host authsite: {{"event": "audit_sealed", "seal": 8, "mac": "{mac}"}}',
+        f"2031-05-17T09:30:00Z [info] audit_sealed last_id=12 mac={mac} rows=3 seal=9",
+        '{"event": "request", "path": "audit_sealed", "seal": 10, "mac": "x"}',
+        "{broken audit_sealed",
+        "nothing",
+    ]
+    assert list(seals_in_log(lines)) == [LoggedSeal(number, mac) for number in (7, 8, 9)]
+
+
+def test_what_the_purge_leaves_still_verifies(site_with, monkeypatch):
+    monkeypatch.setattr(batches, "ROWS", 4)
+    site = site_with(audit_keep="30d")
+    old = [add(site, 5, days=50), add(site, 3, days=40)]
+    young = add(site, 3)
+    assert purged(site) == {"audit": 8}
+    anchor, *rest = seals(site)
+    assert (anchor.last_id, rest) == (old[-1][-1], [])
+    assert problems(site) == []
+    seal_all(site)
+    assert [each.rows for each in seals(site)[1:]] == [3]
+    assert problems(site) == []
+    change(site, insert(AuditEvent).values(id=old[0][1], at=clock.now(), event="login.failed"))
+    [found] = problems(site)
+    assert "where a purge has deleted" in found.text
+    assert purged(site) == {}
+    change(site, delete(AuditEvent).where(AuditEvent.id < young[0]))
+    change(site, delete(SEALS).where(SEALS.c.id == anchor.id))
+    assert [each.seal for each in problems(site)] == [1]
+
+
+def test_the_purge_deletes_whole_segments_and_not_the_newest_event(site_with):
+    site = site_with(audit_keep="30d")
+    add(site, 3, days=50)
+    add(site, 1)
+    seal_all(site)  # one segment, old and young
+    add(site, 2, days=40)
+    assert purged(site) == {}
+    add(site, 1)
+    assert purged(site) == {}  # the first segment is still too young
+    with site.db() as db:
+        assert len(db.scalars(select(AuditEvent.id)).all()) == 7
+    site = site_with(audit_keep="30d")
+    add(site, 3, days=50)
+    assert purged(site) == {}
+    add(site, 1, days=40)
+    assert purged(site) == {"audit": 3}
+    assert problems(site) == []
+
+
+def test_of_two_that_seal_one_makes_the_seal_and_the_other_ends(sealed, monkeypatch):
+    add(sealed, 3)
+    real = sealing.read_segment
+
+    def overtaken(*arguments, **more):
+        monkeypatch.setattr(sealing, "read_segment", real)
+        assert [each.id for each in seal_all(sealed)] == [4]
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(sealing, "read_segment", overtaken)
+    assert seal_all(sealed) == []
+    assert [each.id for each in seals(sealed)] == [1, 2, 3, 4]
+    assert problems(sealed) == []
+
+
+def test_a_sealer_that_ends_between_two_seals_is_continued_by_the_next(site, monkeypatch):
+    monkeypatch.setattr(batches, "ROWS", 4)
+    add(site, 10)
+    now = clock.now() + timedelta(minutes=2)
+    with site.database.autocommit.connect() as connection:
+        next(sealing.seal_events(connection, scheduled_sealing.audit_keys(site.cfg), now))
+    assert [each.rows for each in seals(site)] == [4]
+    assert problems(site) == []
+    assert [each.rows for each in seal_all(site)] == [4, 2]
+    assert problems(site) == []
+
+
+def test_on_postgresql_an_event_that_is_committed_late_is_no_alarm(site, monkeypatch):
+    if site.database.autocommit.dialect.name != "postgresql":
+        pytest.skip("SQLite has one writer at a time")
+    with site.db() as late:
+        late.execute(text("INSERT INTO audit_events (at, event) VALUES (now(), 'late')"))
+        add(site, 2)  # larger ids, committed before
+        with monkeypatch.context() as patched:
+            patched.setattr(sealing, "WRITERS_TIMEOUT", 0.2)
+            assert seal_all(site) == []
+        waiting = threading.Thread(target=seal_all, args=(site,))
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+    waiting.join()
+    [seal] = seals(site)
+    assert seal.rows == 3
+    assert problems(site) == []
+
+
+def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
+    keys = scheduled_sealing.audit_keys(site.cfg)
+
+    def run(*actions):
+        stop = Script(*actions)
+        with capture_logs() as log:
+            scheduled_sealing.run(site.database, keys, stop)
+        return [each["event"] for each in log], stop.waits
+
+    add(site, 1)
+    frozen.advance(61)
+    log, waits = run(nothing, nothing)
+    assert log == ["audit_sealed"]
+    assert all(60 <= wait <= 70 for wait in waits)
+    add(site, 1)
+    assert run(nothing)[0] == []  # another one has sealed less than a minute ago
+    frozen.advance(120)
+    with own_connection(site.database) as other, held(other, Lock.SEALING):
+        assert run(nothing)[0] == []
+    assert run(nothing)[0] == ["audit_sealed"]
+
+
+def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
+    home = initialized(tmp_path)
+    site = Site(home.url, secret=home.variables()["AUTHSITE_SECRET"])
+    add(site, 4)
+    with capture_logs() as log:
+        seal_all(site)
+    [line] = log
+    seal = f"{line['seal']}:{line['mac']}"
+    shown = home.run("audit", "verify", "--seal", seal).stdout
+    assert "No sealed event was changed" in shown
+    assert f"The newest seal is {seal}" in shown
+    assert home.json("audit", "verify") == {
+        "ok": True, "seals": 1, "events": 5, "unsealed": 0, "problems": [],
+        "newest_seal": {"seal": 1, "mac": line["mac"]},
+    }  # fmt: skip
+    change(site, update(AuditEvent).where(AuditEvent.event == "e2").values(event="e3"))
+    assert "Seal 1, events" in home.run("audit", "verify", status=1).stdout
+    change(site, delete(SEALS))
+    change(site, delete(AuditEvent))
+    assert home.run("audit", "verify").stdout
+    (tmp_path / "log").write_text(f"audit_sealed seal=1 mac={line['mac']}\n")
+    cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
+    assert "Seal 1: the log has this seal, and the table has not" in cut
+    assert "--seal" in home.run("audit", "verify", "--seal", "x", status=1).stderr
+    site.database.dispose()
+
+
+def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
+    home = initialized(tmp_path)
+
+    def now():
+        read = {key: home.variables().get(f"AUTHSITE_{key.upper()}", "").strip('"')
+                for key in ("secret", "audit_key")}  # fmt: skip
+        return Site(home.url, **{key: value for key, value in read.items() if value})
+
+    site = now()
+    add(site, 2)
+    seal_all(site)
+    home.run("secret", "rotate")
+    home.run("secret", "rotate", "--finish")
+    home.run("secret", "retire", "--force")
+    assert home.json("audit", "verify")["ok"]
+    second = now()
+    seal_all(second)
+    first, next_ = seals(second)[:2]
+    assert first.key == next_.key
+    home.run("secret", "rotate", "--at-once")  # the former secret has leaked
+    third = now()
+    add(third, 1)
+    seal_all(third)
+    assert seals(third)[-1].key != first.key
+    assert home.json("audit", "verify")["ok"]
+    for each in (site, second, third):
+        each.database.dispose()
+    home.env_file.write_text(
+        "\n".join(
+            line for line in home.env_file.read_text().splitlines() if "AUDIT_KEY" not in line
+        )
+    )
+    lost = home.json("audit", "verify", status=1)
+    assert "audit-key" in lost["problems"][0]["text"]

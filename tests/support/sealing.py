@@ -1,0 +1,31 @@
+"""Sealing and verifying the audit trail in tests."""
+
+from datetime import timedelta
+
+from sqlalchemy import select
+
+from authsite import clock
+from authsite.audit.sealing import AGE, seal_events
+from authsite.audit.seals import SEALS, Seal, audit_keys
+from authsite.audit.verify import Summary, compare, verified
+from authsite.db.autocommit import snapshot_on
+
+
+def seal_all(site, seconds=1):
+    """Seal what is there, as if that were older than a minute; the seals that were made."""
+    now = clock.now() + AGE + timedelta(seconds=seconds)
+    with site.database.autocommit.connect() as connection:
+        return list(seal_events(connection, audit_keys(site.cfg), now))
+
+
+def seals(site):
+    """All seals, oldest first."""
+    with site.database.autocommit.connect() as connection:
+        return [Seal(*row) for row in connection.execute(select(SEALS).order_by(SEALS.c.id))]
+
+
+def problems(site, logged=(), summary=None):
+    """What does not verify."""
+    with site.database.autocommit.connect() as connection, snapshot_on(connection):
+        found = list(verified(connection, audit_keys(site.cfg), summary or Summary()))
+        return [*found, *compare(connection, logged)]
