@@ -52,6 +52,7 @@ class RequestState:
     base_urls: tuple[str, ...]
     error_format: "ErrorFormat"
     record_denial: "Callable[[ApiError], None]"
+    record_exceeded: Callable[[str, str], None]
     csrf_seed: str
     csrf_token: str
     signed_in: "Caller | None"

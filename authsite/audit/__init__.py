@@ -5,7 +5,8 @@ from typing import Any
 
 
 def includeme(config: Any) -> None:
-    """``request.authsite.record_denial(error)``, for the error views."""
-    from .denials import record_denial
+    """``request.authsite.record_denial(error)``, for the error views, and ``record_exceeded``."""
+    from .denials import record_denial, record_exceeded
 
-    config.add_request_attribute("record_denial", lambda request: partial(record_denial, request))
+    for function in (record_denial, record_exceeded):
+        config.add_request_attribute(function.__name__, partial(partial, function))

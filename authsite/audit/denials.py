@@ -1,5 +1,6 @@
-"""Record denied requests: forged links, foreign pages, wrong tokens and secrets."""
+"""Record denied requests: forged links, foreign pages, wrong secrets, requests over a limit."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -8,6 +9,7 @@ from structlog import get_logger
 from authsite.http.errors import ApiError
 from authsite.request_state import Request
 
+from .events import EventName
 from .service import record_apart
 
 log = get_logger("authsite.audit")
@@ -27,11 +29,30 @@ def record_denial(request: Request, error: ApiError) -> None:
     details = {"reason": error.reason} if error.reason else None
     subject = (event, state.ctx.limits.address, str(client_id or ""))
 
-    def write(_request: Any) -> None:
+    def write() -> None:
+        if state.ctx.limits.first(*subject):
+            record_apart(state.ctx, event, client_id=client_id, details=details)
+
+    _at_end(request, event, write)
+
+
+def record_exceeded(request: Request, limit: str, subject: str) -> None:
+    """Record that ``subject`` has exceeded ``limit``, after the transaction.
+
+    ``subject``: a keyed hash of what the limit counts, such as an address. `CallerLimits` calls
+    this once in a window.
+    """
+    event: EventName = "limit.exceeded"
+    details = {"limit": limit, "subject": subject[:16]}
+    ctx = request.authsite.ctx
+    _at_end(request, event, lambda: record_apart(ctx, event, details=details))
+
+
+def _at_end(request: Request, event: EventName, write: Callable[[], None]) -> None:
+    def write_or_log(_request: Any) -> None:
         try:
-            if state.ctx.limits.first(*subject):
-                record_apart(state.ctx, event, client_id=client_id, details=details)
+            write()
         except SQLAlchemyError as failure:
             log.error("audit_failed", event_name=event, error=type(failure).__name__)
 
-    request.add_finished_callback(write)
+    request.add_finished_callback(write_or_log)

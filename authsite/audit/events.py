@@ -16,6 +16,7 @@ EventName: TypeAlias = Literal[
     "email.change_reverted",
     "email.changed",
     "form.foreign",
+    "limit.exceeded",
     "login.closed",
     "login.failed",
     "proxy.foreign_origin",

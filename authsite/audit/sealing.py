@@ -37,7 +37,7 @@ def seal_events(connection: Connection, keys: tuple[Key, ...], now: datetime) ->
     AUTOCOMMIT. Raises SQLAlchemy's errors.
     """
     former = newest_seal(connection)
-    last = _settled_id(connection, former.last_id if former else None, now - AGE)
+    last = _sealable_id(connection, former.last_id if former else None, now - AGE)
     while last is not None and (former is None or former.last_id < last):
         seal = _next_seal(connection, keys[0], former, last)
         if seal is None:
@@ -67,7 +67,7 @@ def _next_seal(connection: Connection, key: Key, former: Seal | None, last: int)
     return seal
 
 
-def _settled_id(connection: Connection, after: int | None, until: datetime) -> int | None:
+def _sealable_id(connection: Connection, after: int | None, until: datetime) -> int | None:
     """The latest id of an event before ``until`` below which no event can still be committed.
 
     PostgreSQL gives ids in the order of the inserts, which is not that of the commits. An event

@@ -17,6 +17,8 @@ MEANINGS: dict[EventName, str] = {
     "email.change_reverted": "The former e-mail address took the change back. All sign-ins ended.",
     "email.changed": "The e-mail address was changed. The sign-ins ended.",
     "form.foreign": "A form was rejected: it had no valid CSRF token, or came from another site.",
+    "limit.exceeded": "A rate limit was exceeded. Until its window ends, what it counts is "
+    "rejected (429), or not mailed.",
     "login.closed": "A failed login used up the attempts of the account. Further logins are "
     "rejected for some minutes (429).",
     "login.failed": "A login failed: the name is unknown, the password is wrong, or the user is "

@@ -77,8 +77,8 @@ def rotate(
             step: Step = "rotated"
         else:
             changes, step = {variable(setting, "NEXT"): new[0]}, "announced"
-        kept = _kept_keys(edit.cfg, setting, new_audit_key=at_once)
-        _write(edit, setting, step, changes | kept)
+        lasting = _lasting_keys(edit.cfg, setting, new_audit_key=at_once)
+        _write(edit, setting, step, changes | lasting)
     return Rotation(step, edit.path)
 
 
@@ -108,7 +108,7 @@ def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
                 _check_unneeded(ctx, setting, edit.values[-1])
         remaining = edit.values[:1] if force else edit.values[:-1]
         changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}
-        _write(edit, setting, "retired", changes | _kept_keys(edit.cfg, setting))
+        _write(edit, setting, "retired", changes | _lasting_keys(edit.cfg, setting))
     return Rotation("retired", edit.path)
 
 
@@ -172,7 +172,7 @@ def _write(
         raise
 
 
-def _kept_keys(
+def _lasting_keys(
     cfg: Settings, setting: Rotated, *, new_audit_key: bool = False
 ) -> dict[str, str | None]:
     """Settings for the keys that a rotation of the secret must not change.

@@ -52,7 +52,8 @@ class CallerLimits:
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
     device cookie as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded,
-    else None.
+    else None. ``on_exceeded`` is called with the limit and the stored subject when a window is full
+    for the first time.
     """
 
     limiter: RateLimiter | None
@@ -61,6 +62,7 @@ class CallerLimits:
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
     owner: str | None = None
+    on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
     def count(self, name: str, *subject: str) -> None:
         """Count one. Raises `TooManyAttempts` over the limit."""
@@ -86,6 +88,7 @@ class CallerLimits:
         failures over the limit raise `TooManyAttempts` instead of their own error.
         """
         if self.limiter and (full := self.limiter.full(name, *subject)):
+            self._report(self.limiter, full, name, *subject)
             raise self.limiter.error(name, full)
         try:
             yield
@@ -185,8 +188,14 @@ class CallerLimits:
             return None
         key = (name, *subject)
         if key not in self.counted.windows:
-            self.counted.windows[key] = self.limiter.acquire(name, *subject)
+            full = self.counted.windows[key] = self.limiter.acquire(name, *subject)
+            if full:
+                self._report(self.limiter, full, name, *subject)
         return self.counted.windows[key]
+
+    def _report(self, limiter: RateLimiter, full: str, name: str, *subject: str) -> None:
+        if limiter.first_exceeded(full):
+            self.on_exceeded(name, limiter.hashed(*subject))
 
 
 def limits_of(request: Request) -> CallerLimits:
@@ -200,6 +209,7 @@ def limits_of(request: Request) -> CallerLimits:
         network_of(request.authsite.client_address),
         lambda: device_cookie.sent_cookie(weak()),
         request.environ.setdefault(COUNTED, Counted()),
+        on_exceeded=lambda name, subject: weak().authsite.record_exceeded(name, subject),
     )
 
 

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerHour
@@ -88,6 +89,17 @@ class RateLimiter:
         """Whether this is the first call in this hour; True for one of concurrent calls."""
         hashed = self.hashed(*subject)
         return self._fixed.test(_ONCE, "first", hashed) and self._fixed.hit(_ONCE, "first", hashed)
+
+    def first_exceeded(self, key: str) -> bool:
+        """Whether this is the first call in the full window of ``key``, which `acquire` returned.
+
+        True for one of concurrent calls.
+        """
+        mark = f"{key}/exceeded"
+        if self.storage.get(mark):
+            return False
+        left = ceil(self.storage.get_expiry(key) - clock.now().timestamp())
+        return self.storage.incr(mark, max(1, left)) == 1
 
     def error(self, name: str, key: str) -> TooManyAttempts:
         """The error that says when the window of ``key`` ends."""

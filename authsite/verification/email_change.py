@@ -62,7 +62,7 @@ def request_change(
     may_mail_present = may_mail_own_address(ctx, account)
     expires_at = clock.now() + ctx.settings.verification_expires_in
     present = pending.begin(ctx.db, account.id, account.epoch, address.display, expires_at)
-    record(ctx, "email.change_asked", user_id=account.id)
+    _record_asked(ctx, account.id, present, address.key)
     if owner and may_mail_new:
         notify_owner(ctx, owner)
     else:
@@ -122,7 +122,7 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
         raise AddressTaken
     expires_at = clock.now() + ctx.settings.verification_expires_in
     present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
-    record(ctx, "email.change_asked", user_id=user.id)
+    _record_asked(ctx, user.id, present, new.key)
     mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
     if user.email_verified_at is not None:
         mails.send_email_changed(ctx, Recipient(user.id, present))
@@ -163,10 +163,18 @@ def _replace(
         updated_at=clock.now(),
     )
     if changed:
-        # By pseudonym: audit rows outlive the user, and another person may get the old address.
-        details = {"old": pseudonym(old_key), "new": pseudonym(new.key)}
-        record(ctx, "email.changed", user_id=user.id, details=details)
+        record(ctx, "email.changed", user_id=user.id, details=_old_and_new(old_key, new.key))
     return changed
+
+
+def _record_asked(ctx: Context, user_id: UUID, present: str, new_key: str) -> None:
+    details = _old_and_new(normalized_key("email", present), new_key)
+    record(ctx, "email.change_asked", user_id=user_id, details=details)
+
+
+def _old_and_new(old_key: str, new_key: str) -> dict[str, str]:
+    # By pseudonym: audit rows outlive the user, and another person may get the old address.
+    return {"old": pseudonym(old_key), "new": pseudonym(new_key)}
 
 
 def claim_address(ctx: Context, user_id: UUID, key: str) -> None:

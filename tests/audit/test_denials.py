@@ -141,6 +141,34 @@ def test_m9_a_change_of_address_names_both_by_pseudonym(site):
     }
 
 
+def test_a_limit_is_recorded_once_in_each_window_that_is_exceeded(site_with, frozen):
+    site = site_with(
+        limits="on", limits_forgot_address="2/hour", limits_forgot_email="1/hour, 3/day", **WEB
+    )
+    site.user()
+
+    def forgot(address="ann@example.com", status=202):
+        body = {"email": address, "reset_url": "http://localhost/password/reset"}
+        site.http.post_json("/v1/password/forgot", body, status=status)
+
+    def exceeded():
+        return [row.details["limit"] for row in rows(site, "limit.exceeded")]
+
+    forgot()
+    assert exceeded() == []
+    forgot()  # over the limit of the address, which the answer does not tell
+    assert exceeded() == ["forgot-email"]
+    for _ in range(3):
+        forgot(status=429)
+    assert exceeded() == ["forgot-email", "forgot-address"]
+    assert len({row.details["subject"] for row in rows(site, "limit.exceeded")}) == 2
+    assert "ann" not in str([row.details for row in rows(site, "limit.exceeded")])
+    frozen.advance(3600)
+    forgot()
+    forgot()
+    assert exceeded() == ["forgot-email", "forgot-address", "forgot-email"]
+
+
 def constants():
     """The string constants of the code, but for the list of events."""
     for path in Path(authsite.__file__).parent.rglob("*.py"):
