@@ -92,7 +92,9 @@ def list_(cfg: Settings, limit: int, as_json: bool, **chosen: str | None) -> Non
 @json_option
 @config_option
 def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_json: bool) -> None:
-    """Compute all seals again; exit with 1 if an event was changed, deleted or added.
+    """Find events that were changed, deleted or added.
+
+    It computes all seals again, and ends with status 1 if one is wrong.
 
     That the newest events were deleted with their seals shows only in comparison with the log,
     which has every seal: give one with --seal, or the log with --log.

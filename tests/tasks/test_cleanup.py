@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import delete, insert, select, text, update
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
@@ -36,8 +36,9 @@ def small_batches(monkeypatch, rows=4):
 
 
 def audit(site, **ages):
-    """Rows of the audit trail, named by their event, so many days old."""
+    """All rows of the audit trail, named by their event, so many days old, the oldest first."""
     with site.db() as db:
+        db.execute(delete(AuditEvent))
         db.execute(
             insert(AuditEvent),
             [
@@ -145,7 +146,7 @@ def test_no_batch_looks_at_more_rows_than_it_may_and_none_is_left_out(site, froz
     storage = DatabaseStorage(site.database)
     for number in range(9):
         storage.incr(f"old{number}", 60)
-    audit(site, **{f"a{number}": 400 + number // 3 for number in range(11)}, newest=0)
+    audit(site, **{f"a{number}": 411 - number // 3 for number in range(11)}, newest=0)
     frozen.advance(60)
     sizes = {part.name: [] for part in PARTS}
     with own_connection(site.database) as connection:
@@ -157,7 +158,7 @@ def test_no_batch_looks_at_more_rows_than_it_may_and_none_is_left_out(site, froz
 def test_progress_goes_from_nothing_to_all(site, monkeypatch):
     small_batches(monkeypatch, rows=20)
     issued(site, 200)
-    audit(site, **{f"a{number}": 400 + number for number in range(100)}, newest=0)
+    audit(site, **{f"a{number}": 500 - number for number in range(100)}, newest=0)
     seen = {}
     with own_connection(site.database) as connection:
         for step in steps(connection, site.cfg):
