@@ -7,7 +7,7 @@ import authsite
 
 # From the top layer down; packages of one layer may import each other, in one direction.
 LAYERS = (
-    "monitoring importing",
+    "monitoring importing exporting",
     "guards",
     "account",
     "signup personal_tokens",

@@ -10,6 +10,7 @@ EventName: TypeAlias = Literal[
     "client.refused",
     "client.secret_retired",
     "client.secret_rotated",
+    "database.exported",
     "database.restored",
     "email.change_asked",
     "email.change_canceled",

@@ -10,6 +10,7 @@ MEANINGS: dict[EventName, str] = {
     "client.refused": "A client could not authenticate (401, invalid_client).",
     "client.secret_retired": "An administrator removed the former secret of a client.",
     "client.secret_rotated": "An administrator gave a client a new secret.",
+    "database.exported": "An administrator exported all users, clients, sign-ins and events.",
     "database.restored": "An administrator restored a backup.",
     "email.change_asked": "A change of the e-mail address was requested. A link was mailed to the "
     "new one.",

@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from authsite.context import Context
 from authsite.db.conflicts import RETRIES, is_conflict, pause
+from authsite.db.engine import without_time_limit
 
 from .outcomes import Outcome
 from .sources import Row
@@ -40,6 +41,7 @@ def _in_transaction(ctx: Context, write: WriteRows, rows: Sequence[Row]) -> list
         attempt += 1
         try:
             with ctx.db.begin():
+                without_time_limit(ctx.db.connection())
                 return write(ctx, rows)
         except (Reserved, DBAPIError) as error:
             again = isinstance(error, Reserved | IntegrityError) or is_conflict(error)

@@ -198,10 +198,12 @@ def _insert(ctx: Context, rules: Rules, users: Sequence[Checked]) -> None:
     if former.find_reserved(ctx.db, [name.key for each in users for name in each.names]):
         raise Reserved
     causes: list[About] = [
-        {
-            "user_id": each.id,
-            "details": {"source": rules.system, "source_id": each.draft.source_id},
-        }
+        {"user_id": each.id, "details": _details(rules.system, each.draft.source_id)}
         for each in users
     ]
     record_all(ctx, "user.created", causes)
+
+
+def _details(system: str, source_id: str) -> dict[str, str]:
+    """Of the audit event; without an id that is an e-mail address, which the trail never has."""
+    return {"source": system} | ({} if "@" in source_id else {"source_id": source_id})

@@ -35,3 +35,12 @@ def stored_form(hashed: str, cost: int) -> str:
     if foreign.parse(hashed):
         return hashed
     raise UnsupportedHash(f"has an unknown form: {SUPPORTED}")
+
+
+def scheme_of(stored: str) -> str:
+    """The name of the form of a stored hash, for an export; ``unknown`` if nothing verifies it."""
+    if row := scheme.parse(stored):
+        own = "bcrypt" if row.pepper is None else f"authsite-{scheme.TAG}"
+        return "bcrypt_sha256" if row.prehashed else own
+    found = foreign.parse(stored)
+    return {"pbkdf2": "pbkdf2_sha256", "argon2": "argon2"}[found.scheme] if found else "unknown"

@@ -1,15 +1,20 @@
 """docs/moving.md: its commands run, and what it says of forms, columns and limits is so."""
 
+import json
 import re
 import shlex
 import subprocess
+import unicodedata
 from pathlib import Path
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
+from authsite.cli import authsite
 from authsite.importing import table
-from authsite.passwords import foreign
+from authsite.passwords import HashPool, Passwords, foreign
+from tests.importing.conftest import write_ini
 from tests.importing.test_faults import good, write_csv
 from tests.support import databases
 from tests.support import foreign_systems as other
@@ -91,3 +96,26 @@ def test_the_columns_and_limits_are_those_of_the_code():
     assert f"{foreign.MAX_PBKDF2_ITERATIONS:,} iterations" in TEXT
     assert f"{foreign.MAX_ARGON2_MEMORY // 1024} MiB, {foreign.MAX_ARGON2_WORK // 1024} MiB" in TEXT
     assert f"{foreign.MAX_ARGON2_LANES} lanes" in TEXT
+
+
+@one_database
+def test_the_commands_that_export_run_and_the_function_checks_our_hashes(site, tmp_path):
+    site.user(password="Ünïcode pässword")
+    ini = write_ini(tmp_path / "site.ini", site.url)
+    exports = [line for line in COMMANDS if line.startswith("authsite export")]
+    assert len(exports) == 2
+    words = shlex.split(exports[0].replace("authsite.jsonl", str(tmp_path / "authsite.jsonl")))
+    done = CliRunner().invoke(authsite, [*words[1:], "--config", ini])
+    assert done.exit_code == 0, done.output
+    lines = map(json.loads, (tmp_path / "authsite.jsonl").read_text().splitlines())
+    [user] = [line for line in lines if line["type"] == "user"]
+    assert user["password"]["scheme"] == "authsite-v1"
+    names = {}
+    [code] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    exec(code, names)  # noqa: S102  our own documentation
+    assert names["is_password"](
+        unicodedata.normalize("NFD", "Ünïcode pässword"), user["password"]["hash"]
+    )
+    assert not names["is_password"]("another", user["password"]["hash"])
+    pepper = Passwords(4, ["a long pepper"], HashPool(1))
+    assert names["is_password"]("secret", pepper.hash("secret"), "a long pepper")

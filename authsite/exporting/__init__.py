@@ -1,0 +1,1 @@
+"""Export users, clients, token families and the audit trail as JSON Lines, with a schema."""

@@ -1,0 +1,150 @@
+"""Read everything as of one moment, and make the lines of an export.
+
+The database formats ids and moments as text, which is faster than values of Python. Rows come
+through a cursor of the server, so memory does not grow.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Dialect,
+    Text,
+    Uuid,
+    cast,
+    func,
+    select,
+    type_coerce,
+)
+from sqlalchemy.orm import InstrumentedAttribute as Attribute
+
+from authsite import clock
+from authsite.audit.models import AuditEvent
+from authsite.db import Database
+from authsite.db.base import Base, UtcDateTime
+from authsite.oauth.models import Client, Family
+from authsite.passwords import imports
+from authsite.users.models import User
+
+from . import records
+
+FETCHED = 2000  # rows in memory at once
+
+_encode = json.JSONEncoder(check_circular=False).encode  # ASCII: U+2028 would end a line
+_PG_MOMENT = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+
+
+class Part(NamedTuple):
+    """A table of the export: the type of its lines, and how a row becomes a line."""
+
+    plural: str
+    model: type[Base]
+    record: type[Any]
+    columns: Mapping[str, str]
+    """Fields of the line whose column has another name."""
+    complete: Callable[[dict[str, Any]], None] | None = None
+    """Replaces values of a line."""
+
+
+def _with_password(line: dict[str, Any]) -> None:
+    stored = line["password"]
+    if stored is not None:
+        line["password"] = {"scheme": imports.scheme_of(stored), "hash": stored}
+
+
+def _with_secrets(line: dict[str, Any]) -> None:
+    secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
+    line["secrets"] = [
+        {"scheme": "bcrypt" if secret.startswith("$2") else "sha256", "hash": secret}
+        for secret in secrets
+    ]
+
+
+PARTS = (
+    Part("users", User, records.User, {"password": "password_hash"}, _with_password),
+    Part(
+        "clients",
+        Client,
+        records.Client,
+        {"client_type": "type", "secrets": "secret_hash", "previous_secret_hash": ""},
+        _with_secrets,
+    ),
+    Part("families", Family, records.Family, {}),
+    Part("audit_events", AuditEvent, records.AuditEvent, {}),
+)
+
+
+def lines(database: Database) -> Iterator[Sequence[str]]:
+    """The lines of an export, some at a time, without line ends."""
+    head = {
+        "type": "export",
+        "format": records.FORMAT,
+        "version": version("authsite"),
+        "exported_at": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    yield [_encode(head)]
+    counts: dict[str, Any] = {"type": "end"}
+    with _snapshot(database) as connection:
+        for part in PARTS:
+            counts[part.plural] = 0
+            for some in _lines(connection, part):
+                counts[part.plural] += len(some)
+                yield some
+    yield [_encode(counts)]
+
+
+def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
+    fields = [name for name in part.record.__annotations__ if name != "type"]
+    names = [*fields, *(name for name in part.columns if name not in fields)]
+    columns = [getattr(part.model, part.columns.get(name) or name) for name in names]
+    query = select(*(_as_text(column, connection.dialect) for column in columns))
+    kind = {"type": part.record.__annotations__["type"].__args__[0]}
+    for rows in connection.execute(query).partitions(FETCHED):
+        found = [kind | dict(zip(names, row, strict=True)) for row in rows]
+        if part.complete:
+            for line in found:
+                part.complete(line)
+        yield [_encode(line) for line in found]
+
+
+def _as_text(column: Attribute[Any], dialect: Dialect) -> Any:
+    """``column``, formatted by the database: a UUID, a moment, or the value as it is."""
+    sqlite = dialect.name == "sqlite"
+    if isinstance(column.type, Uuid) and sqlite:  # 32 digits
+        digits = type_coerce(column, Text)
+        text: ColumnElement[str] = func.substr(digits, 1, 8, type_=Text)
+        for start, length in ((9, 4), (13, 4), (17, 4), (21, 12)):
+            text = text + "-" + func.substr(digits, start, length, type_=Text)
+        return text  # NULL stays NULL
+    if isinstance(column.type, Uuid):
+        return cast(column, Text)
+    if isinstance(column.type, UtcDateTime) and sqlite:
+        return func.replace(type_coerce(column, Text), " ", "T", type_=Text) + "Z"
+    if isinstance(column.type, UtcDateTime):
+        return func.to_char(func.timezone("UTC", column), _PG_MOMENT)
+    return column
+
+
+@contextmanager
+def _snapshot(database: Database) -> Iterator[Connection]:
+    """A connection whose statements see the database as of its first one; none waits for it."""
+    if database.transactional.dialect.name == "sqlite":
+        with database.autocommit.connect() as connection:
+            connection.exec_driver_sql("BEGIN")  # deferred: it only reads, beside a writer
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql("ROLLBACK")
+        return
+    engine = database.transactional.execution_options(isolation_level="REPEATABLE READ")
+    with engine.connect() as connection, connection.begin():
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        # Who reads the lines may be slow.
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
+        yield connection.execution_options(stream_results=True, max_row_buffer=FETCHED)
