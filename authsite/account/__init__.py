@@ -4,6 +4,8 @@ from typing import Any
 
 from authsite.http.api_metadata import Tag
 
+from . import mails
+
 API_TAG = Tag(
     "Account",
     "The user that a token acts for: show, change or delete it; list and end its sign-ins.",
@@ -32,7 +34,10 @@ def includeme(config: Any) -> None:
         "account.delete": "/account/delete",
     }.items():
         config.add_route(f"authsite.{name}", path, guard="web")
+    config.add_route("authsite.not_me.page", "/login/not-me")
     config.add_route("authsite.change-password", "/.well-known/change-password")
+    for name, builder in mails.BUILDERS.items():
+        config.add_mail_builder(name, builder)
     # First: Pyramid tries the views of a route in the order of registration, and each one that does
     # not match the request takes 5 µs. A scan registers views in the order of their names.
     for route in ("authsite.user", "authsite.profile"):

@@ -16,7 +16,7 @@ from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.base import Base
-from authsite.login.service import limit_subject
+from authsite.login.subjects import limit_subject
 from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import OAUTH, PERSONAL, Family
 from authsite.rate_limit.limiter import subject_hash, subject_key

@@ -11,7 +11,8 @@ from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view, password_check, rating
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
+from authsite.http.errors import ApiError
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
 from authsite.personal_tokens import service as personal_tokens
@@ -21,10 +22,11 @@ from authsite.users import agents, pending
 from authsite.verification import email_change
 from authsite.verification import service as verification
 
-from . import active_sessions, service
+from . import active_sessions, activity, not_me, service
 from .api import DeleteBody, PasswordBody, ProfileBody
 
 ACCOUNT = "authsite:templates/account/account.jinja2"
+NOT_ME = "authsite:templates/account/not_me.jinja2"
 
 
 class EmailForm(Body):
@@ -55,6 +57,7 @@ def account(request: Request) -> dict[str, Any]:
         "more_sessions": found.more,
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
         "new_token": None,
+        "events": activity.list_latest(request.authsite.ctx, user.id),
         "which": route or None,
         "now": clock.now(),
         "program": agents.describe,
@@ -175,3 +178,34 @@ def delete(request: Request) -> Response:
 def back(request: Request, done: str) -> Response:
     """Redirect to the page, which says what was ``done``."""
     return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")
+
+
+class NotMeForm(Body):
+    """The token of the link that the page was opened with."""
+
+    token: Token
+
+
+def show_not_me(request: Request) -> dict[str, Any]:
+    """The page with a button while the sign-in is active; opening it changes nothing."""
+    token = (request.authsite.raw_form or request.GET).get("token", "")
+    try:
+        not_me.find(request.authsite.ctx, token)
+    except ApiError as error:
+        request.authsite.record_denial(error)
+        request.response.status_int = error.status
+        return {"state": "invalid", "token": None}
+    return {"state": "ready", "token": token}
+
+
+@form_view(
+    "authsite.not_me.page",
+    NotMeForm,
+    show=show_not_me,
+    renderer=NOT_ME,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def end_sign_in(request: Request) -> dict[str, Any]:
+    """End the sign-in that the link is about."""
+    not_me.end(request.authsite.ctx, request.authsite.validated.token)
+    return {"state": "done", "token": None}

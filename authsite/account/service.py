@@ -9,7 +9,7 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.service import limit_subject
+from authsite.login.subjects import limit_subject
 from authsite.oauth import families
 from authsite.passwords import policy
 from authsite.sessions import service as sessions

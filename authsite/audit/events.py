@@ -19,6 +19,7 @@ EventName: TypeAlias = Literal[
     "form.foreign",
     "limit.exceeded",
     "login.closed",
+    "login.disowned",
     "login.failed",
     "proxy.foreign_origin",
     "reauthentication.failed",

@@ -207,6 +207,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     """What was signed with the old secret and is valid, a line for each kind."""
     from sqlalchemy import func, or_, select
 
+    from authsite.login.notices import LINK_LIFETIME
     from authsite.oauth.models import OAUTH, PERSONAL, Family
     from authsite.rate_limit import device_cookie
 
@@ -223,7 +224,12 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
         ).one()
         if count:
             yield f"{count} {what}, the last until {clock.rfc3339(last)}"
-    links = max(cfg.verification_expires_in, cfg.reset_expires_in, cfg.email_revert_expires_in)
+    links = max(
+        cfg.verification_expires_in,
+        cfg.reset_expires_in,
+        cfg.email_revert_expires_in,
+        LINK_LIFETIME,
+    )
     for what, lifetime in (
         ("links in mails", links),
         ("cookies that recognize a browser", device_cookie.LIFETIME),

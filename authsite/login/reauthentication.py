@@ -13,7 +13,7 @@ from authsite.users.account import Account, SignedInUser
 from authsite.users.models import User
 
 from .errors import WrongCurrentPassword
-from .service import limit_subject
+from .subjects import limit_subject
 
 
 class StoredHash(NamedTuple):

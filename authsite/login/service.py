@@ -19,6 +19,8 @@ from .check import (
     pass_steps,
 )
 from .identifiers import rate_limit_key
+from .notices import send_failed_logins
+from .subjects import limit_subject
 
 
 def log_in(
@@ -48,6 +50,8 @@ def log_in(
     if account and notify:
         notify(ctx, account)
     if account is None or notify:
+        if attempt.locked:
+            send_failed_logins(ctx, owner, found)  # counts before the transaction writes
         _record(ctx, "login.failed", found, typed, client_id)
         if attempt.locked:
             _record(ctx, "login.closed", found, typed, client_id)
@@ -68,11 +72,6 @@ def forget_failures(ctx: Context, user_id: UUID) -> None:
             names = select(LoginName.key).where(LoginName.user_id == user_id)
             accounts = list(connection.scalars(names))
     ctx.limits.end_lockout(accounts, owner)
-
-
-def limit_subject(user_id: UUID) -> str:
-    """The key of a user in the limits. No login name contains a blank, so none equals it."""
-    return f"user {user_id}"
 
 
 def _record(

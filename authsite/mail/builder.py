@@ -25,7 +25,8 @@ class MailContent:
 
     ``link``: where its button leads; ``other_link``: where the link below it leads. ``name``: the
     name that the user entered; ``about``: the name of what the mail is about; `rendering` cleans
-    both. The site, the address, the lifetime and the date come from the settings and the row.
+    both. ``ip``: the client address that the mail is about. The site, the address, the lifetime and
+    the date come from the settings and the row.
     """
 
     template: str
@@ -33,6 +34,7 @@ class MailContent:
     name: str | None = None
     about: str | None = None
     other_link: str | None = None
+    ip: str | None = None
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

@@ -127,6 +127,7 @@ def _values(
         "other_link": content.other_link,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
+        "ip": content.ip,
         "address": mail.address,
         "when": moment_words(mail.created_at, mail.language),
         "lifetime": mail.expires_at

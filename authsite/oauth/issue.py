@@ -60,15 +60,20 @@ ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
 
 
-def issue(ctx: Context, owner: Owner, scope: str) -> TokenPair:
-    """Insert a new family for ``owner``; returns its first pair.
+def new_family_id() -> UUID:
+    """The id of a family that is about to be issued."""
+    return UUID(bytes=secrets.token_bytes(16), version=4)
+
+
+def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None) -> TokenPair:
+    """Insert a new family for ``owner``, with this id if it is given; returns its first pair.
 
     One INSERT selects from the owner's rows. If the client or user was disabled, or its epoch was
     raised, since the credentials were checked, it inserts nothing and `InvalidGrant` is raised. The
     INSERT and the audit event ``token.issued`` are one transaction, committed on return.
     """
     now, info = clock.now(), ctx.request_info
-    family_id = UUID(bytes=secrets.token_bytes(16), version=4)
+    family_id = family_id or new_family_id()
     expires_at = refresh_expiry(now, now, ctx.settings)
     first = Generation(family_id, 0, now, expires_at, scope, now)
     values = {

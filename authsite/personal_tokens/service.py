@@ -18,7 +18,7 @@ from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.service import limit_subject
+from authsite.login.subjects import limit_subject
 from authsite.mail.outbox import Recipient
 from authsite.oauth import families, scopes, tokens
 from authsite.oauth.active import ACTIVE_FAMILIES

@@ -52,8 +52,9 @@ class CallerLimits:
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
     device cookie as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded,
-    else None. ``on_exceeded`` is called with the limit and the stored subject when a window is full
-    for the first time.
+    else None; ``unrecognized``: whether that login came from a new browser at a new address.
+    ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
+    first time.
     """
 
     limiter: RateLimiter | None
@@ -62,6 +63,7 @@ class CallerLimits:
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
     owner: str | None = None
+    unrecognized: bool = False
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
     def count(self, name: str, *subject: str) -> None:
@@ -111,12 +113,12 @@ class CallerLimits:
             yield PasswordAttempt()
             return
         self.count("login-address", self.address)
-        subject = (account, *self.recognized(owner))
-        with self._password(self.limiter, delays.LOGIN, *subject) as attempt:
+        recognized = self.recognized(owner)
+        with self._password(self.limiter, delays.LOGIN, account, *recognized) as attempt:
             yield attempt
         if attempt.succeeded:
             remember(self.limiter, owner, self.address)
-            self.owner = owner
+            self.owner, self.unrecognized = owner, not recognized
 
     @contextmanager
     def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:

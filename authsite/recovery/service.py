@@ -15,7 +15,8 @@ from authsite.http.page_urls import choose_page_url
 from authsite.i18n import _
 from authsite.login.check import find_account
 from authsite.login.identifiers import normalized_key
-from authsite.login.service import forget_failures, limit_subject
+from authsite.login.service import forget_failures
+from authsite.login.subjects import limit_subject
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.passwords import policy
 from authsite.users import service as users

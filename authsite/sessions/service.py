@@ -10,6 +10,7 @@ from sqlalchemy import delete, or_, select, update
 from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
+from authsite.login import notices
 from authsite.login.errors import WrongCredentials
 from authsite.login.service import log_in
 from authsite.users.account import Account
@@ -34,7 +35,8 @@ def sign_in(
     Raises `WrongCredentials`, and what `log_in` raises.
     """
     account = log_in(ctx, username, password)
-    key = account and begin(ctx, account, remember=remember, former_key=former_key)
+    notify = account is not None and notices.is_new_device(ctx, account)
+    key = account and begin(ctx, account, remember=remember, former_key=former_key, notify=notify)
     if not key:
         raise WrongCredentials(ctx.settings.login_identifiers)
     return key
@@ -46,10 +48,12 @@ def begin(
     *,
     remember: bool,
     former_key: str | None = None,
+    notify: bool = False,
 ) -> str | None:
     """Begin a session for a login that was just checked; its key, for the cookie.
 
-    The session replaces the browser's previous one, whose key is ``former_key`` (ASVS 7.2.4).
+    The session replaces the browser's previous one, whose key is ``former_key`` (ASVS 7.2.4). With
+    ``notify`` the user gets a mail about the new device.
     Returns None if the user was disabled, or the user's epoch was raised, since the check.
     """
     now, cfg = clock.now(), ctx.settings
@@ -77,6 +81,8 @@ def begin(
     )
     ctx.db.add(session)
     record(ctx, "session.begun", user_id=account.id, details={"session": str(session.id)})
+    if notify:
+        notices.send_new_device(ctx, account, session.id)
     return key
 
 

@@ -152,6 +152,7 @@ class Settings:
     app_page: bool = setting(values.boolean, "on")
 
     # Mail
+    new_device_notices: bool = setting(values.boolean, "on")
     mail_driver: Literal["log", "smtp", "file"] = setting(values.mail_driver, "log")
     # `load` replaces localhost by the host of base-url.
     mail_from: str = setting(values.mail_address, "no-reply@localhost")

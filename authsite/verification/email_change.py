@@ -13,7 +13,7 @@ from authsite.login.check import find_credential
 from authsite.login.fields import address_errors, read_address
 from authsite.login.identifiers import Identifier, normalized_key
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.service import limit_subject
+from authsite.login.subjects import limit_subject
 from authsite.mail.outbox import Recipient
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession

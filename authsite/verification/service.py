@@ -11,7 +11,7 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import choose_page_url
 from authsite.login.check import find_account
 from authsite.login.identifiers import normalized_key
-from authsite.login.service import limit_subject
+from authsite.login.subjects import limit_subject
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation

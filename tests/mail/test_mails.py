@@ -22,6 +22,7 @@ LINK = "https://app.example.org/verify?url=https%3A%2F%2Fx%2F" + "a" * 300 + "&b
 MAILS = (
     "verification", "confirm", "reset", "password_changed", "email_changed", "welcome",
     "already_registered", "token_created", "email_replaced",
+    "new_device", "app_signed_out", "failed_logins",
 )  # fmt: skip
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
 
@@ -34,7 +35,7 @@ def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org"
         page_url=None, base_url=base, language=language, expires_at=NOW + timedelta(hours=1),
         created_at=NOW, give_up_at=NOW, lease_until=NOW,
     )  # fmt: skip
-    rendered = render(MailContent(kind, link, name, about=name, other_link=other), row, cfg, NOW)
+    rendered = render(MailContent(kind, link, name, name, other, "2001:db8::7"), row, cfg, NOW)
     raw = compose(row, rendered, cfg, NOW).message.as_bytes()
     return message_from_bytes(raw, policy=policy.default)
 

@@ -83,6 +83,7 @@ def walk(site, keys):
     an_account(site, keys)
     pages(site)
     address_changes(site)
+    new_device(site)
     unauthenticated(site, keys)
     sending(site)
     late(site, keys)
@@ -251,6 +252,22 @@ def address_changes(site):
     undo(site, old, "revert")
     site.mails()
     site.http.reset()
+
+
+def new_device(site):
+    """A sign-in from elsewhere, ended with the link of its notice."""
+    site.user("ed@example.com", confirmed=True)
+    sign_in(site, "ed@example.com")
+    site.http.reset()
+    elsewhere = {"REMOTE_ADDR": "198.51.100.99"}
+    here, site.http.extra_environ = site.http.extra_environ, site.http.extra_environ | elsewhere
+    sign_in(site, "ed@example.com")
+    link = next(mails.link_in(mail) for mail in site.mails() if mail["To"] == "ed@example.com")
+    site.http.reset()
+    site.http.extra_environ = here
+    token = link.partition("token=")[2]
+    answer = submit(site, "/login/not-me", page=link, token=token)
+    assert answer.status_int == 200, answer
 
 
 def undo(site, address, what):

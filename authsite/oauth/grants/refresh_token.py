@@ -14,6 +14,7 @@ from authsite.audit.service import About, record, record_apart
 from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.db.prepared import columns_of
+from authsite.login import notices
 from authsite.login.check import pass_steps
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
@@ -176,8 +177,13 @@ def _record_replay(ctx: Context, family: RefreshableFamily) -> None:
 
 def _revoke_reused(ctx: Context, family: RefreshableFamily) -> None:
     """Revoke a family whose used refresh token came again; of concurrent calls one is recorded."""
+    account = family.account
+    # Counted before the transaction writes; of a family that is revoked, too, since that is rare.
+    notify = account is not None and notices.may_notify(ctx, account, "reuse")
     if families.revoke(ctx, family.id, "reuse"):
         record(ctx, "token.reused", **_about(family))
+        if account and notify:
+            notices.send_reuse(ctx, account, family.id)
 
 
 def _about(family: RefreshableFamily) -> About:

@@ -1,0 +1,94 @@
+"""Notices by mail: a login from a new device, failed logins, a copied refresh token (ASVS 6.3.5).
+
+They go only to an address that the user has confirmed: another may be another person's, to whom an
+attacker could send them. The limits ``notice`` and ``failed-logins-notice`` bound their number.
+"""
+
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, exists, literal_column, select
+
+from authsite import clock
+from authsite.audit.events import EventName
+from authsite.audit.models import AuditEvent
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.mail import outbox
+from authsite.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.users.account import Account
+
+from .check import Credential
+from .subjects import limit_subject
+
+LOGINS: tuple[EventName, ...] = ("session.begun", "token.issued")
+LINK_LIFETIME = timedelta(days=3)  # of the link "This was not me"
+
+
+class FormerLogin(NamedTuple):
+    """Whether a login of the user was recorded."""
+
+    found: bool
+
+
+FORMER_LOGIN = PreparedQuery(
+    select(
+        exists()
+        .where(
+            AuditEvent.user_id == bindparam("user_id"),
+            AuditEvent.event.in_([literal_column(f"'{name}'") for name in LOGINS]),
+        )
+        .label("found")
+    ),
+    FormerLogin,
+)
+
+
+def is_new_device(ctx: Context, account: Account) -> bool:
+    """Whether the user should learn of this login, which has just passed and is not recorded yet.
+
+    That is: neither the browser nor the address is recognized, and it is not the first login. What
+    the audit trail no longer has counts as a former login. Counts the notice; call it before the
+    transaction writes.
+    """
+    if not ctx.limits.unrecognized or not ctx.settings.new_device_notices:
+        return False
+    keep = ctx.settings.audit_keep
+    recent = keep is None or account.created_at > clock.now() - keep
+    former = FORMER_LOGIN.one(ctx.database, user_id=account.id)
+    if recent and not (former and former.found):
+        return False
+    return may_notify(ctx, account, "new device")
+
+
+def may_notify(ctx: Context, account: Account, kind: str) -> bool:
+    """Count a notice; whether the user may get it. Call it before the transaction writes."""
+    return account.confirmed and ctx.limits.allows("notice", limit_subject(account.id), kind)
+
+
+def send_new_device(ctx: Context, account: Account, sign_in_id: UUID) -> None:
+    """Enqueue the notice of a login from a new device, with a link that ends the sign-in."""
+    recipient, expires_at = _recipient(account), clock.now() + LINK_LIFETIME
+    outbox.put(ctx, "new_device", recipient, about_id=sign_in_id, expires_at=expires_at)
+
+
+def send_reuse(ctx: Context, account: Account, family_id: UUID) -> None:
+    """Enqueue the notice that a family was revoked, since its refresh token was used again."""
+    outbox.put(ctx, "app_signed_out", _recipient(account), about_id=family_id)
+
+
+def send_failed_logins(ctx: Context, owner: str, found: Credential | None) -> None:
+    """Enqueue the notice that failed logins have locked the account, once a day for ``owner``.
+
+    For an unknown name, which ``owner`` is then, the row has no recipient, so that the cost is the
+    same. Call it before the transaction writes.
+    """
+    allowed = ctx.limits.allows("failed-logins-notice", owner)
+    account = found.account if found and not found.disabled_at and allowed else None
+    recipient = _recipient(account) if account and account.confirmed else NO_RECIPIENT
+    outbox.put(ctx, "failed_logins", recipient)
+
+
+def _recipient(account: Account) -> Recipient:
+    return Recipient(account.id, account.email)

@@ -1,0 +1,189 @@
+"""Notices by mail: a sign-in from a new device and its link, failed logins, a copied token."""
+
+import pytest
+
+from authsite.audit.models import AuditEvent
+from authsite.login.notices import LINK_LIFETIME
+from authsite.users import service as users
+from tests.support.acting import acting
+from tests.support.mails import html_of, link_in, text_of
+from tests.support.pages import sign_in, submit
+from tests.support.site import PASSWORD, WEB, bearer
+
+HOME = "192.0.2.1"
+HEADERS = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"}
+NEW = "purple wolf 77 tea"
+
+
+@pytest.fixture
+def site(site_with, frozen):
+    """A site with limits, and Ann, who has logged in at home before."""
+    made = site_with(limits="on", **WEB)
+    made.keys = made.first_party("web")
+    made.ann = made.user(confirmed=True)
+    made.login(made.keys)
+    assert made.mails() == []  # the first login is no notice
+    yield made
+    made.http.extra_environ["REMOTE_ADDR"] = HOME
+
+
+def arrive(site, address="203.0.113.9"):
+    """Sign in with a browser that was never here, from ``address``; the mails that come of it."""
+    site.http.reset()
+    site.http.extra_environ["REMOTE_ADDR"] = address
+    sign_in(site, headers=HEADERS)
+    return site.mails()
+
+
+def press(site, link):
+    site.http.reset()
+    return submit(site, "/login/not-me", page="/login", token=link.partition("?token=")[2])
+
+
+def token_sign_in(site, address="203.0.113.9"):
+    site.http.reset()
+    return site.try_login(site.keys, PASSWORD, address=address).json
+
+
+def events(site, name):
+    with site.db() as db:
+        return db.query(AuditEvent).filter_by(event=name).all()
+
+
+def test_a_new_device_is_one_mail_with_a_link_and_a_known_one_is_none(site):
+    [mail] = arrive(site)
+    assert mail["To"] == "ann@example.com"
+    for content in (text_of(mail), html_of(mail)):
+        assert "Firefox, Linux" in content
+        assert "203.0.113.9" in content
+    assert link_in(mail).startswith("http://localhost/login/not-me?token=")
+    sign_in_again = submit(site, "/logout")
+    assert sign_in_again.status_int == 303
+    sign_in(site)  # the same browser
+    assert site.mails() == []
+    site.http.reset()
+    sign_in(site)  # another one at the same address
+    assert site.mails() == []
+    assert [each["Subject"] for each in arrive(site, "203.0.113.10")] == [mail["Subject"]]
+    assert token_sign_in(site, "203.0.113.11")["access_token"]
+    assert len(site.mails()) == 1
+
+
+def test_the_link_ends_that_sign_in_alone_and_leads_to_the_reset(site):
+    site.http.reset()
+    sign_in(site)  # at home
+    home = dict(site.http.cookies)
+    [mail] = arrive(site)
+    intruder = dict(site.http.cookies)
+    link = link_in(mail)
+    site.http.reset()
+    opened = site.http.get(link, status=200)
+    assert "ann@example.com" not in opened.text
+    done = press(site, link)
+    assert (done.status_int, "/password/forgot" in done.text) == (200, True)
+    assert len(events(site, "login.disowned")) == 1
+    for cookies, status in ((intruder, 302), (home, 200)):
+        site.http.reset()
+        for name, value in cookies.items():
+            site.http.set_cookie(name, value)
+        site.http.get("/account", status=status)
+    assert press(site, link).status_int == 403  # it is used
+    assert len(events(site, "login.disowned")) == 1
+
+
+def test_the_link_of_an_app_ends_its_tokens(site):
+    tokens = token_sign_in(site)
+    [mail] = site.mails()
+    site.http.get("/v1/user", headers=bearer(tokens["access_token"]), status=200)
+    assert press(site, link_in(mail)).status_int == 200
+    site.http.get("/v1/user", headers=bearer(tokens["access_token"]), status=401)
+    site.refresh(site.keys, tokens["refresh_token"], status=400)
+
+
+def test_the_link_stays_while_an_intruder_changes_the_password_in_that_sign_in(site):
+    [mail] = arrive(site)
+    changed = submit(site, "/account/password", page="/account",
+                     current_password=PASSWORD, password=NEW)  # fmt: skip
+    assert changed.status_int == 303
+    assert press(site, link_in(mail)).status_int == 200
+
+
+@pytest.mark.parametrize(
+    "ended", ["signed out", "expired", "forged", "another sign-in", "disabled"]
+)
+def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
+    [mail] = arrive(site)
+    link = link_in(mail)
+    if ended == "signed out":
+        submit(site, "/logout")
+    elif ended == "expired":
+        frozen.advance(LINK_LIFETIME.total_seconds())
+    elif ended == "forged":
+        link = link[:-6] + ("AAAAAA" if link[-6:] != "AAAAAA" else "BBBBBB")
+    elif ended == "another sign-in":
+        token = site.reset_token(site.ann)  # sealed for another purpose
+        link = f"http://localhost/login/not-me?token={token}"
+    else:
+        with site.db() as db:
+            users.disable(acting(db), users.find(db, "ann@example.com"))
+    site.http.reset()
+    refused = site.http.get(link, status=403)
+    assert "ann@example.com" not in refused.text
+    assert press(site, link).status_int == 403
+    assert events(site, "login.disowned") == []
+
+
+def test_a_notice_of_a_sign_in_that_has_ended_leads_to_the_reset(site):
+    site.http.reset()
+    site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.9"
+    sign_in(site)
+    submit(site, "/logout")
+    [mail] = site.mails()
+    assert link_in(mail) == "http://localhost/password/forgot"
+
+
+def test_notices_go_to_confirmed_addresses_only_and_five_a_day(site, site_with, frozen):
+    site.user("eve@example.com")
+    for number in range(3):
+        site.try_login(
+            site.keys, PASSWORD, username="eve@example.com", address=f"198.51.100.{number}"
+        )
+    assert site.mails() == []
+    got = [len(arrive(site, f"203.0.113.{number}")) for number in range(20, 27)]
+    assert got == [1] * 5 + [0] * 2
+    off = site_with(limits="on", new_device_notices="off", **WEB)
+    off.user(confirmed=True)
+    sign_in(off)
+    assert arrive(off) == []
+
+
+def test_failed_logins_are_one_mail_a_day_and_cost_the_same_for_an_unknown_name(site, frozen):
+    def fail(name):
+        for _ in range(6):
+            site.try_login(site.keys, username=name)
+        with site.db() as db:
+            rows = db.connection().exec_driver_sql(
+                "SELECT address FROM outbox WHERE letter = 'failed_logins'"
+            )
+            return sorted(address for (address,) in rows)
+
+    assert fail("stranger@example.com") == ["nobody@example.invalid"]
+    assert fail("ann@example.com") == ["ann@example.com", "nobody@example.invalid"]
+    [mail] = site.mails()
+    assert link_in(mail) == "http://localhost/password/forgot"
+    frozen.advance(4 * 3600)
+    fail("ann@example.com")
+    assert site.mails() == []
+
+
+def test_a_copied_refresh_token_is_one_mail_that_names_the_app(site, frozen):
+    first = site.login(site.keys)["refresh_token"]
+    second = site.refresh(site.keys, first)["refresh_token"]
+    site.refresh(site.keys, second)
+    frozen.advance(60)
+    for _ in range(3):
+        site.refresh(site.keys, first, status=400)
+    [mail] = site.mails()
+    assert mail["To"] == "ann@example.com"
+    assert "“web”" in text_of(mail)
+    assert link_in(mail) == "http://localhost/password/forgot"
