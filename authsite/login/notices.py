@@ -1,7 +1,7 @@
 """Notices by mail: a login from a new device, failed logins, a copied refresh token (ASVS 6.3.5).
 
 They go only to an address that the user has confirmed: another may be another person's, to whom an
-attacker could send them. The limits ``notice`` and ``failed-logins-notice`` bound their number.
+attacker could send them. The limits ``security-notice`` and ``failed-logins-notice`` bound them.
 """
 
 from datetime import timedelta
@@ -64,7 +64,9 @@ def is_new_device(ctx: Context, account: Account) -> bool:
 
 def may_notify(ctx: Context, account: Account, kind: str) -> bool:
     """Count a notice; whether the user may get it. Call it before the transaction writes."""
-    return account.confirmed and ctx.limits.allows("notice", limit_subject(account.id), kind)
+    return account.confirmed and ctx.limits.allows(
+        "security-notice", limit_subject(account.id), kind
+    )
 
 
 def send_new_device(ctx: Context, account: Account, sign_in_id: UUID) -> None:

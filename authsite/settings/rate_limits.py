@@ -40,7 +40,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "verification-address": RateLimit("20/hour", _ADDRESS, by_view=True),
         "mail-recipient": RateLimit("5/hour", _RECIPIENT),
         "unconfirmed-recipient": RateLimit("10/hour", _RECIPIENT),
-        "notice": RateLimit("5/day", "user and kind of notice"),
+        "security-notice": RateLimit("5/day", "user and kind of notice"),
         "failed-logins-notice": RateLimit("1/day", "user or login name"),
         "login-names": RateLimit("10/hour", "user"),
         "profile": RateLimit("60/hour", "user"),

@@ -79,6 +79,8 @@ def test_the_link_ends_that_sign_in_alone_and_leads_to_the_reset(site):
     site.http.reset()
     opened = site.http.get(link, status=200)
     assert "ann@example.com" not in opened.text
+    assert opened.forms[0].action == "/login/not-me"
+    assert opened.forms[0]["token"].value == link.partition("?token=")[2]
     done = press(site, link)
     assert (done.status_int, "/password/forgot" in done.text) == (200, True)
     assert len(events(site, "login.disowned")) == 1

@@ -21,7 +21,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "verification-address": "20/hour",
         "mail-recipient": "5/hour",
         "unconfirmed-recipient": "10/hour",
-        "notice": "5/day",
+        "security-notice": "5/day",
         "failed-logins-notice": "1/day",
         "login-names": "10/hour",
         "profile": "60/hour",
