@@ -1,4 +1,4 @@
-"""The two JSON error bodies, and which error format a path has."""
+"""The JSON error bodies, and which error format a path has."""
 
 from typing import Literal, NotRequired
 
@@ -11,6 +11,8 @@ from .errors import ApiError
 
 # "oauth" is the body of RFC 6749, section 5.2; "html" is an error page.
 ErrorFormat = Literal["json", "oauth", "html"]
+# "fields" replaces "json" for status 422, with the setting `apiato-errors`.
+ErrorStyle = Literal["json", "oauth", "fields"]
 
 
 @response_body("One error.")
@@ -47,12 +49,43 @@ class OAuthErrorBody(TypedDict):
     """With status 500 only: the id to report."""
 
 
+@response_body("The invalid fields of a request, as Laravel lists them (setting `apiato-errors`).")
+class FieldErrorsBody(TypedDict):
+    message: str
+    """Human-readable."""
+    errors: dict[str, list[str]]
+    """The messages of each field; of an error about no field, under its code."""
+
+
 def error_format_of(path: str) -> ErrorFormat:
     """The format of errors at ``path``, which is below the prefix of authsite's routes."""
     if path.startswith(("/v1/oauth/", "/v1/clients/")):
         return "oauth"
     api = path == "/v1" or path.startswith(("/v1/", "/.well-known/oauth-authorization-server"))
     return "json" if api else "html"
+
+
+def error_style(error_format: Literal["json", "oauth"], status: int, apiato: bool) -> ErrorStyle:
+    """How an error is written; ``apiato``: the setting `apiato-errors`."""
+    return "fields" if apiato and error_format == "json" and status == 422 else error_format
+
+
+def error_body(
+    style: ErrorStyle, error: ApiError, request_id: str
+) -> "ErrorBody | OAuthErrorBody | FieldErrorsBody":
+    """The body of ``error``."""
+    if style == "fields":
+        return fields_body(error)
+    return (oauth_body if style == "oauth" else json_body)(error, request_id)
+
+
+def fields_body(error: ApiError) -> FieldErrorsBody:
+    """``message``, and the messages of each field, as Laravel responds with status 422."""
+    errors: dict[str, list[str]] = {}
+    for item in error.details:
+        errors.setdefault(item.field or item.code, []).append(translate(item.message))
+    message = translate(error.message)
+    return {"message": message, "errors": errors or {error.code: [message]}}
 
 
 def json_body(error: ApiError, request_id: str) -> ErrorBody:

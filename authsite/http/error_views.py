@@ -14,7 +14,7 @@ from authsite.db.conflicts import is_conflict
 from authsite.db.transaction import commit_and_begin
 from authsite.request_state import Request
 
-from .error_bodies import ErrorFormat, error_format_of, json_body, oauth_body
+from .error_bodies import ErrorFormat, error_body, error_format_of, error_style
 from .errors import (
     ERROR_OF_REQUEST,
     ApiError,
@@ -48,8 +48,8 @@ def respond(error: ApiError, request: Request) -> Response:
     if error_format == "html":
         response = Response(render_page(request, ERROR, {"error": error}))
     else:
-        make_body = oauth_body if error_format == "oauth" else json_body
-        body = make_body(error, request.authsite.request_id)
+        style = error_style(error_format, error.status, request.authsite.settings.apiato_errors)
+        body = error_body(style, error, request.authsite.request_id)
         response = Response(json.dumps(body), content_type="application/json", charset="utf-8")
     response.status_int = error.status
     response.headers.update(error.headers)

@@ -73,7 +73,7 @@ def document(registry: Any, server: str) -> dict[str, Any]:
     """The document of the API in ``registry``; ``server`` is the URL that its paths start from."""
     found = endpoints(registry)
     cfg: Settings = registry["authsite"].settings
-    schemas, components = schemas_of(key for each in found for key in _types(each))
+    schemas, components = schemas_of(key for each in found for key in _types(each, cfg))
     paths: dict[str, Any] = {}
     first: dict[tuple[Any, str], str] = {}
     tags: dict[str, str] = {}
@@ -108,12 +108,14 @@ def _rank(tag: str) -> int:
     return TAGS.index(tag) if tag in TAGS else len(TAGS)
 
 
-def _types(endpoint: Endpoint) -> list[Key]:
+def _types(endpoint: Endpoint, cfg: Settings) -> list[Key]:
     """The types of the request and response bodies, each with the mode of its schema."""
     types: list[Key] = [(endpoint.body, "validation")] if endpoint.body else []
     types += [(type_, "serialization") for type_ in endpoint.operation.responses.values() if type_]
     if endpoint.error_format in ERROR_BODIES:
         types.append((ERROR_BODIES[endpoint.error_format], "serialization"))
+    if endpoint.error_format == "json" and cfg.apiato_errors:
+        types.append((ERROR_BODIES["fields"], "serialization"))
     return types
 
 
@@ -135,7 +137,7 @@ def _operation(
         operation["requestBody"] = _request_body(endpoint.body, schema, components)
     operation["responses"] = {
         **successes(endpoint.operation, schemas, components),
-        **failures(errors_of(endpoint, cfg), endpoint.error_format, schemas),
+        **failures(errors_of(endpoint, cfg), endpoint.error_format, cfg.apiato_errors, schemas),
     }
     return operation
 

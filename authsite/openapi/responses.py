@@ -5,7 +5,15 @@ from http import HTTPStatus
 from typing import Any
 
 from authsite.http.api_metadata import Operation
-from authsite.http.error_bodies import ErrorBody, OAuthErrorBody, json_body, oauth_body
+from authsite.http.error_bodies import (
+    ErrorBody,
+    ErrorFormat,
+    ErrorStyle,
+    FieldErrorsBody,
+    OAuthErrorBody,
+    error_body,
+    error_style,
+)
 from authsite.http.errors import ApiError
 from authsite.i18n import translate
 
@@ -13,8 +21,7 @@ from .headers import EXAMPLE_REQUEST_ID, headers_of, headers_of_errors
 from .schemas import Key, example_of, resolve
 
 JSON = "application/json"
-ERROR_BODIES = {"json": ErrorBody, "oauth": OAuthErrorBody}
-_BODY_OF = {"json": json_body, "oauth": oauth_body}
+ERROR_BODIES = {"json": ErrorBody, "oauth": OAuthErrorBody, "fields": FieldErrorsBody}
 
 
 def successes(
@@ -38,28 +45,38 @@ def successes(
     return responses
 
 
-def failures(errors: Sequence[ApiError], style: str, schemas: Mapping[Key, Any]) -> dict[str, Any]:
-    """The responses to ``errors``, by status, each with every case as an example."""
-    statuses = sorted({error.status for error in errors})
-    return {
-        str(status): _failure([each for each in errors if each.status == status], style, schemas)
-        for status in statuses
-    }
+def failures(
+    errors: Sequence[ApiError],
+    error_format: ErrorFormat,
+    apiato: bool,
+    schemas: Mapping[Key, Any],
+) -> dict[str, Any]:
+    """The responses to ``errors``, by status, each with every case as an example.
+
+    ``apiato``: the setting `apiato-errors`.
+    """
+    responses: dict[str, Any] = {}
+    for status in sorted({error.status for error in errors}):
+        same = [each for each in errors if each.status == status]
+        style = None if error_format == "html" else error_style(error_format, status, apiato)
+        responses[str(status)] = _failure(same, style, schemas)
+    return responses
 
 
-def _failure(errors: Sequence[ApiError], style: str, schemas: Mapping[Key, Any]) -> dict[str, Any]:
+def _failure(
+    errors: Sequence[ApiError], style: ErrorStyle | None, schemas: Mapping[Key, Any]
+) -> dict[str, Any]:
     response: dict[str, Any] = {
         "description": HTTPStatus(errors[0].status).phrase,
         "headers": headers_of(headers_of_errors(errors)),
     }
-    if style in _BODY_OF:
-        bodies: list[Any] = [_BODY_OF[style](error, EXAMPLE_REQUEST_ID) for error in errors]
-        narrow = _only_these_errors if style == "oauth" else _only_these_codes
+    if style:
+        bodies: list[Any] = [error_body(style, error, EXAMPLE_REQUEST_ID) for error in errors]
+        narrow = {"oauth": _only_these_errors, "json": _only_these_codes}.get(style)
+        schema = schemas[ERROR_BODIES[style], "serialization"]
         response["content"] = {
             JSON: {
-                "schema": {
-                    "allOf": [schemas[ERROR_BODIES[style], "serialization"], narrow(bodies)]
-                },
+                "schema": {"allOf": [schema, *([narrow(bodies)] if narrow else [])]},
                 "examples": _examples(errors, bodies),
             }
         }

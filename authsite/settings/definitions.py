@@ -148,6 +148,7 @@ class Settings:
     session_lifetime: timedelta = setting(_SESSION, "30d")
     session_remember: timedelta = setting(_SESSION, "90d")
     registration: bool = setting(values.boolean, "on")
+    apiato_errors: bool = setting(values.boolean, "off")
     docs_page: bool = setting(values.boolean, "on")
     app_page: bool = setting(values.boolean, "on")
 

@@ -44,7 +44,7 @@ export class AuthsiteError extends Error {
   static async from(response) {
     const body = (await response.json().catch(() => null)) ?? {};
     /** @type {FieldError[]} */
-    const errors = Array.isArray(body.errors) ? body.errors : [];
+    const errors = Array.isArray(body.errors) ? body.errors : listed(body.errors);
     const codes = [body.error, ...errors.map((each) => each.code)].filter(Boolean);
     return new AuthsiteError(body.message ?? `The service answered with status ${response.status}.`, {
       status: response.status,
@@ -121,4 +121,16 @@ function seconds(wait) {
   const given = Number(wait);
   const left = Number.isNaN(given) ? Math.ceil((Date.parse(wait) - Date.now()) / 1000) : given;
   return Number.isNaN(left) ? undefined : Math.max(0, left);
+}
+
+/**
+ * The errors of each field, as the service lists them with the setting `apiato-errors`.
+ *
+ * @param {Record<string, string[]> | undefined} fields
+ * @returns {FieldError[]}
+ */
+function listed(fields) {
+  return Object.entries(fields ?? {}).flatMap(([field, messages]) =>
+    messages.map((message) => ({ code: "", field, message })),
+  );
 }

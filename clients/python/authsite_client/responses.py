@@ -75,6 +75,12 @@ def _object(body: bytes) -> dict[str, object]:
 
 
 def _field_errors(entries: object) -> list[FieldError]:
+    if isinstance(entries, dict):  # field -> messages (the setting apiato-errors)
+        return [
+            FieldError("", field, _text(message))
+            for field, messages in entries.items()
+            for message in (messages if isinstance(messages, list) else [])
+        ]
     return [
         FieldError(_text(entry.get("code")), entry.get("field"), _text(entry.get("message")))
         for entry in (entries if isinstance(entries, list) else [])
