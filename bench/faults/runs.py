@@ -7,6 +7,7 @@ from . import (
     halves,
     limits,
     migration,
+    proxied,
     races,
     restore,
     rotation,
@@ -34,4 +35,5 @@ RUNS = {
     "R25": rotation.rotated,
     "R26": restore.restored,
     "R27": failover.failover,
+    "R28": proxied.rolling,
 }
