@@ -34,11 +34,39 @@ def need(available, what):
 
 def pytest_addoption(parser):
     """``--database sqlite`` leaves out the tests on other databases."""
-    parser.addoption("--database", choices=databases.BACKENDS, help="default: all of them")
+    parser.addoption(
+        "--database",
+        choices=databases.BACKENDS,
+        help="default: both; on SQLite alone what does not depend on the database",
+    )
 
 
 SYSTEM = Path(__file__).parent / "system"
-REAL_BCRYPT = (SYSTEM, SYSTEM.parent / "passwords", SYSTEM.parent / "test_bench.py")
+TESTS = SYSTEM.parent
+PASSWORDS = TESTS / "passwords"
+REAL_BCRYPT = (
+    SYSTEM,
+    TESTS / "test_bench.py",
+    *(PASSWORDS / f"test_{name}.py" for name in ("hashing", "pool", "scheme")),
+)
+# What is decided before the database is asked, or after it has answered: pages, headers, documents.
+ON_SQLITE = (
+    *(TESTS / name for name in ("discovery", "http", "i18n", "openapi", "proxy", "settings", "ui")),
+    *(
+        TESTS / f"{name}.py"
+        for name in (
+            "guards/test_forgery",
+            "guards/test_forward_auth_query",
+            "guards/test_forward_auth_return",
+            "guards/test_fresh",
+            "guards/test_routes_options",
+            "login/test_next_carried",
+            "login/test_page",
+            "login/test_return_to",
+            "mail/test_layout",
+        )
+    ),
+)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -47,10 +75,11 @@ def pytest_collection_modifyitems(config, items):
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
     wanted = config.getoption("database")
-    if wanted is None:
-        return
 
     def on_another(item):
+        if wanted is None:
+            on_sqlite_only = any(map(item.path.is_relative_to, ON_SQLITE))
+            return on_sqlite_only and backend_of(item, "") == "postgresql"
         return backend_of(item, wanted) != wanted
 
     config.hook.pytest_deselected(items=[item for item in items if on_another(item)])

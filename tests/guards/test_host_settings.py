@@ -207,10 +207,15 @@ def normalized(answer):
     return answer.status_int, headers, text
 
 
+PLAIN = {}
+
+
 @pytest.fixture
 def plain(host_with):
     """What authsite answers in a host that sets nothing."""
-    return responses(host_with(nothing))
+    if not PLAIN:
+        PLAIN.update(responses(host_with(nothing)))
+    return PLAIN
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
