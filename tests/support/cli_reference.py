@@ -28,7 +28,7 @@ def reference():
     parts = []
     for context, command in commands():
         path = context.command_path
-        text = f"```\n{command.get_help(context)}\n```"
+        text = f"```text\n{command.get_help(context)}\n```"
         if isinstance(command, click.Group):
             text = command.help
         level = "#" * len(path.split())

@@ -34,7 +34,7 @@ def test_the_example_s_files_are_all_there(example):
 
 def test_the_documentation_shows_the_example():
     ini = (ROOT / "examples/branding/branding.ini").read_text(encoding="utf-8")
-    for line in re.findall(r"^    (authsite\.\S+ = \S.*)$", DOCS, re.MULTILINE):
+    for line in re.findall(r"^(authsite\.\S+ = \S.*)$", DOCS, re.MULTILINE):
         assert line in ini
     layout = (ROOT / "examples/branding/templates/layout.jinja2").read_text(encoding="utf-8")
     for line in re.search(r"```jinja\n(.*?)```", DOCS, re.DOTALL)[1].splitlines():
