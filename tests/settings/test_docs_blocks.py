@@ -30,6 +30,7 @@ CHECKED = {
     **{page: ["tests/system/servers/test_docs_guides.py"] for page in PAGES},
     "README.md": [HERE],
     "CONTRIBUTING.md": [HERE],
+    "apiato": ["tests/http/test_apiato_docs.py"],
     "audit": [HERE],
     "backup": [HERE, "tests/system/servers/test_cli_backup.py"],
     "branding": ["tests/ui/test_branding_docs.py"],
