@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy.exc import SQLAlchemyError
 from structlog import get_logger
 
 from authsite.http.errors import ApiError
@@ -52,7 +51,7 @@ def _at_end(request: Request, event: EventName, write: Callable[[], None]) -> No
     def write_or_log(_request: Any) -> None:
         try:
             write()
-        except SQLAlchemyError as failure:
+        except Exception as failure:  # the response is made: a bug here must not replace it
             log.error("audit_failed", event_name=event, error=type(failure).__name__)
 
     request.add_finished_callback(write_or_log)

@@ -21,6 +21,8 @@ _AUTHORITY = re.compile(
 _SEVERAL = re.compile(
     r"(postgresql(?:\+psycopg)?://(?:[^@/?]*@)?)([^@/?]*,[^@/?]*)(/[^?]*)?(?:\?(.*))?"
 )
+_ONE_OF_SEVERAL = re.compile(r"[^\s:\[\]]+(:\d{1,5})?")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]*)(:\d{1,5})?")
 _LIMITS = re.compile(r"(redis|rediss|valkey|valkeys)(\+(unix|sentinel|cluster))?://\S+")
 _SMTP_ADVICE = (
     "give smtp://host:25, smtp://user:password@host:587?starttls=1 or"
@@ -53,7 +55,20 @@ def database_url(text: str) -> Secret:
             "give postgresql://user:password@host/database with @ : / ? # % in user and password"
             " percent-encoded: %40 for @, %2F for /, %25 for %"
         )
+    if not text.startswith("sqlite"):
+        _check_hosts(text)
     return Secret(_with_hosts(re.sub(r"^postgres(?=[+:])", "postgresql", text)))
+
+
+def _check_hosts(url: str) -> None:
+    """Raise `ValueError` unless each host is like ``name``, ``name:5432`` or ``[::1]:5432``."""
+    authority = re.split(r"[/?]", url.partition("://")[2], maxsplit=1)[0]
+    hosts = authority.rpartition("@")[2].split(",")
+    if not all(map((_HOST if len(hosts) == 1 else _ONE_OF_SEVERAL).fullmatch, hosts)):
+        raise ValueError(
+            "give each host as name or name:5432; a single one may be an IPv6 address in brackets,"
+            " as in postgresql://user@[2001:db8::1]:5432/database"
+        )
 
 
 def _with_hosts(url: str) -> str:

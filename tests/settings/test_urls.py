@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authsite.db import open_database
 from authsite.settings import urls
+from authsite.settings.service_urls import database_url
 from tests.support.settings import accepted, refused, unhurried
 
 
@@ -145,3 +147,17 @@ def test_a_range_service_is_off_on_or_a_url(given, expected):
 def test_what_is_no_range_service_is_refused(given):
     with pytest.raises(ValueError, match="give on, off, or the URL"):
         urls.range_service(given)
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1]:1,b", "[::1],b", "a,b:x", "a:x", "a:5432:1", "a,,b", "[nonsense]", "a,b:123456"]
+)
+def test_a_host_of_the_database_that_no_connection_can_use_stops_the_start(host):
+    with pytest.raises(ValueError, match="give each host as name or name:5432"):
+        database_url(f"postgresql://user:pa%2Fss@{host}/name?sslmode=require")
+
+
+@pytest.mark.parametrize("host", ["", "a", "a:1", "[::1]", "[::1]:5432", "a,b", "a:1,10.0.0.2:2"])
+def test_hosts_of_the_database_that_sqlalchemy_accepts(host):
+    url = database_url(f"postgresql://user:pa%2Fss@{host}/name?sslmode=require").reveal()
+    open_database(url).dispose()
