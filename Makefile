@@ -73,19 +73,21 @@ docs: var/docs-tools/.installed
 	@NO_MKDOCS_2_WARNING=1 var/docs-tools/bin/mkdocs build --strict
 	@echo "Open var/site/index.html."
 
-var/docs-tools/.installed: requirements-docs.txt $(VENV)/.python
-	@mkdir -p var
-	@$(BIN)/python -m venv var/docs-tools
-	@var/docs-tools/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements-docs.txt
-	@touch $@
-
-# The wheel, the source distribution and the software bill of materials, into dist/.
+# The wheel, the source distribution and the software bill of materials (CycloneDX), into dist/.
 dist: var/dist-tools/.installed
 	@rm -rf dist
-	@var/dist-tools/bin/python -m build --quiet --outdir dist .
-	@var/dist-tools/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \
-	  --output-reproducible --of JSON -o dist/authsite-$$($(BIN)/python setup.py --version).cdx.json
+	@var/dist-tools/bin/python -m build --no-isolation --outdir dist . > var/dist.log || { cat var/dist.log; exit 1; }
+	@version=$$(ls dist/*.whl | cut -d- -f2) && \
+	  printf '[project]\nname = "authsite"\nversion = "%s"\n' "$$version" > var/dist.toml && \
+	  var/dist-tools/bin/cyclonedx-py requirements requirements.txt --pyproject var/dist.toml \
+	    --output-reproducible --of JSON -o "dist/authsite-$$version.cdx.json" 2>> var/dist.log
 	@ls dist
+
+var/%-tools/.installed: requirements-%.txt $(VENV)/.python
+	@mkdir -p var
+	@$(PYTHON) -m venv var/$*-tools
+	@var/$*-tools/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements-$*.txt
+	@touch $@
 
 # Writes the exact versions in requirements*.txt from the ranges in setup.py.
 lock: $(VENV)/.tests
@@ -96,6 +98,8 @@ lock: $(VENV)/.tests
 	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-docs.in -o requirements-docs.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  requirements-dist.in -o requirements-dist.txt
 
 # Writes the references of commands, endpoints and errors from the code.
 reference: $(VENV)/.tests

@@ -1,17 +1,21 @@
 """What is installed from a wheel can be set up and checked in an empty folder (trial 8)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from contextlib import contextmanager
 from email import message_from_string
 
+import httpx
 import pytest
 
 from tests.support.home import CHECKOUT, OURS
+from tests.support.servers import free_port, stop, wait_for_port
 
 pytestmark = pytest.mark.slow
 NOT_SOURCES = shutil.ignore_patterns(
@@ -109,3 +113,32 @@ def test_trial_8_an_installed_wheel_is_set_up_in_an_empty_folder(wheel, tmp_path
         "authsite.env",
         "production.ini",
     ]
+    upgraded = run(*command, "db", "upgrade", "--config", "production.ini", cwd=folder)
+    assert "The schema is at revision" in upgraded
+    with served(command, folder) as http:
+        for path in ("/login", "/register", "/docs", "/v1/openapi.json", "/healthz", "/readyz"):
+            assert http.get(path).status_code == 200, path
+        page = http.get("/login").text
+        for path in re.findall(r'(?:href|src)="(/authsite/static/[^"]+)"', page):
+            assert http.get(path).status_code == 200, path
+        body = {"email": "ann@example.com", "password": "purple wolf 77 tea"}
+        assert http.post("/v1/register", json=body).status_code == 201
+
+
+@contextmanager
+def served(command, folder):
+    """``authsite serve`` from the wheel, in ``folder``; yields an httpx client."""
+    port = free_port()
+    options = ["--config", "production.ini", "--port", str(port), "--workers", "1"]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [*command, "serve", *options],
+            cwd=folder, env={**environ, "PYTHONPATH": ""}, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        wait_for_port(port, process)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+            yield http
+    finally:
+        stop(process)
