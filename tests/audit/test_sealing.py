@@ -250,7 +250,7 @@ def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
     log, waits = run(nothing, nothing)
     assert log == ["audit_sealed"]
     assert all(60 <= wait <= 70 for wait in waits)
-    add(site, 1)
+    add(site, 1, days=1)
     assert run(nothing)[0] == []  # another one has sealed less than a minute ago
     frozen.advance(120)
     with own_connection(site.database) as other, held(other, Lock.SEALING):

@@ -138,6 +138,7 @@ STRANGER = {
     "verify-invalid": _at("/email/verify?url=x"),
     "cancel-change-invalid": _at("/email/change/cancel?token=x"),
     "revert-change-invalid": _at("/email/change/revert?token=x"),
+    "not-me-invalid": _at("/login/not-me?token=x"),
     "not-found": _at("/nowhere"),
     "home-signed-out": _at("/?done=signed-out"),
     "logout-signed-out": _at("/logout"),
