@@ -77,7 +77,7 @@ def _sealable_id(connection: Connection, after: int | None, until: datetime) -> 
     """
     statement = select(AuditEvent.id).where(AuditEvent.at <= until).limit(1)
     if after is None:  # there may be millions: by the index of the time
-        statement = statement.order_by(AuditEvent.at.desc())
+        statement = statement.order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
     else:
         statement = statement.where(AuditEvent.id > after).order_by(AuditEvent.id.desc())
     last = connection.scalar(statement)

@@ -163,7 +163,7 @@ def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Pr
                 yield _about(seal, "the log has another seal with this number: it was replaced")
 
 
-_LOG_FIELD = re.compile(r"\b(seal|mac)=(\S+)")
+_LOG_FIELD = re.compile(r"\b(seal|mac)='?([0-9a-f]+)")
 _EVENT = "audit_sealed"
 
 

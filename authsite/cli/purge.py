@@ -4,6 +4,7 @@ import time
 
 import click
 
+from authsite.logs import configure
 from authsite.settings import Settings
 from authsite.tasks.cleanup import PARTS, steps
 from authsite.tasks.leader import Lock, held, own_connection
@@ -27,6 +28,7 @@ def purge(cfg: Settings, as_json: bool) -> None:
     every hour (setting `janitor`). Only one purge runs at a time: if another one is running, this
     command deletes nothing and ends with status 1.
     """
+    configure(as_json=cfg.production)  # the seals of the audit trail are written to the log
     deleted = {part.name: 0 for part in PARTS}
     with (
         open_for(cfg) as database,

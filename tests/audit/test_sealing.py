@@ -143,11 +143,12 @@ def test_the_log_is_read_in_both_formats():
         f'{{"event": "audit_sealed", "seal": 7, "last_id": 9, "mac": "{mac}"}}',
         f'Nov 23 host authsite: {{"event": "audit_sealed", "seal": 8, "mac": "{mac}"}}',
         f"2031-05-17T09:30:00Z [info] audit_sealed last_id=12 mac={mac} rows=3 seal=9",
+        f"event='audit_sealed' seal=11 last_id=15 rows=3 mac='{mac}'",
         '{"event": "request", "path": "audit_sealed", "seal": 10, "mac": "x"}',
         "{broken audit_sealed",
         "nothing",
     ]
-    assert list(seals_in_log(lines)) == [LoggedSeal(number, mac) for number in (7, 8, 9)]
+    assert list(seals_in_log(lines)) == [LoggedSeal(number, mac) for number in (7, 8, 9, 11)]
 
 
 def test_what_the_purge_leaves_still_verifies(site_with, monkeypatch):

@@ -81,8 +81,9 @@ def old_events(database, count):
     at = clock.now() - timedelta(days=400)
     rows = [{"at": at + timedelta(seconds=n), "event": "e", "details": None} for n in range(count)]
     with database.transactional.begin() as connection:
-        connection.execute(delete(AuditEvent).where(AuditEvent.at > at + timedelta(days=1)))
+        former = connection.scalar(select(func.max(AuditEvent.id)))
         connection.execute(insert(AuditEvent), [*rows, {**rows[0], "at": clock.now()}])
+        connection.execute(delete(AuditEvent).where(AuditEvent.id == former))
 
 
 def events_left(database):
@@ -110,7 +111,7 @@ def test_purge_says_what_it_deleted(ini, database):
         "families": 0, "sessions": 0, "mails": 0, "former_addresses": 0,
         "counters": 0, "audit": 2,
     }  # fmt: skip
-    assert done.stderr == ""
+    assert all("audit_sealed" in line for line in done.stderr.splitlines())
     assert authsite("purge", ini=ini).stdout.splitlines()[-1] == "Deleted 0 rows."
 
 
