@@ -11,6 +11,7 @@ import click
 
 from authsite.cli.private_output import private_file
 from authsite.cli.shared import config_option, examples, json_option, print_json, session, visible
+from authsite.oauth.clients import MAX_SCOPE
 from authsite.settings import Settings
 
 from . import clients, django, passport, table, users
@@ -129,6 +130,8 @@ def passport_(options: Options, client_scope: str | None) -> None:
     cfg = options.cfg
     scope = " ".join(cfg.scopes) if client_scope is None else " ".join(client_scope.split())
     unknown = set(scope.split()) - set(cfg.scopes)
+    if len(scope) > MAX_SCOPE:
+        raise click.UsageError(f"--client-scope: give at most {MAX_SCOPE} characters")
     if unknown:
         raise click.UsageError(
             f"--client-scope: authsite.scopes lacks {', '.join(sorted(unknown))}"
@@ -201,8 +204,12 @@ def _import(options: Options, read_user: users.ReadDraft, more: Sequence[Part]) 
                 for path in (options.report, options.ids)
             ]
             ctx = stack.enter_context(session(options.cfg))
-            parts = [of_users, *(part for part in more if source.has(part.table))]
-            reports = [_part(ctx, source, part, files) for part in parts]
+            reports = [_part(ctx, source, of_users, files)]
+            for part in more:
+                if source.has(part.table):
+                    reports.append(_part(ctx, source, part, files))
+                else:
+                    click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
         except SourceUnusable as error:
             raise click.ClickException(visible(str(error))) from None
     _print(options, reports)

@@ -1,12 +1,15 @@
 """A shop on Laravel Passport moves: passwords, client ids and secrets stay as they are."""
 
+import json
 from hashlib import sha256
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import select
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
+from authsite.cli import authsite
 from authsite.oauth.models import Client
 from authsite.users.models import LoginName, User
 from tests.support import foreign_systems as other
@@ -146,3 +149,22 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
     assert "authsite.scopes lacks other" in importing(
         "passport", url, "--client-scope", "other", status=2
     )
+
+
+def test_a_numbered_client_is_found_by_its_number(site, importing, dump, tmp_path):
+    importing("passport", dump)
+    for command in (["show", "2"], ["rotate-secret", "2"], ["disable", "2"]):
+        done = CliRunner().invoke(
+            authsite, ["client", *command, "--json", "--config", str(tmp_path / "site.ini")]
+        )
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["client_id"] == "00000000-0000-0000-0000-000000000002"
+    for other_spelling in ("02", "+2", "2 ", "0", "٢", "18446744073709551618"):
+        site.login(ClientKeys(other_spelling, SECRETS[2]), "ann@example.com", ANN, status=401)
+
+
+def test_a_source_without_clients_says_so(site, importing, tmp_path):
+    tables = {"users": (other.PASSPORT_USERS, [other.user(1)])}
+    url = other.sqlite_database(tmp_path / "shop.sqlite", **tables)
+    assert set(importing("passport", url)) == {"users", "rows", "dry_run"}
+    assert "no table people" in importing("passport", url, "--users-table", "people", status=1)
