@@ -14,8 +14,9 @@ from authsite.cli.shared import config_option, examples, json_option, print_json
 from authsite.oauth.clients import MAX_SCOPE
 from authsite.settings import Settings
 
-from . import clients, django, passport, table, users
+from . import clients, django, own, passport, table, users
 from .errors import SourceUnusable
+from .export_file import ExportSource
 from .report import Report
 from .run import WriteRows, run
 from .seen import Seen
@@ -29,6 +30,9 @@ SOURCES = (
     "mysqldump, mariadb-dump or pg_dump, a CSV file, or a folder with a CSV file for each table; "
     "also in the environment as IMPORT_SOURCE."
 )
+
+
+OWN = "authsite"  # the kind of import whose source is an export of ours
 
 
 class Options(NamedTuple):
@@ -62,7 +66,7 @@ def import_() -> None:
 def _import_options(system: str, users_table: str) -> Callable[[Callable[..., None]], Any]:
     """Add the options of every import; the command gets them as one value."""
     file = click.Path(dir_okay=False, path_type=Path)
-    options = (
+    options = [
         click.argument("source", metavar="SOURCE", envvar="IMPORT_SOURCE"),
         click.option("--dry-run", is_flag=True, help="Check every row, and write nothing."),
         click.option(
@@ -72,32 +76,36 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
             "--ids", type=file, help="Write the old and the new id of each row that is, as CSV."
         ),
         click.option(
-            "--users-table",
-            metavar="NAME",
-            default=users_table,
-            show_default=True,
-            help="The table of users.",
-        ),
-        click.option(
-            "--system",
-            metavar="NAME",
-            default=system,
-            show_default=True,
-            help="Whose ids the rows have: another name for a second system of this kind.",
-        ),
-        click.option("--confirmed", is_flag=True, help="Every e-mail address is confirmed."),
-        click.option(
             "--without-password",
             is_flag=True,
             help="Import a user without password if the hash cannot be verified.",
         ),
         json_option,
-    )
+    ]
+    fixed = {"system": system, "users_table": users_table, "confirmed": False}
+    if system != OWN:
+        options += [
+            click.option(
+                "--users-table",
+                metavar="NAME",
+                default=users_table,
+                show_default=True,
+                help="The table of users.",
+            ),
+            click.option(
+                "--system",
+                metavar="NAME",
+                default=system,
+                show_default=True,
+                help="Whose ids the rows have: another name for a second system of this kind.",
+            ),
+            click.option("--confirmed", is_flag=True, help="Every e-mail address is confirmed."),
+        ]
 
     def decorate(command: Callable[..., None]) -> Any:
         @wraps(command)
         def with_options(**given: Any) -> None:
-            names = {name: given.pop(name) for name in Options._fields}
+            names = {**fixed, **{key: given.pop(key) for key in Options._fields if key in given}}
             command(Options(**names), **given)
 
         with_any: Any = config_option(with_options)
@@ -174,7 +182,34 @@ def csv_(options: Options) -> None:
     _import(options, table.user, [])
 
 
-def _import(options: Options, read_user: users.ReadDraft, more: Sequence[Part]) -> None:
+@import_.command(
+    OWN,
+    help="""Import users and clients of another authsite.
+
+    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
+    and sign-ins are not imported.
+    """,
+    epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
+)
+@_import_options(OWN, own.USERS)
+def own_(options: Options) -> None:
+    rules = clients.Rules(
+        options.system, own.client, "", options.cfg.bcrypt_cost, dry=options.dry_run
+    )
+    _import(
+        options,
+        own.user,
+        [Part("clients", own.CLIENTS, lambda ctx, rows: clients.write(ctx, rules, rows))],
+        lambda: ExportSource(Path(options.source)),
+    )
+
+
+def _import(
+    options: Options,
+    read_user: users.ReadDraft,
+    more: Sequence[Part],
+    open_: Callable[[], Source] | None = None,
+) -> None:
     """Import the users, then the other parts, and print what became of them."""
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
@@ -192,7 +227,7 @@ def _import(options: Options, read_user: users.ReadDraft, more: Sequence[Part]) 
             "users", options.users_table, lambda ctx, rows: users.write(ctx, rules, rows)
         )
         try:
-            source = open_source(options.source, options.users_table)
+            source = open_() if open_ else open_source(options.source, options.users_table)
             stack.callback(source.close)
             if not source.has(options.users_table):
                 raise SourceUnusable(

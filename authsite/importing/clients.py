@@ -93,35 +93,21 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
         raise Fault("name", "has line breaks or control characters")
     now = clock.now()
     created = draft.created_at or now
+    scope, default_scope = draft.scopes or (rules.scope, "")
+    previous = draft.previous_secret
     return {
         "id": id_,
         "name": draft.name[:MAX_NAME],
-        "type": _type(draft.grants),
+        "type": draft.type,
         "secret_hash": _secret_hash(rules, draft.secret),
-        "scope": rules.scope,
-        "default_scope": "",
+        "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
+        "scope": scope,
+        "default_scope": default_scope,
         "epoch": 0,
-        "disabled_at": (draft.updated_at or now) if draft.disabled else None,
+        "disabled_at": (draft.disabled_at or draft.updated_at or now) if draft.disabled else None,
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }
-
-
-def _type(grants: frozenset[str]) -> str:
-    """The type of a client with these grants. Raises `Fault`."""
-    if "password" in grants:
-        return "password"
-    if "client_credentials" in grants:
-        return "personal"
-    if "personal_access" in grants:
-        raise Fault(
-            None,
-            "is Passport's own client for personal access tokens, which authsite does not need",
-        )
-    names = ", ".join(sorted(grants)) or "none"
-    raise Fault(
-        "grant_types", f"authsite has the grants password and client_credentials, not {names}"
-    )
 
 
 def _secret_hash(rules: Rules, secret: str | None) -> str:

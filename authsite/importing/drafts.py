@@ -35,19 +35,26 @@ class UserDraft(NamedTuple):
     disabled: bool
     created_at: datetime | None
     updated_at: datetime | None
+    disabled_at: datetime | None = None
+    terms: tuple[str | None, datetime | None] = (None, None)
+    """The URL of the terms that the user has accepted, and when."""
 
 
 class ClientDraft(NamedTuple):
-    """A client as the source has it. ``grants``: the grant types that it may use."""
+    """A client as the source has it; ``type`` is one of ours."""
 
     source_id: str
     name: str
-    grants: frozenset[str]
+    type: str
     secret: str | None
     """Plain, or a hash of it; None for a public client."""
     disabled: bool
     created_at: datetime | None
     updated_at: datetime | None
+    previous_secret: str | None = None
+    disabled_at: datetime | None = None
+    scopes: tuple[str, str] | None = None
+    """What it may ask for, and the default scope; None: as the import says."""
 
 
 def new_id(system: str, source_id: str) -> uuid.UUID:

@@ -30,7 +30,7 @@ def client(row: Mapping[str, object]) -> ClientDraft:
     return ClientDraft(
         source_id=required(row, "id"),
         name=required(row, "name"),
-        grants=_grants(row),
+        type=_type(_grants(row)),
         secret=text(row, "secret"),
         disabled=flag(row, "revoked"),
         created_at=moment(row, "created_at"),
@@ -52,3 +52,20 @@ def _grants(row: Mapping[str, object]) -> frozenset[str]:
     if flag(row, "personal_access_client"):
         return frozenset(["personal_access"])
     return frozenset(["password" if flag(row, "password_client") else "client_credentials"])
+
+
+def _type(grants: frozenset[str]) -> str:
+    """The type of a client with these grants. Raises `Fault`."""
+    if "password" in grants:
+        return "password"
+    if "client_credentials" in grants:
+        return "personal"
+    if "personal_access" in grants:
+        raise Fault(
+            None,
+            "is Passport's own client for personal access tokens, which authsite does not need",
+        )
+    names = ", ".join(sorted(grants)) or "none"
+    raise Fault(
+        "grant_types", f"authsite has the grants password and client_credentials, not {names}"
+    )

@@ -123,7 +123,9 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "epoch": 0,
         "recovery_version": 0,
         "email_verified_at": draft.confirmed_at or (created if confirmed else None),
-        "disabled_at": (draft.updated_at or now) if draft.disabled else None,
+        "disabled_at": (draft.disabled_at or draft.updated_at or now) if draft.disabled else None,
+        "terms_url": draft.terms[0],
+        "terms_accepted_at": draft.terms[1],
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }
@@ -132,7 +134,9 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
 
 def _password_hash(rules: Rules, stored: str | None) -> str | None:
     try:
-        return imports.stored_form(stored, rules.cfg.bcrypt_cost) if stored else None
+        peppers = (*rules.cfg.password_pepper, *rules.cfg.password_pepper_next)
+        known = [pepper.reveal() for pepper in peppers]
+        return imports.stored_form(stored, rules.cfg.bcrypt_cost, known) if stored else None
     except imports.UnsupportedHash as error:
         if rules.without_password:
             return None

@@ -1,5 +1,7 @@
 """Which password hashes of other systems can be imported, and in which form they are stored."""
 
+from collections.abc import Sequence
+
 from . import foreign, scheme
 
 # Django writes the name of the algorithm before the hash of the library.
@@ -14,9 +16,10 @@ class UnsupportedHash(ValueError):
     """The hash cannot be verified, or would take too long; the text says why."""
 
 
-def stored_form(hashed: str, cost: int) -> str:
+def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
     """``hashed`` as it is stored; ``cost``: the setting `bcrypt-cost`. Raises `UnsupportedHash`.
 
+    ``peppers``: those of this service, for hashes of another authsite.
     The cost of bcrypt is at most one step above ``cost``, since `Passwords.check` does not make
     other checks as slow as a more expensive hash (OWASP ASVS 6.3.8).
     """
@@ -28,8 +31,11 @@ def stored_form(hashed: str, cost: int) -> str:
             raise UnsupportedHash(
                 f"bcrypt has the cost {row.cost}: set bcrypt-cost to {row.cost - 1} or more first"
             )
-        if row.pepper is not None:
-            raise UnsupportedHash("is a hash of another authsite, whose pepper may be another one")
+        known = {None, scheme.NO_PEPPER, *map(scheme.pepper_id, peppers)}
+        if row.pepper not in known:
+            raise UnsupportedHash(
+                "is a hash of another authsite: add its pepper at the end of password-pepper first"
+            )
         return hashed
     if above := foreign.above_limits(hashed):
         raise UnsupportedHash(f"{above}, so that one login would take too long")

@@ -104,7 +104,7 @@ def test_of_two_hashes_of_one_scheme_the_cheaper_one_is_padded(work):
         (ARGON2.replace("p=1", "p=17").replace("m=64", "m=1024"), "16 lanes"),
         (ARGON2.replace("p=1", "p=9"), "too little memory"),
         ("$2y$07$abcdefghijklmnopqrstuuHtW8B39wZwLPbl/M3Dv3OlTyqQtmCgu", "bcrypt-cost to 6"),
-        ("v1$-$2b$05$abcdefghijklmnopqrstuuHtW8B39wZwLPbl/M3Dv3OlTyqQtmCgu", "another authsite"),
+        ("v1$0a1b2c3d$2b$05$abcdefghijklmnopqrstuuHtW8B39wZwLPbl/M3Dv3OlTyqQtmCgu", "its pepper"),
         ("5f4dcc3b5aa765d61d8327deb882cf99", "unknown form"),
         ("scrypt$16384$salt$8$5$aaaa", "unknown form"),
         ("$1$abc$def", "unknown form"),

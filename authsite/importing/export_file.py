@@ -1,0 +1,61 @@
+"""Read the lines of a file that ``authsite export`` has written."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .dumps import Lines
+from .errors import SourceUnusable
+from .sources import Row
+
+_TAIL = 4096  # bytes; the last line is shorter
+
+
+class ExportSource:
+    """An export; its tables are the types of the lines. Raises `SourceUnusable`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.is_file():
+            raise SourceUnusable(f"{path}: there is no such file")
+        with path.open("rb") as file:
+            first = file.read(_TAIL).partition(b"\n")[0]
+            file.seek(max(0, path.stat().st_size - _TAIL), os.SEEK_SET)
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+        if _type(first) != "export":
+            raise SourceUnusable(f"{path} is no file of `authsite export`")
+        if _type(last) != "end":
+            raise SourceUnusable(f"{path} is incomplete: run `authsite export` again")
+
+    def has(self, _table: str) -> bool:
+        """An export has all tables, perhaps without rows."""
+        return True
+
+    def size(self, _table: str) -> int:
+        """The bytes of the file."""
+        return self._path.stat().st_size
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The lines of the type ``table``."""
+        with Lines(self._path) as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    values = json.loads(line)
+                except ValueError:
+                    values = None
+                if not isinstance(values, dict):
+                    yield Row(number, {}, lines.read, "is no JSON object")
+                elif values.get("type") == table:
+                    yield Row(number, values, lines.read)
+
+    def close(self) -> None:
+        """Nothing is open between two tables."""
+
+
+def _type(line: bytes) -> object:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found.get("type") if isinstance(found, dict) else None

@@ -1,0 +1,105 @@
+"""What one authsite has exported, another one imports, with everything that opens an account."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import select
+
+from authsite.cli import authsite
+from authsite.db import open_database
+from authsite.oauth import clients
+from authsite.oauth.models import Client
+from authsite.users.models import LoginName, User
+from tests.importing.conftest import write_ini
+from tests.support import databases
+from tests.support.acting import acting
+from tests.support.site import PASSWORD, ClientKeys
+
+PEPPER = "p8Vq2ZsWmYtKx4LrJbH7dPfUc3NgEaXo1Ti8"
+
+
+def tables(database):
+    """All users, login names and clients."""
+    with database.autocommit.connect() as connection:
+        return [
+            connection.execute(select(table).order_by(*table.primary_key)).all()
+            for table in (User.__table__, LoginName.__table__, Client.__table__)
+        ]
+
+
+def clients_of(rows):
+    """The rows of clients without the epoch."""
+    return [{**row._mapping, "epoch": None} for row in rows]
+
+
+@pytest.fixture
+def export(site_with, tmp_path):
+    """A site with users and clients, and the file of its export."""
+    site = site_with(password_pepper=PEPPER, login_identifiers="email username")
+    site.user(confirmed=True, username="annie")
+    site.user("bo@example.com")
+    keys = site.client("password", scope="a b", default_scope="a")
+    with site.db() as db:
+        client = db.scalars(select(Client)).one()
+        secret = clients.rotate_secret(acting(db), client)
+        clients.disable(acting(db), clients.create(acting(db), "off", "resource-server")[0].id)
+        ann = db.scalars(select(User).where(User.username == "annie")).one()
+        ann.terms_url, ann.terms_accepted_at = "https://example.com/terms", ann.created_at
+        bo = db.scalars(select(User).where(User.username.is_(None))).one()
+        bo.disabled_at, bo.password_hash = bo.updated_at, None
+    path = tmp_path / "authsite.jsonl"
+    ini = write_ini(tmp_path / "from.ini", site.url)
+    done = CliRunner().invoke(authsite, ["export", "--output", str(path), "--config", ini])
+    assert done.exit_code == 0, done.output
+    return site, path, [keys, ClientKeys(keys.client_id, secret)]
+
+
+def imported(url, path, tmp_path, *more, status=0, **settings):
+    given = {"login-identifiers": "email username", "password-pepper": PEPPER, **settings}
+    ini = write_ini(tmp_path / "to.ini", url, **given)
+    arguments = ["import", "authsite", str(path), "--json", "--config", ini, *more]
+    done = CliRunner().invoke(authsite, arguments)
+    assert done.exit_code == status, done.output
+    return done.stderr if status else json.loads(done.stdout.splitlines()[-1])
+
+
+def test_users_and_clients_are_the_same_in_another_authsite(export, backend, tmp_path):
+    site, path, keys = export
+    url = databases.migrated(databases.new_url(backend, tmp_path, "other_authsite"))
+    other = open_database(url)
+    try:
+        for _ in range(2):
+            done = imported(url, path, tmp_path)
+        assert (done["users"]["present"], done["clients"]["present"]) == (2, 2)
+        before, after = tables(site.database), tables(other)
+        assert after[0] == before[0]
+        assert after[1] == before[1]
+        # The epoch begins anew: no token of the former service is valid here anyway.
+        assert [clients_of(rows) for rows in (after[2], before[2])] == [clients_of(after[2])] * 2
+        assert len(after[2]) == 2
+    finally:
+        other.dispose()
+    databases.empty(site.database)
+    imported(site.url, path, tmp_path)
+    for each in keys:
+        site.login(each, "annie", PASSWORD)
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_what_is_no_whole_export_or_has_another_pepper_is_refused(export, tmp_path):
+    site, path, _ = export
+    databases.empty(site.database)
+    done = imported(site.url, path, tmp_path, **{"password-pepper": PEPPER[::-1]})
+    assert done["users"] == {"imported": 1, "present": 0, "refused": 1}
+    lines = path.read_text().splitlines()
+    cut = tmp_path / "cut.jsonl"
+    for text, advice in (
+        ("\n".join(lines[:-1]), "is incomplete"),
+        ("\n".join(lines[1:]), "is no file of"),
+        ("", "is no file of"),
+    ):
+        cut.write_text(text)
+        assert advice in imported(site.url, cut, tmp_path, status=1)
+    cut.write_text("\n".join([lines[0], "no JSON", *lines[1:]]))
+    assert imported(site.url, cut, tmp_path)["users"]["refused"] == 1
