@@ -21,7 +21,7 @@ from authsite.oauth.imported_secrets import hash_secret
 from authsite.oauth.models import Client
 from authsite.passwords import imports
 
-from .drafts import ClientDraft, Fault
+from .drafts import ClientDraft, Fault, text
 from .outcomes import PRESENT, Outcome, refused
 from .sources import Row
 
@@ -57,7 +57,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     new: list[dict[str, Any]] = []
     causes: list[About] = []
     for row in rows:
-        source_id = None
+        source_id = text(row.values, "id")
         try:
             if row.fault:
                 raise Fault(None, row.fault)

@@ -18,7 +18,7 @@ from authsite.settings import Settings
 from authsite.users import former
 from authsite.users.models import LoginName, User
 
-from .drafts import Fault, UserDraft, new_id
+from .drafts import Fault, UserDraft, new_id, text
 from .outcomes import PRESENT, Outcome, refused
 from .seen import Seen
 from .sources import Row
@@ -74,7 +74,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     checked: list[Checked] = []
     for row in rows:
-        source_id = None
+        source_id = text(row.values, "id")
         try:
             if row.fault:
                 raise Fault(None, row.fault)
