@@ -105,8 +105,8 @@ def lifetime(client, right, wrong, made):
             break
         time.sleep(1)  # all hash threads are busy, or the account waits
     ask = made.client | {"token": issued["access_token"]}
-    told = client.post(str(right.join("/v1/oauth/introspect")), data=ask).json()
-    return abs(told["exp"] - time.time() - LIFETIME)
+    answer = client.post(str(right.join("/v1/oauth/introspect")), data=ask).json()
+    return abs(answer["exp"] - time.time() - LIFETIME)
 
 
 def worst(found, name):
