@@ -25,7 +25,7 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
-from authsite.users.errors import IdentifierTaken
+from authsite.users.errors import AddressTaken, IdentifierTaken
 from authsite.verification import email_change
 
 from . import active_sessions, service
@@ -177,7 +177,7 @@ def change(request: Request) -> UserAnswer:
     errors=(
         WrongCurrentPassword,
         page_not_allowed("verification_url"),
-        IdentifierTaken(["email"]),
+        AddressTaken,
         UserRequired,
         TooManyAttempts(60),
     ),

@@ -48,7 +48,7 @@ class Parameters(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-@response_body("The request is completed or accepted.")
+@response_body("A message to people.")
 class Message(TypedDict):
     """A response that only has a message."""
 

@@ -48,7 +48,10 @@ _WORDINGS = {
     ("email", "phone", "username"): Wording(
         _("E-mail address, username or phone number"),
         _("Enter your e-mail address, username or phone number."),
-        _("The login name or password is incorrect. Check both and try again."),
+        _(
+            "The e-mail address, username, phone number or password is incorrect. Check them and "
+            "try again."
+        ),
     ),
 }
 

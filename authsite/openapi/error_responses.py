@@ -13,7 +13,7 @@ from authsite.guards.errors import (
     NotAuthenticated,
     UserRequired,
 )
-from authsite.http.bodies import FORM, JSON, WORDS, as_invalid_request
+from authsite.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
 from authsite.http.errors import (
     ApiError,
     FieldError,
@@ -73,13 +73,28 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
     yield RequestTimedOut()
     accepted = FORM if model.form_only else f"{FORM} or {JSON}"
     yield UnsupportedMediaType(f"Send the body as {accepted}.")
-    required = [name for name, field in model.model_fields.items() if field.is_required()]
-    field = [*required, *model.model_fields][0]
-    errors = [FieldError(code, field, words) for code, words in WORDS.items()]
+    mandatory, fields = _mandatory(model), list(model.model_fields)
+    errors = [
+        FieldError(code, [*mandatory, *fields][0], words)
+        for code, words in WORDS.items()
+        if mandatory or code != "required"
+    ]
     if endpoint.error_format == "oauth":
         yield as_invalid_request(ValidationFailed(details=errors[:1]))
     else:
         yield from (ValidationFailed(details=[error]) for error in errors)
+
+
+def _mandatory(model: type[Body]) -> list[str]:
+    """The fields that must not be missing; if all are optional, those that must not be empty."""
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    if required:
+        return required
+    try:
+        validate(dict.fromkeys(model.model_fields, ""), model)
+    except ValidationFailed as error:
+        return [item.field for item in error.details if item.field and item.code == "required"]
+    return []
 
 
 def _by_load(endpoint: Endpoint) -> Iterator[ApiError]:

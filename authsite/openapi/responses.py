@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from authsite.http.api_metadata import Operation
+from authsite.http.api_metadata import Message, Operation
 from authsite.http.error_bodies import (
     ErrorBody,
     ErrorFormat,
@@ -22,6 +22,8 @@ from .schemas import Key, example_of, resolve
 
 JSON = "application/json"
 ERROR_BODIES = {"json": ErrorBody, "oauth": OAuthErrorBody, "fields": FieldErrorsBody}
+# What a response means whose body is only a message.
+_OF_MESSAGE = {200: "The request is completed.", 202: "The request is accepted."}
 
 
 def successes(
@@ -37,8 +39,9 @@ def successes(
                 responses[str(status)]["content"] = {"text/plain": {"schema": {"type": "string"}}}
             continue
         schema = schemas[type_, "serialization"]
+        meaning = _OF_MESSAGE.get(status) if type_ is Message else None
         responses[str(status)] = {
-            "description": resolve(schema, components)["description"],
+            "description": meaning or resolve(schema, components)["description"],
             "headers": headers,
             "content": {JSON: {"schema": schema, "example": example_of(schema, components)}},
         }

@@ -52,7 +52,7 @@ SEASONS = [
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")  # of ASCII, without the blank
 
 ADVICE = _("Try four unrelated words.")
-_LISTED = _("This is one of the passwords that are tried first.")
+_LISTED = _("This password is too common.")
 _REASONS = {
     "context": _("This is made of your name, your address or the name of this site."),
     "dictionary": _("This is little more than common words or names."),

@@ -49,7 +49,7 @@ def single_line(max_length: int) -> Callable[[str], str]:
 
 
 def list_of(parse: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    """A parser of values separated by blanks or line ends, without repeats, in their order."""
+    """A parser of values separated by spaces or line ends, without repeats, in their order."""
 
     def parse_all(text: str) -> tuple[T, ...]:
         return tuple(dict.fromkeys(parse(word) for word in text.split()))
@@ -100,7 +100,7 @@ def languages(text: str) -> tuple[str, ...]:
     known = {each.lower(): each for each in LANGUAGES}
     names = text.replace("-", "_").lower().split()
     if not set(names) <= known.keys():
-        raise ValueError(f"give some of {', '.join(LANGUAGES)}, separated by blanks")
+        raise ValueError(f"give some of {', '.join(LANGUAGES)}, separated by spaces")
     return tuple(known[name] for name in dict.fromkeys(names)) or LANGUAGES
 
 

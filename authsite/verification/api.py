@@ -13,7 +13,7 @@ from authsite.http.bodies import Body, Email, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
-from authsite.users.errors import IdentifierTaken
+from authsite.users.errors import AddressTaken
 
 from . import links, service
 from .errors import ExpiredSignature, InvalidSignature
@@ -95,7 +95,7 @@ def notification(request: Request) -> Message:
     "Verify the address that the link was mailed to",
     {200: Message},
     description="Send the whole URL unchanged, because it is signed. HEAD only checks the link.",
-    errors=(InvalidSignature, ExpiredSignature, IdentifierTaken(["email"])),
+    errors=(InvalidSignature, ExpiredSignature, AddressTaken),
     path=VerifyPath,
     query=VerifyQuery,
 )

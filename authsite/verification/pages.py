@@ -13,6 +13,7 @@ from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email, Token, Url
 from authsite.http.errors import ApiError, FieldError
 from authsite.http.rendering import page_path, see_other
+from authsite.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
@@ -81,7 +82,8 @@ def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict
         request.authsite.record_denial(error)
         request.response.status_int = error.status
         expired = error.code == "expired_signature"
-        return {"state": "expired" if expired else "invalid", "link": None}
+        lifetime = duration_words(ctx.settings.verification_expires_in, ctx.request_info.language)
+        return {"state": "expired" if expired else "invalid", "link": None, "lifetime": lifetime}
     gone = any(item.code == "invalid_signature" for item in errors)
     state = "invalid" if gone else "ready"
     return {"state": state, "link": None if gone else url, "disownable": disownable}

@@ -111,6 +111,26 @@ def test_m18_no_example_is_a_word_that_stands_for_nothing(described):
     assert '"text"' not in json.dumps([each for _, _, each in described.operations()])
 
 
+def test_m18_no_field_is_called_required_that_may_be_missing(described):
+    paths, mail = described.document["paths"], "/v1/email/verification-notification"
+    examples = paths["/v1/user"]["patch"]["responses"]["422"]["content"]["application/json"][
+        "examples"
+    ]
+    assert set(examples) == {"too_long", "invalid", "taken"}
+    missing = paths[mail]["post"]["responses"]["422"]["content"]["application/json"]
+    assert "required" in missing["examples"]  # an empty address
+
+
+def test_m18_a_response_with_a_message_is_completed_or_accepted_never_both(described):
+    says = {
+        path: {status: each["description"] for status, each in responses.items() if status < "300"}
+        for path in ("/v1/user/password", "/v1/user/email")
+        for responses in [described.document["paths"][path]["put"]["responses"]]
+    }
+    assert says["/v1/user/password"] == {"200": "The request is completed."}
+    assert says["/v1/user/email"] == {"202": "The request is accepted."}
+
+
 def test_every_example_fits_its_schema(either):
     described = Described(either)
     checked = 0

@@ -43,7 +43,7 @@ def test_pages_m9_one_error_is_one_line_that_leads_to_its_field(site):
         (
             "email username phone",
             "Enter your e-mail address, username or phone number.",
-            "The login name or password is incorrect.",
+            "The e-mail address, username, phone number or password is incorrect.",
         ),
     ],
 )

@@ -37,6 +37,7 @@ def test_the_page_of_an_expired_link_describes_what_to_do(site):
     url = link_for(site.user(), timedelta(seconds=-1))
     page = site.http.get("/email/verify", params={"url": url}, status=403)
     assert "has expired" in page.text
+    assert "Confirmation links expire after 1 hour. Request a new one." in page.text
 
 
 def hostile(good, port):

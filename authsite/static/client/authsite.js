@@ -47,9 +47,7 @@ export function createClient({ client = "web", base = "", variant = "A", origins
     const build = () => new Request(input instanceof Request ? input.clone() : input, init);
     const request = build();
     refuseStrangers(request.url, trusted);
-    if (session.state.signedIn === undefined) {
-      await orAborted(session.renew(session.state), request.signal);
-    }
+    if (!session.state.signedIn) await orAborted(session.settle(), request.signal);
     let used = session.state;
     // Never in the name of another login than the one that this call began with.
     const renewed = () => session.state.token !== null && session.state.since === used.since;

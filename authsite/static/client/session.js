@@ -39,6 +39,8 @@ export function createSession(api, proxy, credentials) {
   const listeners = new Set();
   /** @type {Promise<void> | null} the one refresh that all callers of this tab wait for */
   let renewing = null;
+  /** @type {Promise<void> | null} the login of this tab that is under way */
+  let loggingIn = null;
   let heard = () => {};
 
   const exclusive = makeLock(`authsite ${proxy}`);
@@ -124,12 +126,23 @@ export function createSession(api, proxy, credentials) {
   /** @param {string} username @param {string} password */
   async function login(username, password) {
     // Inside the lock: an older refresh must not put its cookie over that of this login.
-    await exclusive(async () => {
+    const work = exclusive(async () => {
       const sent = Date.now();
       const body = { username, password };
       const answer = await call("POST", `${proxy}/login`, { body, credentials });
       change(granted(answer, sent), "login");
     });
+    loggingIn = work;
+    await work.finally(() => {
+      if (loggingIn === work) loggingIn = null;
+    });
+  }
+
+  /** Resolves when it is known who is signed in, and no login of this tab is under way. */
+  async function settle() {
+    // A login that fails leaves everything as it was.
+    if (loggingIn && !state.signedIn) await loggingIn.catch(() => {});
+    if (state.signedIn === undefined) await renew(state);
   }
 
   async function logout() {
@@ -163,6 +176,7 @@ export function createSession(api, proxy, credentials) {
     },
     listeners,
     renew,
+    settle,
     login,
     logout,
   };

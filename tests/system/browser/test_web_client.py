@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Route
 from sqlalchemy import text
 
+from tests.support.site import PASSWORD
 from tests.system.browser.web import (
     NO_LOCKS,
     REFRESH_TIMEOUT,
@@ -66,6 +67,15 @@ def test_a_call_before_anything_else_waits_for_the_session(tabs):
     tabs.forget()
     assert tab.evaluate("gets(3)") == [200, 200, 200]
     assert tabs.refreshes() == 1
+
+
+def test_m21_a_call_while_a_login_is_under_way_waits_for_it(tabs):
+    tab = tabs.open()
+    credentials = f"'{USERS[0]}', '{PASSWORD}'"
+    both = "Promise.all([outcome(auth.login({})), outcome(auth.fetch('/v1/user'))])"
+    [failed, answer] = tab.evaluate(both.format("'nobody@example.com', 'wrong wrong'"))
+    assert (failed["code"], answer) == ("invalid_grant", 401)
+    assert tab.evaluate(both.format(credentials)) == ["done", 200]
 
 
 def test_twenty_calls_that_get_a_401_share_one_refresh(tabs):
