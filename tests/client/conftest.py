@@ -1,8 +1,11 @@
-"""An introspection endpoint in this process, and the time."""
+"""An introspection endpoint or a whole authsite in this process, and the time."""
 
 import pytest
+from webtest.http import StopableWSGIServer
 
-from authsite_client import Service, Verifier, clock
+from authsite_client import Client, Service, Verifier, clock
+from authsite_client import client as client_module
+from tests.support.servers import free_port
 from tests.support.tiny_server import TIMEOUT, tiny_server
 
 CLIENT = ("the-id", "the-secret")
@@ -75,3 +78,47 @@ def verifier_of():
 def verifier(server, verifier_of):
     """A verifier of ``server`` with its defaults."""
     return verifier_of(server.url)
+
+
+@pytest.fixture
+def live(site_with):
+    """A factory of sites with Ann that listen at ``.service``, with a password client."""
+    running = []
+
+    def new(**settings):
+        site = site_with(**settings)
+        site.user()
+        site.keys = site.client(scope="notes:read notes:write")
+        server = StopableWSGIServer.create(site.app, host="127.0.0.1", port=free_port(), threads=8)
+        running.append(server)
+        assert server.wait()
+        # A busy machine may take longer than the defaults.
+        site.service = Service(f"http://127.0.0.1:{server.effective_port}", timeout=TIMEOUT)
+        return site
+
+    yield new
+    for server in running:
+        server.shutdown()
+
+
+@pytest.fixture
+def client_of(monkeypatch):
+    """A factory of clients that are closed at the end."""
+    monkeypatch.setattr(client_module, "REFRESH_TIMEOUT", TIMEOUT)
+    made = []
+
+    def new(site, keys=None):
+        keys = keys or site.keys
+        made.append(Client(site.service, keys.client_id, keys.client_secret))
+        return made[-1]
+
+    yield new
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """``ahead(seconds)``: the client's clock from now on, so that tokens are old for it alone."""
+    real = clock.time
+    return lambda seconds: monkeypatch.setattr(clock, "time", lambda: real() + seconds)

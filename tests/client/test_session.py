@@ -1,10 +1,8 @@
-"""The typed client on a real authsite: logins, one refresh for all, errors."""
+"""The typed client on a real authsite: logins, verifiers, errors."""
 
 import asyncio
-from dataclasses import asdict
 
 import pytest
-from webtest.http import StopableWSGIServer
 
 from authsite_client import (
     ApiError,
@@ -16,8 +14,6 @@ from authsite_client import (
     InvalidGrant,
     InvalidScope,
     InvalidToken,
-    Service,
-    Tokens,
     TooManyAttempts,
     UnauthorizedClient,
     Unavailable,
@@ -25,64 +21,11 @@ from authsite_client import (
     ValidationFailed,
     Verifier,
 )
-from authsite_client import client as client_module
-from authsite_client import clock as client_clock
 from tests.support.servers import free_port
 from tests.support.site import PASSWORD, ClientKeys
-from tests.support.tiny_server import TIMEOUT
-from tests.support.together import together
 
 ANN = ("ann@example.com", PASSWORD)
 WRONG = ClientKeys("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "wrong")
-
-
-@pytest.fixture
-def live(site_with):
-    """A factory of sites with Ann that listen at ``.service``, with a password client."""
-    running = []
-
-    def new(**settings):
-        site = site_with(**settings)
-        site.user()
-        site.keys = site.client(scope="notes:read notes:write")
-        server = StopableWSGIServer.create(site.app, host="127.0.0.1", port=free_port(), threads=8)
-        running.append(server)
-        assert server.wait()
-        # A busy machine may take longer than the defaults.
-        site.service = Service(f"http://127.0.0.1:{server.effective_port}", timeout=TIMEOUT)
-        return site
-
-    yield new
-    for server in running:
-        server.shutdown()
-
-
-@pytest.fixture
-def client_of(monkeypatch):
-    """A factory of clients that are closed at the end."""
-    monkeypatch.setattr(client_module, "REFRESH_TIMEOUT", TIMEOUT)
-    made = []
-
-    def new(site, keys=None):
-        keys = keys or site.keys
-        made.append(Client(site.service, keys.client_id, keys.client_secret))
-        return made[-1]
-
-    yield new
-    for each in made:
-        each.close()
-
-
-@pytest.fixture
-def ahead(monkeypatch):
-    """``ahead(seconds)``: the client's clock from now on, so that tokens are old for it alone."""
-    real = client_clock.time
-    return lambda seconds: monkeypatch.setattr(client_clock, "time", lambda: real() + seconds)
-
-
-def generation(site):
-    [family] = site.families()
-    return family.generation
 
 
 def test_a_user_logs_in_by_password(live, client_of):
@@ -98,113 +41,6 @@ def test_a_client_logs_in_for_itself(live, client_of):
     with pytest.raises(Forbidden) as raised:
         session.user()
     assert raised.value.code == "user_required"
-
-
-def test_tokens_are_refreshed_before_they_expire(live, client_of, ahead):
-    site = live(expires_in="10m")
-    session = client_of(site).login(*ANN)
-    first = session.access_token()
-    ahead(569)
-    assert session.access_token() == first
-    ahead(571)
-    assert session.access_token() != first
-    assert session.user()["email"] == "ann@example.com"
-    assert generation(site) == 1
-
-
-def test_tokens_are_refreshed_once_after_a_401(live, client_of):
-    site = live()
-    session = client_of(site).login(*ANN)
-    stored = Tokens(**{**asdict(session.tokens), "access_token": "at_unknown"})
-    session = client_of(site).resume(stored)
-    assert session.user()["email"] == "ann@example.com"
-    assert session.tokens.access_token != "at_unknown"
-    assert generation(site) == 1
-
-
-def test_threads_share_one_refresh(live, client_of, ahead):
-    """With no grace a second use of the refresh token would end the login."""
-    site = live(refresh_grace="0s", expires_in="10m")
-    session = client_of(site).login(*ANN)
-    ahead(3600)
-    assert len(set(together(*[session.access_token] * 20))) == 1
-    assert generation(site) == 1
-    assert session.user()["email"] == "ann@example.com"
-
-
-def test_threads_that_get_401_share_one_refresh(live, client_of):
-    site = live(refresh_grace="0s")
-    session = client_of(site).login(*ANN)
-    stored = Tokens(**{**asdict(session.tokens), "access_token": "at_unknown"})
-    session = client_of(site).resume(stored)
-    seen = together(*[session.user] * 12)
-    assert {user["email"] for user in seen} == {"ann@example.com"}
-    assert generation(site) == 1
-
-
-def test_tasks_share_one_refresh(live, client_of):
-    site = live(refresh_grace="0s")
-    session = client_of(site).login(*ANN)
-    stored = Tokens(**{**asdict(session.tokens), "refresh_at": 0.0})
-    session = AsyncSession(client_of(site).resume(stored))
-
-    async def run():
-        return await asyncio.gather(*[session.access_token() for _ in range(30)])
-
-    assert len(set(asyncio.run(run()))) == 1
-    assert generation(site) == 1
-
-
-def test_a_cancelled_task_does_not_lose_the_refreshed_tokens(live, client_of):
-    site = live(refresh_grace="0s")
-    session = client_of(site).login(*ANN)
-    stored = Tokens(**{**asdict(session.tokens), "refresh_at": 0.0})
-    session = AsyncSession(client_of(site).resume(stored))
-
-    async def run():
-        first = asyncio.create_task(session.access_token())
-        await asyncio.sleep(0)
-        first.cancel()
-        return await session.user()
-
-    assert asyncio.run(run())["email"] == "ann@example.com"
-    assert generation(site) == 1
-
-
-def test_new_tokens_are_saved_before_they_are_used(live, client_of):
-    site = live()
-    saved = []
-    session = client_of(site).login(*ANN, save=saved.append)
-    assert saved == [session.tokens]
-
-    def save(tokens):
-        saved.append(tokens)
-        assert session.tokens is not tokens
-
-    stale = Tokens(**{**asdict(session.tokens), "refresh_at": 0.0})
-    session = client_of(site).resume(stale, save)
-    session.access_token()
-    assert len(saved) == 2
-    assert saved[-1] == session.tokens
-    assert saved[-1].refresh_token != stale.refresh_token
-
-
-def test_tokens_that_could_not_be_saved_are_saved_before_the_next_use(live, client_of):
-    site = live(refresh_grace="0s")
-    stale = Tokens(**{**asdict(client_of(site).login(*ANN).tokens), "refresh_at": 0.0})
-    saved, fail = [], [True, False]
-
-    def save(tokens):
-        if fail.pop(0):
-            raise OSError("the disk is full")
-        saved.append(tokens)
-
-    session = client_of(site).resume(stale, save)
-    with pytest.raises(OSError, match="disk"):
-        session.access_token()
-    assert session.user()["email"] == "ann@example.com"
-    assert saved[-1] == session.tokens
-    assert generation(site) == 1
 
 
 def test_logout_ends_the_login(live, client_of):

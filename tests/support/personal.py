@@ -1,5 +1,8 @@
 """Personal access tokens in tests."""
 
+from sqlalchemy import select
+
+from authsite.oauth.models import Family
 from tests.support.site import PASSWORD, bearer
 
 PATH = "/v1/user/tokens"
@@ -29,3 +32,18 @@ def revoke(site, login, id_, status=204):
 def errors(answer):
     """The codes and fields of an error body."""
     return [(item["code"], item["field"]) for item in answer.json["errors"]]
+
+
+def with_ann(site):
+    """The site with Ann, her login and her personal access token."""
+    site.ann = site.user(confirmed=True)
+    site.keys = site.first_party("web", scope="a b", default_scope="a")
+    site.login_of_ann = site.login(site.keys)["access_token"]
+    site.personal = created(site, site.login_of_ann, scope="a")
+    return site
+
+
+def personal_id(site):
+    """The id of the only personal access token."""
+    with site.db() as db:
+        return db.scalars(select(Family.id).where(Family.kind == "pat")).one()

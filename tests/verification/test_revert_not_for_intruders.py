@@ -6,8 +6,8 @@ from authsite.users.models import User
 from authsite.verification.email_change import set_address
 from tests.support.acting import acting
 from tests.support.mails import text_of
+from tests.verification.story import NEW, OLD, THIRD, Story
 from tests.verification.test_cancel_change import press
-from tests.verification.test_revert_change import NEW, OLD, THIRD, Story
 
 
 @pytest.fixture

@@ -1,0 +1,136 @@
+"""The part of `tests.support.walk` that browsers do: every page and every form."""
+
+import re
+from urllib.parse import urlsplit
+
+from tests.support import mails
+from tests.support.pages import csrf_of, sign_in, submit
+from tests.support.site import PASSWORD, bearer
+
+NEW, NEWER = "purple wolf 77 tea", "green otter 31 rye"
+METRICS_TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
+ACCOUNT_FORMS = (
+    "/account/profile",
+    "/account/email",
+    "/account/email/resend",
+    "/account/email/cancel",
+    "/account/password",
+    "/account/sessions/end-others",
+    "/account/tokens",
+    "/account/delete",
+)
+
+
+def pages(site):
+    """Every page and every form."""
+    for path in ("/", "/app", "/docs", "/v1/openapi.json", "/register", "/email/link"):
+        site.http.get(path)
+    for path in ("/healthz", "/readyz"):
+        site.http.get(path)
+    site.http.get("/metrics", headers=bearer(METRICS_TOKEN))
+    for path in {"", urlsplit(base_of(site)).path}:
+        site.http.get(f"/.well-known/oauth-authorization-server{path}")
+    form = {"email": "cy@example.com", "password": PASSWORD}
+    submit(site, "/register", name="Not Cy", **form)
+    site.http.reset()
+    link = mails.link_in(site.mails()[-1])
+    url = site.http.get(link).forms[0]["url"].value
+    site.http.get(f"/email/verify/disown?{link.partition('?')[2]}")
+    submit(site, "/email/verify/disown", page=link, url=url)
+    submit(site, "/register", name="Cy", **form)
+    submit(site, "/register/check", page="/register", password=NEW)
+    site.http.reset()
+    submit(site, "/email/link", email="cy@example.com")
+    for mail in site.mails():
+        shown = site.http.get(mails.link_in(mail))
+        url = shown.forms[0]["url"].value
+        site.http.post("/email/verify", {"csrf_token": csrf_of(shown), "url": url})
+    submit(site, "/password/forgot", email="cy@example.com")
+    link = mails.link_in(site.mails()[-1])
+    site.http.get(link)
+    token = link.partition("token=")[2].partition("&")[0]
+    submit(site, "/password/reset/check", page=link,
+           email="cy@example.com", token=token, password=NEW)  # fmt: skip
+    submit(site, "/password/reset", page=link,
+           email="cy@example.com", token=token, password=NEW)  # fmt: skip
+    site.http.get("/v1/guard/web?redirect=1", status=302)
+    sign_in(site, "cy@example.com", NEW, remember="1")
+    site.http.get("/v1/guard/web")
+    account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
+    account(site, "/email", email="cyd@example.org", current_password=NEW)
+    account(site, "/email/resend")
+    submit(site, "/account/password/check", page="/account", password=NEWER)
+    account(site, "/password", current_password=NEW, password=NEWER)
+    fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
+    made = submit(site, "/account/tokens", page="/account", **fields)
+    assert made.status_int == 200, made
+    token = made.html.find("form", action=re.compile("/revoke$"))["action"]
+    token = token.removeprefix(urlsplit(base_of(site)).path)
+    submit(site, token, page="/account")
+    account(site, "/sessions/end-others")
+    site.http.reset()  # another browser
+    sign_in(site, "cy@example.com", NEWER)
+    shown = site.http.get("/account")
+    path = next(form.action for form in shown.forms.values() if form.action.endswith("/end"))
+    submit(site, path.removeprefix(urlsplit(base_of(site)).path), page="/account")
+    submit(site, "/logout", page="/account")
+    sign_in(site, "cy@example.com", NEWER)
+    for form in ("/logout", "/.well-known/change-password", path, token, *ACCOUNT_FORMS):
+        site.http.get(form)
+    account(site, "/delete", current_password=NEWER)
+    site.http.reset()
+
+
+def address_changes(site):
+    """The address changed on the pages: canceled in two ways, completed, and taken back."""
+    old, new = "di@example.com", "dina@example.org"
+    site.user(old, confirmed=True)
+    sign_in(site, old)
+    change = {"email": new, "current_password": PASSWORD}
+    account(site, "/email", **change)
+    account(site, "/email/cancel")
+    site.mails()
+    account(site, "/email", **change)
+    undo(site, old, "cancel")
+    account(site, "/email", **change)
+    link = next(mails.link_in(mail) for mail in site.mails() if mail["To"] == new)
+    submit(site, "/email/verify", page=link, url=site.http.get(link).forms[0]["url"].value)
+    undo(site, old, "revert")
+    site.mails()
+    site.http.reset()
+
+
+def new_device(site):
+    """A sign-in from elsewhere, ended with the link of its notice."""
+    site.user("ed@example.com", confirmed=True)
+    sign_in(site, "ed@example.com")
+    site.http.reset()
+    elsewhere = {"REMOTE_ADDR": "198.51.100.99"}
+    here, site.http.extra_environ = site.http.extra_environ, site.http.extra_environ | elsewhere
+    sign_in(site, "ed@example.com")
+    link = next(mails.link_in(mail) for mail in site.mails() if mail["To"] == "ed@example.com")
+    site.http.reset()
+    site.http.extra_environ = here
+    token = link.partition("token=")[2]
+    answer = submit(site, "/login/not-me", page=link, token=token)
+    assert answer.status_int == 200, answer
+
+
+def undo(site, address, what):
+    """Press the button of the page that the latest mail to ``address`` leads to."""
+    text = next(mails.text_of(mail) for mail in site.mails() if mail["To"] == address)
+    link = re.search(rf"^\S+/email/change/{what}\?token=\S+$", text, re.MULTILINE)[0]
+    token = link.partition("token=")[2]
+    answer = submit(site, f"/email/change/{what}", page=link, token=token)
+    assert answer.status_int == 200, answer
+
+
+def account(site, path, **fields):
+    """A form of the account page."""
+    answer = submit(site, f"/account{path}", page="/account", **fields)
+    assert answer.status_int == 303, answer
+
+
+def base_of(site):
+    """The address that the site's users know."""
+    return next(iter(site.cfg.base_url), "http://localhost")
