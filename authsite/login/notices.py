@@ -80,13 +80,12 @@ def send_reuse(ctx: Context, account: Account, family_id: UUID) -> None:
     outbox.put(ctx, "app_signed_out", _recipient(account), about_id=family_id)
 
 
-def send_failed_logins(ctx: Context, owner: str, found: Credential | None) -> None:
-    """Enqueue the notice that failed logins have locked the account, once a day for ``owner``.
+def send_failed_logins(ctx: Context, found: Credential | None, *, allowed: bool) -> None:
+    """Enqueue the notice that failed logins have locked the account.
 
-    For an unknown name, which ``owner`` is then, the row has no recipient, so that the cost is the
-    same. Call it before the transaction writes.
+    For an unknown name, and unless ``allowed`` (within the limit of one a day), the row has no
+    recipient, so that the cost is the same.
     """
-    allowed = ctx.limits.allows("failed-logins-notice", owner)
     account = found.account if found and not found.disabled_at and allowed else None
     recipient = _recipient(account) if account and account.confirmed else NO_RECIPIENT
     outbox.put(ctx, "failed_logins", recipient)

@@ -47,11 +47,13 @@ def log_in(
         account = check_password(ctx, found, password)
         notify = hidden_denial(ctx, account)
         attempt.succeeded = account is not None and notify is None
-    if account and notify:
-        notify(ctx, account)
     if account is None or notify:
+        # Counted before anything is written: the limits use a connection of their own.
+        allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner)
+        if account and notify:
+            notify(ctx, account)
         if attempt.locked:
-            send_failed_logins(ctx, owner, found)  # counts before the transaction writes
+            send_failed_logins(ctx, found, allowed=allowed)
         _record(ctx, "login.failed", found, typed, client_id)
         if attempt.locked:
             _record(ctx, "login.closed", found, typed, client_id)
