@@ -153,14 +153,17 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
 
 def test_a_numbered_client_is_found_by_its_number(site, importing, dump, tmp_path):
     importing("passport", dump)
+    for other_spelling in ("02", "+2", "2 ", "0", "٢", "2.0"):
+        site.login(ClientKeys(other_spelling, SECRETS[2]), "ann@example.com", ANN, status=401)
+    canonical = "00000000-0000-0000-0000-000000000002"
+    for spelling in ("2", canonical):
+        site.login(ClientKeys(spelling, SECRETS[2]), "ann@example.com", ANN)
     for command in (["show", "2"], ["rotate-secret", "2"], ["disable", "2"]):
         done = CliRunner().invoke(
             authsite, ["client", *command, "--json", "--config", str(tmp_path / "site.ini")]
         )
         assert done.exit_code == 0, done.output
-        assert json.loads(done.stdout)["client_id"] == "00000000-0000-0000-0000-000000000002"
-    for other_spelling in ("02", "+2", "2 ", "0", "٢", "18446744073709551618"):
-        site.login(ClientKeys(other_spelling, SECRETS[2]), "ann@example.com", ANN, status=401)
+        assert json.loads(done.stdout)["client_id"] == canonical
 
 
 def test_a_source_without_clients_says_so(site, importing, tmp_path):
