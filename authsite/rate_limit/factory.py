@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
+from limits.errors import ConfigurationError
 from limits.storage import Storage, storage_from_string
 
 from authsite.db import Database
@@ -61,8 +62,18 @@ def _redis(url: str) -> Storage:
     def connect() -> Storage:
         return cast(Storage, storage_from_string(url, wrap_exceptions=True, **options))
 
-    # Of a cluster; it is no subclass of the library's other errors, which `limits` wraps.
-    return FallbackStorage(connect, (getattr(errors, f"{package.title()}ClusterException"),))
+    if "+cluster" in url:
+        # It is no subclass of the library's other errors, which `limits` wraps.
+        return FallbackStorage(connect, (getattr(errors, f"{package.title()}ClusterException"),))
+    try:
+        storage = connect()  # it connects when it is first used
+    except (ConfigurationError, ValueError):
+        advice = (
+            "give redis://host:6379/0, redis+sentinel://host:26379/name or"
+            " redis+cluster://host:6379,host:6379"
+        )
+        raise SettingsError([InvalidSetting("authsite.limits-storage", advice)]) from None
+    return FallbackStorage(lambda: storage)
 
 
 def _at_most(item: RateLimitItem, longest: timedelta) -> RateLimitItem:

@@ -181,6 +181,15 @@ def test_a_storage_whose_package_is_missing_stops_the_start(site_with, monkeypat
         make_storage(cfg, site_with().database)
 
 
+@pytest.mark.parametrize("url", ["redis+sentinel://127.0.0.1:26379", "redis://:x", "redis://a:x/0"])
+def test_a_redis_that_no_connection_can_use_stops_the_start(site_with, url):
+    from dataclasses import replace
+
+    site = site_with()
+    with pytest.raises(SettingsError, match=r"limits-storage.*give redis://host:6379/0"):
+        make_storage(replace(site.cfg, limits_storage=Secret(url)), site.database)
+
+
 @pytest.mark.parametrize("form", ["redis", "redis+sentinel", "redis+cluster"])
 def test_the_start_waits_for_no_redis(site_with, form):
     from dataclasses import replace

@@ -51,6 +51,7 @@ def test_trial_24_the_proxy_overwrites_what_authsite_believes():
     assert "proxy_add_x_forwarded_for" not in nginx
     assert re.search(r"listen 80;.*?return 301 https://", nginx, re.DOTALL)
     assert "proxy_set_header X-Request-Id $request_id;" in nginx  # no id that a caller chose
+    assert 'proxy_set_header traceparent "";' in nginx  # and no trace that a caller began
     # At level error nginx writes the URLs of mailed links, and their tokens, while we are away.
     assert len(re.findall(r"error_log [^;]+ crit;", nginx)) == nginx.count("listen ")
     assert nginx.count("access_log /var/log/nginx/authsite.log authsite;") == nginx.count("listen ")
