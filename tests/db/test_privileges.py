@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy.exc import ProgrammingError
 
 from authsite.audit.models import AuditEvent
+from authsite.audit.seals import SEALS
 from authsite.db import open_database
 from authsite.db.base import Base
 from authsite.db.migrate import current, head, upgrade
@@ -16,6 +17,7 @@ from authsite.db.privileges import is_superuser
 from authsite.tasks.cleanup import steps
 from tests.support import databases
 from tests.support.home import CHECKOUT
+from tests.support.sealing import problems, seal_all
 from tests.support.site import PASSWORD, WEB, Site
 
 
@@ -85,11 +87,18 @@ def test_s6_the_service_works_with_the_rights_of_its_role(site):
     with site.database.autocommit.connect() as connection:
         for _step in steps(connection, site.cfg):
             pass  # a step that the database refuses raises
+    assert sum(seal.rows for seal in seal_all(site)) >= 5
+    assert problems(site) == []
 
 
 def test_s6_the_service_cannot_change_the_audit_trail_or_the_tables(site):
     table = AuditEvent.__table__
-    for statement in (table.delete(), table.update().values(event="x")):
+    for statement in (
+        table.delete(),
+        table.update().values(event="x"),
+        SEALS.delete(),
+        SEALS.update().values(mac="x"),
+    ):
         with (
             site.database.transactional.begin() as c,
             pytest.raises(ProgrammingError, match="denied"),
