@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 from uuid import UUID
 
 from sqlalchemy import FromClause, Table, bindparam, exists, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
 from authsite.audit.service import About, event_values, recording_if
@@ -68,9 +69,10 @@ def new_family_id() -> UUID:
 def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None) -> TokenPair:
     """Insert a new family for ``owner``, with this id if it is given; returns its first pair.
 
-    One INSERT selects from the owner's rows. If the client or user was disabled, or its epoch was
-    raised, since the credentials were checked, it inserts nothing and `InvalidGrant` is raised. The
-    INSERT and the audit event ``token.issued`` are one transaction, committed on return.
+    One INSERT selects from the owner's rows. If the client or user was disabled or erased, or its
+    epoch was raised, since the credentials were checked, it inserts nothing and `InvalidGrant` is
+    raised. The INSERT and the audit event ``token.issued`` are one transaction, which is committed
+    on return.
     """
     now, info = clock.now(), ctx.request_info
     family_id = family_id or new_family_id()
@@ -100,11 +102,14 @@ def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None)
         "details": {"family": str(family_id)},
     }
     event = event_values(info, "token.issued", **about)
-    issued, _recorded = run_together(
-        ctx.database,
-        (ISSUE_FOR_USER if owner.user_id else ISSUE_FOR_CLIENT, values),
-        (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
-    )
+    try:
+        issued, _recorded = run_together(
+            ctx.database,
+            (ISSUE_FOR_USER if owner.user_id else ISSUE_FOR_CLIENT, values),
+            (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
+        )
+    except IntegrityError:
+        issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
         raise InvalidGrant
     return encode_pair(ctx, first, now)

@@ -190,21 +190,21 @@ def replace_password(
 
 def set_password(ctx: Context, user_id: uuid.UUID, password_hash: str) -> None:
     """Set a new password for a user, as an administrator."""
-    replace_password(ctx, user_id, password_hash, notify=False)
-    record(ctx, "user.password_changed", user_id=user_id)
+    if replace_password(ctx, user_id, password_hash, notify=False):
+        record(ctx, "user.password_changed", user_id=user_id)
 
 
 def sign_out(ctx: Context, user: User) -> None:
     """End all tokens and sessions of the user; the password stays."""
-    end_sign_ins(ctx, user.id)
-    record(ctx, "user.signed_out", user_id=user.id)
+    if end_sign_ins(ctx, user.id):
+        record(ctx, "user.signed_out", user_id=user.id)
 
 
 def disable(ctx: Context, user: User) -> None:
     """Disable the user, and end everything that was issued, reset links too."""
     now = clock.now()
-    end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now)
-    record(ctx, "user.disabled", user_id=user.id)
+    if end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now):
+        record(ctx, "user.disabled", user_id=user.id)
 
 
 def enable(ctx: Context, user: User) -> None:

@@ -13,6 +13,19 @@ from tests.support.statements import noted
 SECONDS = 20
 
 
+def is_place(statement, number):
+    """Whether a request is stopped before ``statement``, its place number ``number``.
+
+    Place 0 is its first statement, so nothing has been read; place 1 the second one, after the
+    guard's. From there on only writes, locks and the commit (whose event has a connection) are
+    places: whatever was read before is then as old as can be.
+    """
+    if number < 2 or not isinstance(statement, str):
+        return True
+    reads = statement.startswith("SELECT") and " FOR " not in statement
+    return not reads and not statement.startswith(("SAVEPOINT", "RELEASE"))
+
+
 class Interleaving:
     """Runs pairs of functions on ``database``; close it at the end."""
 
@@ -27,15 +40,15 @@ class Interleaving:
         self._pool.shutdown()
 
     def run(self, first, second, stop):
-        """The results of both; None if ``first`` has no more than ``stop`` statements.
+        """The results of both; None if ``first`` has no more than ``stop`` places to stop at.
 
-        ``first`` runs up to its statement number ``stop`` (from 0; a commit is one, too). Then
-        ``second`` runs, till it ends or waits for a lock. Then both run on.
+        ``first`` runs up to its place number ``stop`` (see `is_place`). Then ``second`` runs, till
+        it ends or waits for a lock. Then both run on.
         """
         reached, go_on, stopped, count = threading.Event(), threading.Event(), [], [0]
 
-        def pause(*_):
-            if threading.get_ident() in stopped:
+        def pause(statement, *_):
+            if threading.get_ident() in stopped and is_place(statement, count[0]):
                 if count[0] == stop:
                     reached.set()
                     assert go_on.wait(SECONDS)

@@ -65,8 +65,8 @@ class Account:
         return self.driver.submit(f"/email/change/{kind}", fields, person=None)
 
     def administer(self, work):
-        """A command: there is no answer."""
-        self.driver.act(work, self.id)
+        """A command, which finds no user after a deletion; there is no answer."""
+        self.driver.act(lambda ctx, user: work(ctx, user) if user else None, self.id)
 
     def accepted(self):
         """The names of all that is accepted now, and what the account is like."""
@@ -152,10 +152,9 @@ def _links(driver):
 
 
 # Each is one request, or what a command does. ``side`` tells the two requests of a pair apart.
-OPERATIONS = {
+CALLS = {
     "refresh": lambda a, side: a.renew(),
     "refresh with a scope": lambda a, side: a.renew(scope="a"),
-    "log out": lambda a, side: a.call("DELETE", "/v1/logout"),
     "revoke": lambda a, side: a.driver.send(
         "POST", "/v1/oauth/revoke",
         form={"client_id": a.client.id, "client_secret": a.client.secret,
@@ -184,3 +183,29 @@ OPERATIONS = {
     "sign out": lambda a, side: a.administer(users.sign_out),
     "disable": lambda a, side: a.administer(users.disable),
 }  # fmt: skip
+# The rows that each writes, and those that it merely relies on.
+FAMILY, SESSION, USER, ADDRESS = "family", "session", "user", "address"
+ENDS = ({USER, FAMILY, SESSION}, set())
+ROWS = {
+    "refresh": ({FAMILY}, {USER}),
+    "refresh with a scope": ({FAMILY}, {USER}),
+    "revoke": ({FAMILY}, set()),
+    "log in": (set(), {USER}),
+    "log in with a browser": (set(), {USER}),
+    "create a token": (set(), {USER, FAMILY}),
+    "request an address": ({USER}, {FAMILY}),
+    "cancel by link": ({USER}, set()),
+    "complete the change": ({USER, FAMILY, SESSION, ADDRESS}, set()),
+    "register": ({ADDRESS}, set()),
+}
+
+
+def meeting(name):
+    """The operations that write a row which ``name`` needs, or need one that it writes."""
+    writes, needs = ROWS.get(name, ENDS)
+    return [
+        other
+        for other in CALLS
+        for others, needed in [ROWS.get(other, ENDS)]
+        if writes & (others | needed) or others & needs
+    ]

@@ -1,25 +1,39 @@
 """Steps: the clock, administrators, theft, and callers without any credential."""
 
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import initialize, rule
 
 from authsite.users import service as users
 from authsite.verification import email_change
 
 from .accounts import MAILED, Accounts
 from .checks import LOCKED_AFTER, WRONG, addresses, numbers, pick
-from .things import INTRUDER, OWNER, Family, Session
+from .things import ADDRESSES, INTRUDER, OWNER, Family, Session
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 changes = st.sampled_from(["disable", "enable", "sign out", "password", "confirm", "address"])
 waits = st.sampled_from(
     [1, 1, 1, 9, 9, 10, 11, 11, MINUTE, 11 * MINUTE, 61 * MINUTE, 13 * HOUR, 2 * DAY, 31 * DAY]
 )
+ANN = -1  # picks the first account
 times = st.sampled_from([1, 6])
 
 
 class Surroundings(Accounts):
     """What is not the doing of somebody who is signed in."""
+
+    @initialize(used=st.booleans())
+    def start_with_what_was_issued(self, used):
+        """In half of the runs somebody has been here: the owner, and who knows the password."""
+        if not used:
+            return
+        self.register(ADDRESSES[INTRUDER][0])
+        self.model.known[INTRUDER].add(self.ann.password)
+        for person in (OWNER, INTRUDER):
+            self.log_in(person, ANN, "web")
+            self.log_in_with_a_browser(person, ANN, False, 0)
+        self.ask_for_a_reset_link(OWNER, ANN, 1)
+        self.request_another_address(INTRUDER, 0, ADDRESSES[INTRUDER][1])
 
     @rule(seconds=waits)
     def wait(self, seconds):
