@@ -54,7 +54,7 @@ KINDS = {
 }
 _SECRET = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:at|rt|pat)_[\w-]+|[0-9a-f]{64}|token=[\w.-]+"
-    r"|[\w-]{80,}"
+    r"|[\w-]{40,}"
 )
 _CSRF = re.compile(r'name="csrf_token"[^>]*value="([0-9a-f]+)"')
 _COUNTS = text(
