@@ -268,9 +268,9 @@ class Accounts(SignIns):
             self.happened("email.change_canceled")
             return
         removed = user.email
-        del user.formers[user.formers.index(link.former) :]
+        del user.formers[user.formers.index(link.about) :]
         user.set_password(None, "taken back")
-        user.change_address(link.former.address, "taken back")
+        user.change_address(link.about.address, "taken back")
         self.happened("email.change_reverted")
         notice = [(removed, "email_replaced")] if removed != user.email else []
         self.deliver(user, (user.email, "reset"), *notice)

@@ -51,6 +51,7 @@ KINDS = {
     "/email/change/cancel": "cancel",
     "/email/change/revert": "revert",
     "/password/reset": "reset",
+    "/login/not-me": "not-me",
 }
 _SECRET = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:at|rt|pat)_[\w-]+|[0-9a-f]{64}|token=[\w.-]+"

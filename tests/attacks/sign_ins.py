@@ -22,10 +22,23 @@ class SignIns(Checks):
         )  # fmt: skip
         if not self.model.clients[client].enabled:
             assert answer.status_int == 401
-        elif self._logged_in(answer, 200, person, address, user, password):
+            return
+        is_new = self._is_new_device(person, user)
+        if self._logged_in(answer, 200, person, address, user, password):
             family = self.new_family(answer.json, user, client, person)
             self._add_pair(family, answer.json, BOTH)
             self.happened("token.issued")
+            self._notify(user, family, is_new)
+
+    def _is_new_device(self, person, user):
+        """Whether a login is one that a confirmed user is told of: not the first one."""
+        known = (user, person) in self.model.recognized
+        return user is not None and user.confirmed and user.logged_in and not known
+
+    def _notify(self, user, sign_in, is_new):
+        user.logged_in = True
+        mails = [(user.email, "new_device")] if is_new else []
+        self.deliver(user, *mails, sign_in=sign_in)
 
     @rule(person=people, which=numbers, remember=st.booleans(), former=numbers)
     def log_in_with_a_browser(self, person, which, remember, former):
@@ -34,6 +47,7 @@ class SignIns(Checks):
         fields = {"username": address, "password": password}
         fields |= {"remember": "1"} if remember else {}
         answer = self.driver.submit("/login", fields, person=person, key=old.key if old else None)
+        is_new = self._is_new_device(person, user)
         if not self._logged_in(answer, 303, person, address, user, password):
             return
         key = cookie_of(answer)
@@ -43,6 +57,7 @@ class SignIns(Checks):
             self._revoke(old, "replaced", "session.ended")
         user.sign_ins.append(session)
         self.happened("session.begun")
+        self._notify(user, session, is_new)
 
     def _credentials(self, person, which):
         """A login name, its user and a password: mostly one that the person knows."""
@@ -113,6 +128,8 @@ class SignIns(Checks):
         else:
             assert (status, error) == (400, "invalid_grant")
             self._revoke(family, "reuse", "token.reused")
+            if family.user and family.user.confirmed:
+                self.deliver(family.user, (family.user.email, "app_signed_out"))
 
     @rule(which=numbers, generation=st.integers(0, 1))
     def log_out(self, which, generation):
@@ -226,3 +243,17 @@ class SignIns(Checks):
             self._revoke(other, "ended", event)
             if other is not family:
                 family.user.end_pending()
+
+    @rule(which=numbers)
+    def say_it_was_not_me(self, which):
+        """With the link in the notice of a login, which ends that one sign-in."""
+        link = pick(self.model.links("not-me"), which)
+        if link is None:
+            return
+        works, token = link.works(self.now), link.url.partition("token=")[2]
+        answer = self.driver.submit("/login/not-me", {"token": token}, person=None)
+        assert answer.status_int == (200 if works else 403), link.about.ended
+        if works:
+            ended = "session.ended" if isinstance(link.about, Session) else "token.revoked"
+            self._revoke(link.about, "it was not me", ended, "login.disowned")
+            link.user.end_pending()

@@ -16,7 +16,7 @@ GRACE = timedelta(seconds=10)
 ACCESS, REFRESH = timedelta(minutes=10), timedelta(days=1)
 PERSONAL = timedelta(days=7)
 IDLE, SESSION, REMEMBERED = timedelta(hours=12), timedelta(days=30), timedelta(days=90)
-LINK, REVERT = timedelta(minutes=60), timedelta(hours=72)
+LINK, REVERT, NOT_ME = timedelta(minutes=60), timedelta(hours=72), timedelta(days=3)
 HOUR = timedelta(hours=1)
 
 
@@ -135,10 +135,11 @@ class Personal(SignIn):
 
 @dataclass(eq=False)
 class Link:
-    """A mailed link: ``verify``, ``cancel``, ``revert`` or ``reset``.
+    """A mailed link: ``verify``, ``cancel``, ``revert``, ``reset`` or ``not-me``.
 
     ``proves``: the address that a ``verify`` link proves, or the pending one that a ``cancel`` link
-    is about. ``url`` is the path and query of its page.
+    is about. ``about``: the `Former` of a ``revert`` link, the sign-in of a ``not-me`` link.
+    ``url`` is the path and query of its page.
     """
 
     kind: str
@@ -147,7 +148,7 @@ class Link:
     url: str
     expires: datetime
     proves: str = ""
-    former: "Former | None" = None
+    about: object = None
     ended: str | None = None
 
     def works(self, now):
@@ -159,7 +160,9 @@ class Link:
             return self.proves == user.email or self.completes(now)
         if self.kind == "cancel":
             return user.pending is not None and self.proves == user.pending_at(now)
-        return self.former in user.formers if self.kind == "revert" else True
+        if self.kind == "revert":
+            return self.about in user.formers
+        return self.kind != "not-me" or not self.about.ended
 
     def completes(self, now):
         """Whether a ``verify`` link changes the address."""
@@ -184,6 +187,7 @@ class User:
     confirmed: bool = False
     enabled: bool = True
     erased: bool = False
+    logged_in: bool = False
     pending: tuple | None = None
     sign_ins: list = field(default_factory=list)
     links: list = field(default_factory=list)
