@@ -163,7 +163,9 @@ class Driver:
         """Send what waits; [(address, kind of mail, {kind of link: path and query})]."""
         while send_batch(self._sender, Event(), Counter()):
             pass
-        sent, self._mails[:] = list(self._mails), []
+        # Those of one moment have no order of their own.
+        sent = sorted(self._mails, key=lambda mail: (mail.recipient, mail.kind))
+        self._mails.clear()
         return [(mail.recipient, mail.kind, _links(mail.message)) for mail in sent]
 
     def counts(self):
