@@ -18,5 +18,11 @@ def driver():
 
 
 @pytest.mark.slow
+@pytest.mark.control("T11")
+@pytest.mark.control("T16")
+@pytest.mark.control("T18")
+@pytest.mark.control("T19")
+@pytest.mark.control("T20")
+@pytest.mark.control("T27")
 def test_everything_is_accepted_exactly_as_the_model_says(driver):
     run_state_machine_as_test(machine(driver), settings=options(STEPS))
