@@ -15,25 +15,10 @@ from authsite.audit.verify import LoggedSeal, Summary, seals_in_log
 from authsite.db import batches
 from authsite.tasks import scheduled_sealing
 from authsite.tasks.leader import Lock, held, own_connection
-from tests.support.home import initialized
 from tests.support.purging import Script, nothing, purged
-from tests.support.sealing import problems, seal_all, seals
-from tests.support.site import Site
+from tests.support.sealing import add, change, problems, seal_all, seals
 
 pytestmark = pytest.mark.control("D05")
-
-
-def add(site, count, days=0):
-    """So many events, each in the last second, or so many days ago; their ids."""
-    at = clock.now() - timedelta(days=days)
-    rows = [{"at": at, "event": f"e{number}", "details": {"name": "x"}} for number in range(count)]
-    with site.db() as db:
-        return list(db.scalars(insert(AuditEvent).returning(AuditEvent.id), rows))
-
-
-def change(site, statement):
-    with site.database.autocommit.connect() as connection:
-        connection.execute(statement)
 
 
 @pytest.fixture
@@ -257,66 +242,3 @@ def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
     with own_connection(site.database) as other, held(other, Lock.SEALING):
         assert run(nothing)[0] == []
     assert run(nothing)[0] == ["audit_sealed"]
-
-
-def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
-    home = initialized(tmp_path)
-    site = Site(home.url, secret=home.variables()["AUTHSITE_SECRET"])
-    add(site, 4)
-    with capture_logs() as log:
-        seal_all(site)
-    [line] = log
-    seal = f"{line['seal']}:{line['mac']}"
-    shown = home.run("audit", "verify", "--seal", seal).stdout
-    assert "No sealed event was changed" in shown
-    assert f"The newest seal is {seal}" in shown
-    assert home.json("audit", "verify") == {
-        "ok": True, "seals": 1, "events": 5, "unsealed": 0, "problems": [],
-        "newest_seal": {"seal": 1, "mac": line["mac"]},
-    }  # fmt: skip
-    change(site, update(AuditEvent).where(AuditEvent.event == "e2").values(event="e3"))
-    assert "Seal 1, events" in home.run("audit", "verify", status=1).stdout
-    change(site, delete(SEALS))
-    change(site, delete(AuditEvent))
-    assert home.run("audit", "verify").stdout
-    (tmp_path / "log").write_text(f"audit_sealed seal=1 mac={line['mac']}\n")
-    cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
-    assert "Seal 1: the log has this seal, and the table has not" in cut
-    assert "--seal" in home.run("audit", "verify", "--seal", "x", status=1).stderr
-    site.database.dispose()
-
-
-def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
-    home = initialized(tmp_path)
-
-    def now():
-        read = {key: home.variables().get(f"AUTHSITE_{key.upper()}", "").strip('"')
-                for key in ("secret", "audit_key")}  # fmt: skip
-        return Site(home.url, **{key: value for key, value in read.items() if value})
-
-    site = now()
-    add(site, 2)
-    seal_all(site)
-    home.run("secret", "rotate")
-    home.run("secret", "rotate", "--finish")
-    home.run("secret", "retire", "--force")
-    assert home.json("audit", "verify")["ok"]
-    second = now()
-    seal_all(second)
-    first, next_ = seals(second)[:2]
-    assert first.key == next_.key
-    home.run("secret", "rotate", "--at-once")  # the former secret has leaked
-    third = now()
-    add(third, 1)
-    seal_all(third)
-    assert seals(third)[-1].key != first.key
-    assert home.json("audit", "verify")["ok"]
-    for each in (site, second, third):
-        each.database.dispose()
-    home.env_file.write_text(
-        "\n".join(
-            line for line in home.env_file.read_text().splitlines() if "AUDIT_KEY" not in line
-        )
-    )
-    lost = home.json("audit", "verify", status=1)
-    assert "audit-key" in lost["problems"][0]["text"]

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from authsite import clock
+from authsite.audit.models import AuditEvent
 from authsite.audit.sealing import AGE, seal_events
 from authsite.audit.seals import SEALS, Seal, audit_keys
 from authsite.audit.verify import Summary, compare, verified
@@ -29,3 +30,17 @@ def problems(site, logged=(), summary=None):
     with site.database.autocommit.connect() as connection, snapshot_on(connection):
         found = list(verified(connection, audit_keys(site.cfg), summary or Summary()))
         return [*found, *compare(connection, logged)]
+
+
+def add(site, count, days=0):
+    """So many events, each in the last second, or so many days ago; their ids."""
+    at = clock.now() - timedelta(days=days)
+    rows = [{"at": at, "event": f"e{number}", "details": {"name": "x"}} for number in range(count)]
+    with site.db() as db:
+        return list(db.scalars(insert(AuditEvent).returning(AuditEvent.id), rows))
+
+
+def change(site, statement):
+    """Change the tables as somebody who has access to the database."""
+    with site.database.autocommit.connect() as connection:
+        connection.execute(statement)
