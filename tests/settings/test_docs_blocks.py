@@ -31,6 +31,7 @@ CHECKED = {
     "README.md": [HERE],
     "CONTRIBUTING.md": [HERE],
     "apiato": ["tests/http/test_apiato_docs.py"],
+    "attack-suite": [HERE],
     "audit": [HERE],
     "backup": [HERE, "tests/system/servers/test_cli_backup.py"],
     "branding": ["tests/ui/test_branding_docs.py"],
@@ -53,6 +54,7 @@ CHECKED = {
 # Why a block cannot run: it installs from a package index, needs another system, or is endless.
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
+    "attack-suite": 1,
     "django": 1,
     "fastapi": 1,
     "flask": 1,
