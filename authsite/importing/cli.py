@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
@@ -132,9 +132,26 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
 @click.option(
     "--client-scope",
     metavar="SCOPES",
-    help="What each client may ask for; by default all of authsite.scopes, as in Passport.",
+    help="What each client may ask for; by default all of authsite.scopes for clients with the "
+    "password grant, as in Passport, and nothing for the others.",
 )
-def passport_(options: Options, client_scope: str | None) -> None:
+@click.option(
+    "--client-secrets",
+    type=click.Choice(["sha256", "plain"]),
+    help="What client secrets of 64 hexadecimal digits are; without it, they are not imported.",
+)
+@click.option(
+    "--clients-with-redirect",
+    is_flag=True,
+    help="Import clients with a redirect URL and without the password grant for client "
+    "credentials (before Passport 13, which says what a client is for).",
+)
+def passport_(
+    options: Options,
+    client_scope: str | None,
+    client_secrets: Literal["sha256", "plain"] | None,
+    clients_with_redirect: bool,
+) -> None:
     cfg = options.cfg
     scope = " ".join(cfg.scopes) if client_scope is None else " ".join(client_scope.split())
     unknown = set(scope.split()) - set(cfg.scopes)
@@ -144,13 +161,13 @@ def passport_(options: Options, client_scope: str | None) -> None:
         raise click.UsageError(
             f"--client-scope: authsite.scopes lacks {', '.join(sorted(unknown))}"
         )
-    rules = clients.Rules(
-        options.system, passport.client, scope, cfg.bcrypt_cost, dry=options.dry_run
+    scopes = {"password": scope, "personal": "" if client_scope is None else scope}
+    of_clients = passport.ClientOptions(scopes, client_secrets, clients_with_redirect)
+    _import(
+        options,
+        passport.user,
+        [_clients(options, passport.CLIENTS, partial(passport.client, of_clients))],
     )
-    of_clients = Part(
-        "clients", passport.CLIENTS, lambda ctx, rows: clients.write(ctx, rules, rows)
-    )
-    _import(options, passport.user, [of_clients])
 
 
 @import_.command(
@@ -193,15 +210,13 @@ def csv_(options: Options) -> None:
 )
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
-    rules = clients.Rules(
-        options.system, own.client, "", options.cfg.bcrypt_cost, dry=options.dry_run
-    )
-    _import(
-        options,
-        own.user,
-        [Part("clients", own.CLIENTS, lambda ctx, rows: clients.write(ctx, rules, rows))],
-        lambda: ExportSource(Path(options.source)),
-    )
+    of_clients = _clients(options, own.CLIENTS, own.client)
+    _import(options, own.user, [of_clients], lambda: ExportSource(options.source))
+
+
+def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
+    rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
+    return Part("clients", table, lambda ctx, rows: clients.write(ctx, rules, rows))
 
 
 def _import(

@@ -1,8 +1,8 @@
 """Check the clients of a source, and write them.
 
-A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`). A
-plain secret is stored as our own hash, and so is one that is hashed with SHA-256, since that is our
-form; a bcrypt hash is stored as it is, and replaced at its first use (`oauth.imported_secrets`).
+A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`).
+The hash of its secret is stored as it is: SHA-256 is our own form, and a bcrypt hash is replaced at
+its first use (`oauth.imported_secrets`).
 """
 
 import re
@@ -17,15 +17,15 @@ from authsite import clock
 from authsite.audit.service import About, record_all
 from authsite.context import Context
 from authsite.ids import as_client_id
-from authsite.oauth.imported_secrets import hash_secret
+from authsite.oauth.imported_secrets import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
 
+from .columns import require_storable, size
 from .drafts import ClientDraft, Fault, text
 from .outcomes import PRESENT, Outcome, refused
 from .sources import Row
 
-MAX_NAME = 100  # characters: the size of the column
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 _CLIENTS = cast(Table, Client.__table__)
 
@@ -35,13 +35,11 @@ ReadDraft: TypeAlias = Callable[[Mapping[str, object]], ClientDraft]
 class Rules(NamedTuple):
     """How the clients of one import are taken.
 
-    ``system``: the name of the source in audit events. ``scope``: what every client may ask for.
-    ``dry``: nothing is written.
+    ``system``: the name of the source in audit events. ``dry``: nothing is written.
     """
 
     system: str
     read_draft: ReadDraft
-    scope: str
     cost: int
     dry: bool = False
 
@@ -70,8 +68,8 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
                     raise Fault("id", f"another client has the id {id_}")
                 outcomes.append(Outcome(row.number, source_id, id_, "present", None, PRESENT))
                 continue
-        except Fault as fault:
-            outcomes.append(refused(row, source_id, fault))
+        except (Fault, ValueError) as error:
+            outcomes.append(refused(row, source_id, error))
             continue
         present[id_] = values["created_at"]
         new.append(values)
@@ -93,11 +91,11 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
         raise Fault("name", "has line breaks or control characters")
     now = clock.now()
     created = draft.created_at or now
-    scope, default_scope = draft.scopes or (rules.scope, "")
+    scope, default_scope = draft.scopes
     previous = draft.previous_secret
-    return {
+    values = {
         "id": id_,
-        "name": draft.name[:MAX_NAME],
+        "name": draft.name[: size(_CLIENTS.c.name)],
         "type": draft.type,
         "secret_hash": _secret_hash(rules, draft.secret),
         "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
@@ -108,6 +106,8 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }
+    require_storable(_CLIENTS, values)
+    return values
 
 
 def _secret_hash(rules: Rules, secret: str | None) -> str:
@@ -118,12 +118,8 @@ def _secret_hash(rules: Rules, secret: str | None) -> str:
         )
     if _SHA_256.fullmatch(secret):
         return secret
-    if not secret.startswith("$"):
-        return hash_secret(secret)
-    if not secret.startswith("$2"):
-        raise Fault(
-            "secret", "is a hash of an unknown form: plain, SHA-256 and bcrypt are supported"
-        )
+    if scheme_of(secret) != "bcrypt":
+        raise Fault("secret", "has an unknown form: SHA-256 in lower-case hex and bcrypt are known")
     try:
         return imports.stored_form(secret, rules.cost)
     except imports.UnsupportedHash as error:

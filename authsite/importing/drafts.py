@@ -47,14 +47,14 @@ class ClientDraft(NamedTuple):
     name: str
     type: str
     secret: str | None
-    """Plain, or a hash of it; None for a public client."""
+    """Its hash, with SHA-256 in lower-case hex or with bcrypt; None for a public client."""
+    scopes: tuple[str, str]
+    """What it may ask for, and the default scope."""
     disabled: bool
     created_at: datetime | None
     updated_at: datetime | None
     previous_secret: str | None = None
     disabled_at: datetime | None = None
-    scopes: tuple[str, str] | None = None
-    """What it may ask for, and the default scope; None: as the import says."""
 
 
 def new_id(system: str, source_id: str) -> uuid.UUID:

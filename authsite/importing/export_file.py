@@ -15,8 +15,10 @@ _TAIL = 4096  # bytes; the last line is shorter
 class ExportSource:
     """An export; its tables are the types of the lines. Raises `SourceUnusable`."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, source: str) -> None:
+        if "://" in source:  # with a password perhaps, which no message has
+            raise SourceUnusable("give a file of `authsite export`, and no URL")
+        self._path = path = Path(source)
         if not path.is_file():
             raise SourceUnusable(f"{path}: there is no such file")
         with path.open("rb") as file:
@@ -42,7 +44,7 @@ class ExportSource:
             for number, line in enumerate(lines, start=1):
                 try:
                     values = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     values = None
                 if not isinstance(values, dict):
                     yield Row(number, {}, lines.read, "is no JSON object")
@@ -56,6 +58,6 @@ class ExportSource:
 def _type(line: bytes) -> object:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found.get("type") if isinstance(found, dict) else None

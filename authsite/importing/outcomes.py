@@ -21,6 +21,14 @@ class Outcome(NamedTuple):
     reason: str | None = None
 
 
-def refused(row: Row, source_id: str | None, fault: Fault) -> Outcome:
-    """The outcome of a row that is not taken."""
+def refused(row: Row, source_id: str | None, error: Fault | ValueError) -> Outcome:
+    """The outcome of a row that is not taken.
+
+    Any other error than a `Fault` is one that no check foresaw: it costs its own row only.
+    """
+    fault = (
+        error
+        if isinstance(error, Fault)
+        else Fault(None, f"has a value that cannot be read: {type(error).__name__}")
+    )
     return Outcome(row.number, source_id, None, "refused", fault.field, fault.reason)

@@ -1,7 +1,6 @@
 """Users and clients of another authsite, from the file that ``authsite export`` has written."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from authsite.oauth.models import CLIENT_TYPES
 
@@ -31,8 +30,10 @@ def user(row: Mapping[str, object]) -> UserDraft:
 
 def client(row: Mapping[str, object]) -> ClientDraft:
     """A line of the type ``client``. Raises `Fault`."""
-    listed = row.get("secrets")
-    secrets = [text(each, "hash") for each in cast(list[dict[str, object]], listed or [])]
+    listed = row.get("secrets") or []
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise Fault("secrets", "is no list of objects")
+    secrets = [text(each, "hash") for each in listed]
     type_ = required(row, "client_type")
     if type_ not in CLIENT_TYPES:
         raise Fault("client_type", f"is none of {', '.join(CLIENT_TYPES)}")
@@ -42,10 +43,10 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         name=required(row, "name"),
         type=type_,
         secret=secrets[0] if secrets else None,
+        scopes=(text(row, "scope") or "", text(row, "default_scope") or ""),
         disabled=disabled_at is not None,
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
         previous_secret=secrets[1] if len(secrets) > 1 else None,
         disabled_at=disabled_at,
-        scopes=(text(row, "scope") or "", text(row, "default_scope") or ""),
     )

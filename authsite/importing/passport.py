@@ -1,11 +1,31 @@
 """Users and clients of a Laravel application with Passport, as Apiato has them."""
 
 import json
+import re
 from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from authsite.oauth.imported_secrets import hash_secret, scheme_of
 
 from .drafts import ClientDraft, Fault, UserDraft, flag, moment, required, text
 
 USERS, CLIENTS = "users", "oauth_clients"
+# What Passport makes: 40 letters and digits. 40 hexadecimal digits are a SHA-1 hash.
+_PLAIN = re.compile(r"(?![0-9A-Fa-f]{40}\Z)[A-Za-z0-9]{40}")
+_HEX = re.compile(r"[0-9A-Fa-f]{64}")
+
+
+class ClientOptions(NamedTuple):
+    """What the rows do not say.
+
+    ``scopes``: the type of a client -> what it may ask for. ``hex_secrets``: what a secret of 64
+    hexadecimal digits is. ``with_redirect``: whether an old client with a redirect URL is one for
+    client credentials.
+    """
+
+    scopes: Mapping[str, str]
+    hex_secrets: Literal["sha256", "plain"] | None = None
+    with_redirect: bool = False
 
 
 def user(row: Mapping[str, object]) -> UserDraft:
@@ -25,33 +45,67 @@ def user(row: Mapping[str, object]) -> UserDraft:
     )
 
 
-def client(row: Mapping[str, object]) -> ClientDraft:
+def client(options: ClientOptions, row: Mapping[str, object]) -> ClientDraft:
     """A row of the table ``oauth_clients`` of any version of Passport. Raises `Fault`."""
+    type_ = _type(_grants(row, options.with_redirect))
     return ClientDraft(
         source_id=required(row, "id"),
         name=required(row, "name"),
-        type=_type(_grants(row)),
-        secret=text(row, "secret"),
+        type=type_,
+        secret=_secret_hash(text(row, "secret"), options.hex_secrets),
+        scopes=(options.scopes[type_], ""),
         disabled=flag(row, "revoked"),
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
     )
 
 
-def _grants(row: Mapping[str, object]) -> frozenset[str]:
+def _secret_hash(secret: str | None, hex_secrets: Literal["sha256", "plain"] | None) -> str | None:
+    """The hash of a stored secret. Raises `Fault` unless its form is one that Passport stores.
+
+    A hash that is taken for a plain secret would open the client to whoever has read the table.
+    """
+    if secret is None or scheme_of(secret) == "bcrypt":
+        return secret
+    if _PLAIN.fullmatch(secret):
+        return hash_secret(secret)
+    if not _HEX.fullmatch(secret):
+        raise Fault(
+            "secret",
+            "has an unknown form, neither plain as Passport makes it, nor SHA-256 or bcrypt: give "
+            "the client a new secret",
+        )
+    if hex_secrets is None:
+        raise Fault(
+            "secret",
+            "has 64 hexadecimal digits: give  --client-secrets sha256  if they are a hash, or  "
+            "--client-secrets plain  if applications send them",
+        )
+    return secret.lower() if hex_secrets == "sha256" else hash_secret(secret)
+
+
+def _grants(row: Mapping[str, object], with_redirect: bool) -> frozenset[str]:
     """The grant types. Passport 13 lists them; before, two columns said what a client is for."""
     listed = text(row, "grant_types")
     if listed is not None:
         try:
             found = json.loads(listed)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list):
             raise Fault("grant_types", "is no JSON list")
         return frozenset(str(grant) for grant in found)
     if flag(row, "personal_access_client"):
         return frozenset(["personal_access"])
-    return frozenset(["password" if flag(row, "password_client") else "client_credentials"])
+    if flag(row, "password_client"):
+        return frozenset(["password"])
+    if text(row, "redirect") and not with_redirect:
+        raise Fault(
+            "redirect",
+            "is set, as for the authorization code grant, which authsite does not have: give  "
+            "--clients-with-redirect  if such clients use client credentials",
+        )
+    return frozenset(["client_credentials"])
 
 
 def _type(grants: frozenset[str]) -> str:

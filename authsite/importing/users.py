@@ -18,12 +18,12 @@ from authsite.settings import Settings
 from authsite.users import former
 from authsite.users.models import LoginName, User
 
+from .columns import require_storable, size
 from .drafts import Fault, UserDraft, new_id, text
 from .outcomes import PRESENT, Outcome, refused
 from .seen import Seen
 from .sources import Row
 
-MAX_NAME = 1024  # characters: the size of the column
 MAX_SOURCE_ID = 255  # characters
 
 _USERS, _LOGIN_NAMES = cast(Table, User.__table__), cast(Table, LoginName.__table__)
@@ -81,8 +81,8 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
             draft = rules.read_draft(row.values)
             source_id = draft.source_id
             checked.append(_check(rules, row, draft))
-        except Fault as fault:
-            outcomes.append(refused(row, source_id, fault))
+        except (Fault, ValueError) as error:
+            outcomes.append(refused(row, source_id, error))
     free = _free(ctx, rules, checked, outcomes)
     if rules.seen:
         rules.seen.add(
@@ -107,8 +107,6 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
     errors += check_line("name", draft.name)
     for error in errors:
         raise Fault(error.field, translate(error.message))
-    if len(draft.name or "") > MAX_NAME:
-        raise Fault("name", f"has more than {MAX_NAME} characters")
     now = clock.now()
     displays = {item.kind: item.display for item in names}
     created = draft.created_at or now
@@ -129,6 +127,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }
+    require_storable(_USERS, values)
     return Checked(row, draft, values, names)
 
 
@@ -136,7 +135,10 @@ def _password_hash(rules: Rules, stored: str | None) -> str | None:
     try:
         peppers = (*rules.cfg.password_pepper, *rules.cfg.password_pepper_next)
         known = [pepper.reveal() for pepper in peppers]
-        return imports.stored_form(stored, rules.cfg.bcrypt_cost, known) if stored else None
+        hashed = imports.stored_form(stored, rules.cfg.bcrypt_cost, known) if stored else None
+        if len(hashed or "") > (longest := size(_USERS.c.password_hash)):
+            raise imports.UnsupportedHash(f"has more than {longest} characters")
+        return hashed
     except imports.UnsupportedHash as error:
         if rules.without_password:
             return None

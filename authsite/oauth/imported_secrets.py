@@ -5,7 +5,7 @@ enough random bits for SHA-256, which every request of the client computes.
 """
 
 from hashlib import sha256
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 import structlog
@@ -18,8 +18,6 @@ from authsite.passwords import Passwords
 from .models import Client
 
 log = structlog.get_logger("authsite.oauth")
-
-BCRYPT = "$2"
 
 
 class HasSecrets(Protocol):
@@ -38,6 +36,11 @@ def hash_secret(secret: str) -> str:
     return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
+def scheme_of(stored: str) -> Literal["sha256", "bcrypt"]:
+    """The form of the stored hash of a secret: our own, or the bcrypt hash of another system."""
+    return "bcrypt" if stored.startswith("$2") else "sha256"
+
+
 def check(database: Database, passwords: Passwords, client: HasSecrets, secret: str) -> bool:
     """Whether ``secret`` is one that ``client`` has as a bcrypt hash; if so, the hash is replaced.
 
@@ -47,7 +50,7 @@ def check(database: Database, passwords: Passwords, client: HasSecrets, secret: 
         (Client.secret_hash, client.secret_hash),
         (Client.previous_secret_hash, client.previous_secret_hash),
     ):
-        if stored and stored.startswith(BCRYPT) and passwords.check(secret, stored):
+        if stored and scheme_of(stored) == "bcrypt" and passwords.check(secret, stored):
             try:
                 with database.transactional.begin() as connection:
                     connection.execute(

@@ -21,7 +21,7 @@ MAX_ARGON2_LANES = 16
 Scheme: TypeAlias = Literal["pbkdf2", "argon2"]
 
 _PBKDF2 = re.compile(
-    r"pbkdf2_sha256\$(?P<iterations>[1-9][0-9]{0,7})\$(?P<salt>[^$]{1,128})\$"
+    r"pbkdf2_sha256\$(?P<iterations>[1-9][0-9]{0,7})\$(?P<salt>[\x21-\x23\x25-\x7e]{1,128})\$"
     r"(?P<hash>[A-Za-z0-9+/]{43}=)"
 )
 _ARGON2 = re.compile(

@@ -6,7 +6,6 @@ from . import foreign, scheme
 
 # Django writes the name of the algorithm before the hash of the library.
 _DJANGO_PREFIXES = ("bcrypt$", "argon2$")
-MAX_LENGTH = 200  # characters: the size of the column
 SUPPORTED = (
     "bcrypt ($2a$, $2b$, $2y$), Django's bcrypt_sha256 and pbkdf2_sha256, and Argon2 are supported"
 )
@@ -40,8 +39,6 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
     if above := foreign.above_limits(hashed):
         raise UnsupportedHash(f"{above}, so that one login would take too long")
     if foreign.parse(hashed):
-        if len(hashed) > MAX_LENGTH:
-            raise UnsupportedHash(f"has more than {MAX_LENGTH} characters")
         return hashed
     raise UnsupportedHash(f"has an unknown form: {SUPPORTED}")
 

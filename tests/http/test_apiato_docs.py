@@ -83,7 +83,7 @@ def moved(site_with, tmp_path):
             other.PASSPORT_CLIENTS,
             [
                 other.client(2, password_client=1, secret=other.php_hash(KNOWN["CLIENT_SECRET"])),
-                other.client(3, secret=KNOWN["OTHER_SECRET"]),
+                other.client(3, secret=KNOWN["OTHER_SECRET"], redirect=""),
             ],
         ),
     }

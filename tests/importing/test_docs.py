@@ -61,7 +61,7 @@ def test_every_command_runs(site, importing, tmp_path, monkeypatch, django_datab
     monkeypatch.chdir(tmp_path)
     tables = {
         "users": (other.PASSPORT_USERS, [other.user(1)]),
-        "oauth_clients": (other.PASSPORT_CLIENTS, [other.client(2, secret="plain")]),
+        "oauth_clients": (other.PASSPORT_CLIENTS, [other.client(2, secret="x" * 40, redirect="")]),
     }
     Path("shop.sql").write_text(other.mysql_dump(**tables))
     write_csv(Path("users.csv"), [good("csv")])

@@ -2,14 +2,19 @@
 
 import csv
 from datetime import timedelta
+from functools import partial
+from itertools import product
 
 import pytest
 from sqlalchemy import Engine, event, select
 
 from authsite import clock
+from authsite.importing import clients, own, passport, table, users
 from authsite.importing import run as running
+from authsite.importing.sources import Row
 from authsite.users.models import FormerAddress, User
 from tests.support import foreign_systems as other
+from tests.support.acting import acting
 
 COLUMNS = ("id", "email", "name", "password_hash", "confirmed", "disabled", "created_at")
 GOOD = {"created_at": other.MADE, "password_hash": "$2y$05$" + "a" * 21 + "u" + "b" * 31}
@@ -36,6 +41,8 @@ FAULTS = [
     ("password", {"password_hash": "5f4dcc3b5aa765d61d8327deb882cf99"}),
     ("password", {"password_hash": "$2y$15$" + "a" * 21 + "u" + "b" * 31}),
     ("password", {"password_hash": "pbkdf2_sha256$9000000$salt$" + "a" * 43 + "="}),
+    ("password", {"password_hash": f"$argon2id$v=19$m=64,t=2,p=1${'A' * 86}${'A' * 86}"}),
+    ("password", {"password_hash": f"pbkdf2_sha256$1000$nul\0${'A' * 43}="}),
     ("confirmed", {"confirmed": "perhaps"}),
     ("disabled", {"disabled": "2"}),
     ("created_at", {"created_at": "yesterday"}),
@@ -93,6 +100,57 @@ def test_every_kind_of_fault_is_reported_and_all_good_rows_are_imported(
         emails = set(db.scalars(select(User.email)))
     good_ones = {f"good{number}@example.com" for number in range(len(FAULTS) + 1)}
     assert emails == good_ones | {"taken@example.com", "last@example.com"}
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # which stores no NUL
+def test_a_value_that_no_column_holds_costs_only_its_own_row(site):
+    wrong = ["\udcff", "nul\0", "x" * 3000, b"\xff\0", 7.5, ["deep"], {"hash": "\0"}]
+    user = {
+        "id": "1",
+        "email": "ann@example.com",
+        "username": "ann",
+        "password_hash": GOOD["password_hash"],
+    }
+    of_users = {**user, **dict.fromkeys(("name", "terms_url", "phone", "password"))}
+    of_clients = {
+        "id": "1", "name": "Shop", "client_type": "password", "scope": "a", "default_scope": "",
+        "secrets": [{"hash": "0" * 64}], "secret": "x" * 40, "grant_types": '["password"]',
+    }  # fmt: skip
+    written = []
+    options = passport.ClientOptions({"password": "", "personal": ""})
+    for row, write, read in (
+        (of_users, users.write, table.user),
+        (of_users, users.write, own.user),
+        (of_users, users.write, passport.user),
+        (of_clients, clients.write, own.client),
+        (of_clients, clients.write, partial(passport.client, options)),
+    ):
+        of_users_ = write is users.write
+        rules = users.Rules(site.cfg, "x", read) if of_users_ else clients.Rules("x", read, 4)
+        moments = dict.fromkeys(("created_at", "updated_at", "email_verified_at", "disabled_at"))
+        rows = [
+            Row(number, {**row, **moments, field: value}, number)
+            for number, (field, value) in enumerate(product({**row, **moments}, wrong), 1)
+        ]
+        with site.db() as db:
+            outcomes = write(acting(db), rules, rows)
+            db.rollback()
+        written.append(len(outcomes) == len(rows))
+    assert written == [True] * 5
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_an_error_that_no_check_foresees_costs_only_its_own_row(site):
+    def read(row):
+        if row["id"] == "1":
+            raise UnicodeError("of a library")
+        return table.user(row)
+
+    rows = [Row(n, {"id": str(n), "email": f"u{n}@example.com"}, n) for n in (1, 2)]
+    with site.db() as db:
+        outcomes = users.write(acting(db), users.Rules(site.cfg, "x", read), rows)
+    assert [each.result for each in outcomes] == ["refused", "imported"]
+    assert "UnicodeError" in outcomes[0].reason
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer

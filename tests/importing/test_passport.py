@@ -1,7 +1,7 @@
 """A shop on Laravel Passport moves: passwords, client ids and secrets stay as they are."""
 
 import json
-from hashlib import sha256
+from hashlib import sha256, sha512
 
 import pytest
 from click.testing import CliRunner
@@ -10,8 +10,10 @@ from sqlalchemy import select
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
+from authsite.oauth.imported_secrets import hash_secret
 from authsite.oauth.models import Client
 from authsite.users.models import LoginName, User
+from tests.support import databases
 from tests.support import foreign_systems as other
 from tests.support.site import ClientKeys
 
@@ -32,7 +34,7 @@ def dump(tmp_path):
         other.client(1, personal_access_client=1, secret="unused"),
         other.client(2, password_client=1, secret=other.php_hash(SECRETS[2]), name="Shop"),
         other.client(3, password_client=1, secret=SECRETS[3]),
-        other.client(4, secret=sha256(SECRETS[4].encode()).hexdigest()),
+        other.client(4, secret=SECRETS[4], redirect=""),
         other.client(UUID, password_client=1, secret=other.php_hash(SECRETS[5]), revoked=1),
         other.client(6, password_client=1, secret=None),
     ]
@@ -122,7 +124,7 @@ def test_a_second_import_and_a_dry_run_write_nothing(site, importing, dump):
 
 def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
     def client(number, *grants, **more):
-        row = other.client(number, secret="plain secret", grant_types=other.grants(*grants))
+        row = other.client(number, secret=SECRETS[2], grant_types=other.grants(*grants))
         return {**row, **more}
 
     clients = [
@@ -144,11 +146,73 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
         "None", "grant_types", "grant_types", "id",
     ]  # fmt: skip
     assert read(site, select(Client.type, Client.scope).order_by(Client.type)) == [
-        ("password", "orders:read orders:write"), ("personal", "orders:read orders:write"),
+        ("password", "orders:read orders:write"), ("personal", ""),
     ]  # fmt: skip
     assert "authsite.scopes lacks other" in importing(
         "passport", url, "--client-scope", "other", status=2
     )
+
+
+def only_clients(folder, *clients):
+    """The URL of a database with these clients of an older Passport, and one user."""
+    return other.sqlite_database(
+        folder / "shop.sqlite",
+        users=(other.PASSPORT_USERS, [other.user(1)]),
+        oauth_clients=(other.PASSPORT_CLIENTS, clients),
+    )
+
+
+def test_a_hash_is_never_taken_for_a_secret_and_a_secret_never_for_a_hash(
+    site, importing, tmp_path
+):
+    secret = SECRETS[3]
+    digest = sha256(secret.encode()).hexdigest()
+    hashes = [
+        sha512(secret.encode()).hexdigest(), digest[:32], digest[:40], digest[:40].upper(),
+        "pbkdf2_sha256$1000$salt$" + "a" * 43 + "=", "argon2$argon2id$v=19$m=64,t=1,p=2$c2Fs$aa",
+        "$argon2id$v=19$m=64,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$i9FcuMxllg2WDLMH0BJjWA", "short",
+        f"{{SHA256}}{digest}",
+    ]  # fmt: skip
+    url = only_clients(
+        tmp_path,
+        other.client(1, password_client=1, secret=digest),
+        other.client(2, password_client=1, secret=digest.upper()),
+        *(other.client(n, password_client=1, secret=each) for n, each in enumerate(hashes, 3)),
+    )
+    refused = importing("passport", url)["rows"]
+    assert [row["field"] for row in refused] == ["secret"] * (len(hashes) + 2)
+    assert [row["source_id"] for row in refused if "--client-secrets" in row["reason"]] == [
+        "1",
+        "2",
+    ]
+    for option, stored in (
+        ("sha256", {"Client 1": digest, "Client 2": digest}),
+        ("plain", {"Client 1": hash_secret(digest), "Client 2": hash_secret(digest.upper())}),
+    ):
+        databases.empty(site.database)
+        done = importing("passport", url, "--client-secrets", option)
+        assert done["clients"] == {"imported": 2, "present": 0, "refused": len(hashes)}
+        assert dict(read(site, select(Client.name, Client.secret_hash))) == stored
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_an_old_client_with_a_redirect_url_is_none_for_client_credentials(
+    site, importing, tmp_path
+):
+    url = only_clients(
+        tmp_path,
+        other.client(2, secret=SECRETS[2], redirect="https://app.example.com/callback"),
+        other.client(3, secret=SECRETS[3], redirect=""),
+    )
+    scopes = "\n  orders:read: Read"
+    done = importing("passport", url, scopes=scopes)
+    assert [(row["source_id"], row["field"]) for row in done["rows"]] == [("2", "redirect")]
+    assert read(site, select(Client.name, Client.scope)) == [("Client 3", "")]
+    given = ("--clients-with-redirect", "--client-scope", "orders:read")
+    importing("passport", url, *given, scopes=scopes)
+    assert read(site, select(Client.type, Client.scope).order_by(Client.name)) == [
+        ("personal", "orders:read"), ("personal", ""),
+    ]  # fmt: skip
 
 
 def test_a_numbered_client_is_found_by_its_number(site, importing, dump, tmp_path):
