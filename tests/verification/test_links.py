@@ -56,6 +56,10 @@ def test_no_character_of_the_link_can_be_another(site, user):
     "change",
     [
         lambda p: p + "&x=1",
+        lambda p: p + "&x=",
+        lambda p: p + "&",
+        lambda p: p + "&x",
+        lambda p: p + "&" + p.partition("?")[2].partition("&")[0],  # the same again
         lambda p: p + "&expires=9999999999",
         lambda p: p.replace("?", "?x=1&"),
         lambda p: p + "&signature=" + "0" * 64,
@@ -102,6 +106,14 @@ def test_the_error_of_an_expired_link_is_its_own(site, user):
 
 
 @pytest.mark.control("F04")
+def test_a_link_expires_at_the_very_second(site, user, frozen):
+    path = path_for(site, user)
+    frozen.advance(3599)
+    assert code_of(site, path, "HEAD") is None
+    frozen.advance(1)
+    assert code_of(site, path) == "expired_signature"
+
+
 def test_a_changed_expired_link_is_invalid_before_it_is_expired(site, user):
     path = path_for(site, user, lifetime=timedelta(seconds=-1))
     assert code_of(site, path[:-1] + ("0" if path[-1] != "0" else "1")) == INVALID

@@ -48,7 +48,7 @@ def hostile(good, port):
         "http://localhost@evil.example" + rest, "http://evil.example#" + good,
         "http://localhost:80" + rest, "HTTP://localhost" + rest, "https://localhost" + rest,
         "http://LOCALHOST" + rest, "http://localhost/" + rest, "http://localhost/." + rest,
-        "http://localhost/x/.." + rest, rest, " " + good, good + " ", good + "#x", good + "&x=1",
+        "http://localhost/x/.." + rest, rest, " " + good, good + " ", good + "#", good + "#x", good + "&x=1",
         good + "&url=http://evil.example", good.replace("/v1/", "/v1/./"),
         good.replace("/email/", "/email%2f"), good.replace("?", "%3f"), good[:-1], good + "0",
         good.replace("expires=", "expires=1"), "http://169.254.169.254/latest/meta-data",
