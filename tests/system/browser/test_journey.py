@@ -1,24 +1,24 @@
-"""From registering to deleting the account, in Chromium: both variants, with and without script."""
+"""From registering to deleting the account in variant B, in Chromium, with and without script.
+
+`tests/system/test_journey.py` has variant A, behind nginx.
+"""
 
 import pytest
 
 from tests.system.browser.people import EMAIL, PASSWORD, SECOND, THIRD, Person, pages_server
 
-VARIANTS = {
-    "A": {},
-    "B": {"variant": "B", "require_email_confirmation": "true"},
-}
+VARIANT_B = {"variant": "B", "require_email_confirmation": "true"}
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
-def server(request, tmp_path_factory):
-    with pages_server(tmp_path_factory.mktemp("journey"), **VARIANTS[request.param]) as served:
-        yield request.param, *served
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with pages_server(tmp_path_factory.mktemp("journey"), **VARIANT_B) as served:
+        yield served
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 def test_the_whole_journey(server, new_context, javascript):
-    variant, origin, box = server
+    origin, box = server
     ann = Person(new_context(java_script_enabled=javascript), origin, box)
     other = Person(new_context(java_script_enabled=javascript), origin, box)
 
@@ -27,9 +27,8 @@ def test_the_whole_journey(server, new_context, javascript):
     ann.fill(email=EMAIL, name="Ann", password=PASSWORD)
     ann.press("Create account")
     ann.at("/register")
-    if variant == "B":
-        ann.sign_in()
-        ann.sees("Confirm your e-mail address")
+    ann.sign_in()
+    ann.sees("Confirm your e-mail address")
     ann.page.goto(ann.link())
     if javascript:
         assert "signature" not in ann.page.url  # it left the address bar at once

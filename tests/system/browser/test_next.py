@@ -107,14 +107,16 @@ def test_pages_m1_after_a_mistake_the_address_can_be_entered_again(ann):
 VARIANTS = {"A": {}, "B": {"variant": "B", "require_email_confirmation": "true"}}
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module")
 def variant(request, tmp_path_factory, others):
     settings = {**VARIANTS[request.param], "return_origins": " ".join(others)}
     with pages_server(tmp_path_factory.mktemp("carried"), **settings) as served:
         yield served
 
 
-@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize(
+    ("variant", "javascript"), [("A", False), ("B", True)], indirect=["variant"]
+)
 def test_pages_m5_registering_and_a_reset_lead_on_to_the_page(
     variant, new_context, others, javascript
 ):

@@ -82,6 +82,7 @@ def test_of_200_wrong_logins_at_once_over_two_servers_10_are_hashed(servers):
 
 @pytest.mark.slow
 @pytest.mark.control("L07")
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # the counters are in Redis
 def test_with_redis_as_well(servers, tmp_path):
     need(redis.available(), "redis-server")
     with redis.serving(tmp_path) as server:
@@ -91,6 +92,7 @@ def test_with_redis_as_well(servers, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.control("L14")
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_when_redis_dies_before_it_every_server_counts_for_itself(servers, tmp_path, fault):
     need(redis.available(), "redis-server")

@@ -16,6 +16,7 @@ RESETS = 20
 
 @pytest.mark.slow
 @pytest.mark.control("F10")
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
 def test_of_20_resets_at_once_over_two_servers_one_wins(fresh_url, tmp_path):
     url = databases.migrated(fresh_url)
     ini = write_ini(tmp_path, url)
