@@ -1,6 +1,5 @@
 """``authsite audit list``, and ``authsite explain``."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -35,7 +34,7 @@ from .events import EventName
 from .models import AuditEvent
 from .seals import audit_keys
 from .search import Filter, search
-from .verify import LoggedSeal, Problem, Summary, compare, seals_in_log, verified
+from .verify import LoggedSeal, Problem, Summary, compare, logged_seal, seals_in_log, verified
 from .wording import MEANINGS
 
 MOST_PROBLEMS = 200  # after so many the verification ends
@@ -100,7 +99,8 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
     which has every seal: give one with --seal, or the log with --log.
     """
     summary = Summary()
-    logged = chain(map(_logged_seal, seal), seals_in_log(log_file or ()))
+    # Before the transaction: a log that comes from another program may be slow.
+    logged = [*map(_logged_seal, seal), *seals_in_log(log_file or ())]
     with (
         open_for(cfg) as database,
         database.autocommit.connect() as connection,
@@ -130,35 +130,33 @@ def _print_verified(summary: Summary, problems: list[Problem]) -> None:
 
 def _logged_seal(text: str) -> LoggedSeal:
     id_, _, mac = text.partition(":")
-    if not (id_.isdecimal() and re.fullmatch("[0-9a-f]{64}", mac)):
+    found = logged_seal(id_, mac)
+    if found is None:
         raise click.ClickException(
             f"--seal: {text!r} is not the number of a seal, a colon and its MAC, as the log has"
             " them in `seal` and `mac`"
         )
-    return LoggedSeal(int(id_), mac)
+    return found
 
 
 def _problem_line(problem: Problem) -> str:
-    where = [f"Seal {problem.seal}"] if problem.seal else ["Not sealed"]
+    where = [f"Seal {problem.seal}"] if problem.seal is not None else ["Not sealed"]
     if problem.last_id is not None:
         where.append(f"events {problem.first_id or '…'} to {problem.last_id}")
     if problem.until:
-        where.append(f"until {clock.rfc3339(problem.until)}")
+        where.append(f"until {problem.until}")
     return f"{', '.join(where)}: {problem.text}."
 
 
 def _verified(summary: Summary, problems: list[Problem]) -> dict[str, Any]:
     last = summary.last
-    facts = [
-        each._asdict() | {"until": each.until and clock.rfc3339(each.until)} for each in problems
-    ]
     return {
         "ok": not problems,
         "seals": summary.seals,
         "events": summary.rows,
         "unsealed": summary.unsealed,
         "newest_seal": last and {"seal": last.id, "mac": last.mac},
-        "problems": facts,
+        "problems": [each._asdict() for each in problems],
     }
 
 

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
-from authsite import clock
-from authsite.crypto.keys import Key
 from authsite.db import batches
 
 from .models import AuditEvent
-from .seals import NO_MAC, SEALS, Seal, mac_of, newest_seal, read_segment
+from .seals import AuditKeys, Seal, insert_seal, new_seal, newest_seal, read_segment
+from .stored import SEALS
 
 log = structlog.get_logger("authsite.audit")
 
@@ -29,37 +28,42 @@ _WRITERS = text(
 )
 
 
-def seal_events(connection: Connection, keys: tuple[Key, ...], now: datetime) -> Iterator[Seal]:
+def seal_events(connection: Connection, keys: AuditKeys, now: datetime) -> Iterator[Seal]:
     """Seal the events that are older than a minute, and yield each seal after it is committed.
 
     A seal covers at most `batches.ROWS` events. If another process seals at the same time, one of
     both ends: the id of a seal is that of the one before plus one. ``connection`` must be in
     AUTOCOMMIT. Raises SQLAlchemy's errors.
     """
-    former = newest_seal(connection)
+    former = newest_seal(connection, keys)
     last = _sealable_id(connection, former.last_id if former else None, now - AGE)
     while last is not None and (former is None or former.last_id < last):
-        seal = _next_seal(connection, keys[0], former, last)
+        seal = _next_seal(connection, keys, former, last)
         if seal is None:
             return
         yield seal
         former = seal
 
 
-def _next_seal(connection: Connection, key: Key, former: Seal | None, last: int) -> Seal | None:
+def _next_seal(
+    connection: Connection, keys: AuditKeys, former: Seal | None, last: int
+) -> Seal | None:
     """Seal the next events up to the id ``last``; None if another process has done so."""
+    id_ = (former.id if former else 0) + 1
+    taken = select(SEALS.c.id).where(SEALS.c.id >= id_).order_by(SEALS.c.id)
+    for other in connection.scalars(taken).all():  # by others than authsite
+        if other > id_:
+            break
+        id_ += 1
     after = former.last_id if former else None
+    if id_ > 1 + (former.id if former else 0) and newest_seal(connection, keys) != former:
+        return None
     segment = read_segment(connection, after, last, at_most=batches.ROWS)
     if segment is None:
         return None  # deleted since
-    unsigned = Seal(
-        former.id + 1 if former else 1, clock.now(), segment.rows, segment.first_id,
-        segment.last_id, segment.newest_at, key.fingerprint.hex(), NO_MAC,
-    )  # fmt: skip
-    former_mac = former.mac if former else NO_MAC
-    seal = unsigned._replace(mac=mac_of(key, unsigned, segment.digest, former_mac))
+    seal = new_seal(keys[0].key, id_, former, segment)
     try:
-        connection.execute(insert(SEALS), seal._asdict())
+        insert_seal(connection, seal)
     except IntegrityError:
         return None
     # After the commit: a seal of the log is one of the table, unless somebody has deleted that.

@@ -4,19 +4,28 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, true
 
 from authsite import clock
-from authsite.crypto.keys import Key
 
 from .models import AuditEvent
-from .seals import NO_MAC, SEALS, Seal, is_purged, mac_of, read_segment
+from .seals import (
+    NO_MAC,
+    SEALS_READ,
+    AuditKeys,
+    Seal,
+    is_ours,
+    is_purged,
+    read_segment,
+    seals,
+    seals_with_ids,
+)
+from .stored import SEALS
 
-SEALS_READ = 500
 UNSEALED_FOR = timedelta(hours=1)  # longer than this, the sealer does not work
 
 
@@ -26,7 +35,7 @@ class Problem(NamedTuple):
     seal: int | None
     first_id: int | None
     last_id: int | None
-    until: datetime | None
+    until: str | None
     text: str
 
 
@@ -47,76 +56,88 @@ class Summary:
         self.last: Seal | None = None
 
 
-def verified(connection: Connection, keys: tuple[Key, ...], summary: Summary) -> Iterator[Problem]:
+class Checked(NamedTuple):
+    """A seal, what is wrong with it or its events, and the events that it has now."""
+
+    seal: Seal
+    problems: tuple[Problem, ...]
+    rows: int = 0
+    purged: bool = False
+
+
+def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Iterator[Problem]:
     """Compute all seals again; yield what is wrong, the oldest first, and fill in ``summary``.
 
     It reads a thousand events at a time. Raises SQLAlchemy's errors.
     """
-    known = {key.fingerprint.hex(): key for key in keys}
-    former: Seal | None = None
-    for seal in _seals(connection):
-        if former is None and is_purged(keys, seal):
-            yield from _events_before(connection, seal)
-        elif seal.id != (former.id + 1 if former else 1):
-            yield _missing_seals(former, seal)
-        else:
-            yield from _segment(connection, known, former, seal, summary)
+    for found in checked(connection, keys):
+        yield from found.problems
         summary.seals += 1
-        former = summary.last = seal
-    yield from _unsealed(connection, former, summary)
+        summary.rows += found.rows
+        if is_ours(keys, found.seal):
+            summary.last = found.seal
+    yield from _unsealed(connection, summary.last, summary)
 
 
-def _seals(connection: Connection) -> Iterator[Seal]:
-    last = -1
-    while True:
-        statement = select(SEALS).where(SEALS.c.id > last).order_by(SEALS.c.id).limit(SEALS_READ)
-        found = [Seal(*row) for row in connection.execute(statement)]
-        yield from found
-        if len(found) < SEALS_READ:
-            return
-        last = found[-1].id
+def checked(connection: Connection, keys: AuditKeys) -> Iterator[Checked]:
+    """Compute the seals again, the oldest first. A seal that is not ours covers no events."""
+    number: int | None = None  # of the seal before, also of one that is not ours
+    former: Seal | None = None
+    for seal in seals(connection):
+        expected = (number or 0) + 1
+        if not is_ours(keys, seal):
+            yield Checked(seal, (_not_ours(keys, seal),))
+        elif former is None and number is None and is_purged(keys, seal):
+            yield Checked(seal, tuple(_events_before(connection, seal)), purged=True)
+        else:
+            yield _checked(connection, former, seal, expected)
+        number = max(seal.id, number or 0)
+        if is_ours(keys, seal):
+            former = seal
 
 
-def _segment(
-    connection: Connection,
-    known: dict[str, Key],
-    former: Seal | None,
-    seal: Seal,
-    summary: Summary,
-) -> Iterator[Problem]:
-    """Whether the events and the seal are as they were when it was made."""
-    key = known.get(seal.key)
-    if key is None:
-        yield _about(seal, "the key of this seal is neither in audit-key nor from a secret; add it")
-        return
-    try:
-        found = read_segment(connection, former.last_id if former else None, seal.last_id)
-    except ValueError:
-        yield _about(seal, "an event was changed: a value cannot be read")
-        return
-    rows = found.rows if found else 0
-    summary.rows += rows
-    expected = mac_of(key, seal, found.digest if found else "", former.mac if former else NO_MAC)
-    if hmac.compare_digest(expected, seal.mac):
-        return
+def _checked(connection: Connection, former: Seal | None, seal: Seal, expected: int) -> Checked:
+    """Whether the seals before exist, and the events are as they were when it was made."""
+    found: list[Problem] = []
+    if seal.id != expected:
+        found.append(_missing_seals(former, seal, expected))
+    after = former.last_id if former else None
+    if seal.former_mac != (former.mac if former else NO_MAC):
+        if seal.id == expected and former and former.id == seal.id - 1:
+            found.append(_about(seal, "the seal before was replaced"))
+        after = seal.first_id - 1  # the rest is said of the seals between
+    segment = read_segment(connection, after, seal.last_id)
+    rows, digest = (segment.rows, segment.digest) if segment else (0, "")
     if rows < seal.rows:
-        yield _about(seal, f"{seal.rows - rows} of {seal.rows} events are missing")
+        found.append(_about(seal, f"{seal.rows - rows} of {seal.rows} events are missing"))
     elif rows > seal.rows:
-        yield _about(seal, f"{rows - seal.rows} events were added to {seal.rows}")
-    else:
-        yield _about(seal, "an event, this seal or the one before was changed")
+        found.append(_about(seal, f"{rows - seal.rows} events were added to {seal.rows}"))
+    elif digest != seal.digest:
+        found.append(_about(seal, "an event was changed"))
+    return Checked(seal, tuple(found), rows)
 
 
 def _about(seal: Seal, text: str) -> Problem:
     return Problem(seal.id, seal.first_id, seal.last_id, seal.newest_at, text)
 
 
-def _missing_seals(former: Seal | None, seal: Seal) -> Problem:
+def _not_ours(keys: AuditKeys, seal: Seal) -> Problem:
+    by = [each for each in keys if each.key.fingerprint.hex() == seal.key]
+    if not by:
+        return _about(
+            seal, "its key is neither in audit-key nor from a secret: add it, or it was forged"
+        )
+    if not any(each.covers(seal) for each in by):
+        return _about(seal, f"its key was replaced after seal {by[0].until}: it was forged")
+    return _about(seal, "this seal was changed, or authsite has not made it")
+
+
+def _missing_seals(former: Seal | None, seal: Seal, expected: int) -> Problem:
     first_id = former.last_id + 1 if former else None
-    first = former.id + 1 if former else 1
-    which = f"seal {first} is" if first == seal.id - 1 else f"seals {first} to {seal.id - 1} are"
+    one = expected == seal.id - 1
+    which = f"seal {expected} is" if one else f"seals {expected} to {seal.id - 1} are"
     return Problem(
-        first, first_id, seal.first_id - 1, seal.newest_at,
+        expected, first_id, seal.first_id - 1, seal.newest_at,
         f"{which} missing, and no purge has deleted them",
     )  # fmt: skip
 
@@ -133,15 +154,13 @@ def _events_before(connection: Connection, purged: Seal) -> Iterator[Problem]:
 
 
 def _unsealed(connection: Connection, last: Seal | None, summary: Summary) -> Iterator[Problem]:
-    statement = select(
-        func.count(), func.min(AuditEvent.id), func.max(AuditEvent.id), func.min(AuditEvent.at)
-    )
-    if last:
-        statement = statement.where(AuditEvent.id > last.last_id)
-    summary.unsealed, first_id, last_id, oldest = connection.execute(statement).one()
-    if oldest is not None and clock.now() - oldest > UNSEALED_FOR:
+    behind = AuditEvent.id > last.last_id if last else true()
+    old = AuditEvent.at < clock.now() - UNSEALED_FOR
+    statement = select(func.count(), func.min(AuditEvent.id), func.max(AuditEvent.id))
+    summary.unsealed, first_id, last_id = connection.execute(statement.where(behind)).one()
+    if connection.scalar(select(AuditEvent.id).where(behind, old).limit(1)) is not None:
         yield Problem(
-            None, first_id, last_id, oldest,
+            None, first_id, last_id, None,
             f"{summary.unsealed} events have no seal, the oldest for more than an hour: seals were"
             " deleted, or no process seals (setting janitor)",
         )  # fmt: skip
@@ -149,11 +168,10 @@ def _unsealed(connection: Connection, last: Seal | None, summary: Summary) -> It
 
 def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Problem]:
     """What the log has and the table has not: the end of the trail was cut off, or replaced."""
-    oldest = connection.scalar(select(func.min(SEALS.c.id)))
+    oldest = connection.scalar(select(func.min(SEALS.c.id)).where(SEALS.c.id > 0))
     rest = iter(logged)
     while some := list(islice(rest, SEALS_READ)):
-        statement = select(SEALS).where(SEALS.c.id.in_({each.id for each in some}))
-        found = {row.id: Seal(*row) for row in connection.execute(statement)}
+        found = seals_with_ids(connection, {each.id for each in some})
         for each in some:
             seal = found.get(each.id)
             if seal is None and (oldest is None or each.id > oldest):
@@ -163,23 +181,39 @@ def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Pr
                 yield _about(seal, "the log has another seal with this number: it was replaced")
 
 
-_LOG_FIELD = re.compile(r"\b(seal|mac)='?([0-9a-f]+)")
 _EVENT = "audit_sealed"
+_SEAL = re.compile("[0-9]{1,18}")
+_MAC = re.compile("[0-9a-f]{64}")
+# A line of a terminal: the event comes first, behind what the program adds that keeps the log.
+_TERMINAL = re.compile(
+    r"(?:[^=\"{]*\s)?(?:audit_sealed|event='audit_sealed')((?:\s+\w+='?[0-9a-f]+'?)+)\s*"
+)
+_FIELD = re.compile(r"(\w+)='?([0-9a-f]+)")
 
 
 def seals_in_log(lines: Iterable[str]) -> Iterator[LoggedSeal]:
     """The seals in lines of the log: JSON, or as in a terminal; others are skipped."""
     for line in lines:
         if _EVENT in line:
-            fields = _json_fields(line) or dict(_LOG_FIELD.findall(line))
-            seal, mac = fields.get("seal"), fields.get("mac")
-            if str(seal).isdecimal() and isinstance(mac, str):
-                yield LoggedSeal(int(str(seal)), mac)
+            fields = _json_fields(line)
+            if fields is None:
+                found = _TERMINAL.fullmatch(line.strip())
+                fields = dict(_FIELD.findall(found[1])) if found else {}
+            if seal := logged_seal(str(fields.get("seal")), str(fields.get("mac"))):
+                yield seal
+
+
+def logged_seal(seal: str, mac: str) -> LoggedSeal | None:
+    """A seal by its number and MAC; None if they cannot be those of one."""
+    if _SEAL.fullmatch(seal) and _MAC.fullmatch(mac):
+        return LoggedSeal(int(seal), mac)
+    return None
 
 
 def _json_fields(line: str) -> dict[str, Any] | None:
+    """The fields of a line in JSON, none if it is another event; None if it is not JSON."""
     try:
         found = json.loads(line[line.index("{") :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and found.get("event") == _EVENT else None
+    return found if isinstance(found, dict) and found.get("event") == _EVENT else {}

@@ -61,6 +61,16 @@ LINES: Mapping[str, tuple[str, str]] = {
         "statements have no time limit, since a pooler does not pass on ours: give the role its "
         "timeouts (docs/production.md, PgBouncer)",
     ),
+    "audit-changed": (
+        "wrong",
+        "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "
+        "audit verify` (docs/audit.md)",
+    ),
+    "audit-key-lost": (
+        "change",
+        "is empty, so that seals of the audit trail do not verify after the oldest secret is "
+        "removed: rotate with `authsite secret rotate`, which writes it (docs/operations.md)",
+    ),
     "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
     "client-unknown": (
         "wrong",
@@ -175,11 +185,24 @@ def _database(cfg: Settings) -> Iterator[Finding]:
             yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield _line("database-untimed", "database-url")
+        yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
     except SQLAlchemyError as error:
         yield _line("database-unusable", "database-url", cause=cause_of(error))
     finally:
         database.dispose()
+
+
+def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite import clock
+    from authsite.audit.purge import purge_problem
+
+    if len(cfg.secret) > 1 and not cfg.audit_key:
+        yield _line("audit-key-lost", "audit-key")
+    with database.autocommit.connect() as connection:
+        found = purge_problem(connection, clock.now(), cfg)
+    if found:
+        yield _line("audit-changed", "audit trail", seal=found.seal, text=found.text)
 
 
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:

@@ -38,6 +38,7 @@ Rotated = Literal["secret", "password_pepper"]
 Step = Literal["announced", "rotated", "retired"]
 # The time after a rotation in which every process is reloaded.
 RELOADED_WITHIN = timedelta(hours=1)
+SEALS_UNTIL_RELOADED = 100  # one a minute, or 5000 events
 
 
 class Rotation(NamedTuple):
@@ -178,17 +179,22 @@ def _lasting_keys(
     """Settings for the keys that a rotation of the secret must not change.
 
     With ``new_audit_key`` a new key makes the next seals, since who knows the secret may know the
-    key that derives from it; the former keys still verify.
+    key that derives from it. The former keys verify the seals that exist, and some more of the
+    processes that are not reloaded yet.
     """
-    from authsite.audit.seals import keys_in_hex
+    from authsite.audit.seals import AuditKey, audit_keys, keys_in_hex, last_number
+    from authsite.crypto.keys import key_of
     from authsite.rate_limit.limiter import subject_key
 
     if setting != "secret":
         return {}
-    audit_keys = keys_in_hex(cfg)
+    keys = audit_keys(cfg)
     if new_audit_key:
-        audit_keys = f"{secrets.token_hex(32)} {audit_keys}"
-    return {"AUTHSITE_LIMITS_KEY": subject_key(cfg), "AUTHSITE_AUDIT_KEY": audit_keys}
+        with transaction(cfg) as ctx:
+            until = last_number(ctx.db.connection(), keys) + SEALS_UNTIL_RELOADED
+        former = (each.ending(until) for each in keys)
+        keys = (AuditKey(key_of(secrets.token_bytes(32))), *former)
+    return {"AUTHSITE_LIMITS_KEY": subject_key(cfg), "AUTHSITE_AUDIT_KEY": keys_in_hex(keys)}
 
 
 def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, cast
 
 from . import service_urls, urls, values
 from .durations import CENTURY, duration, duration_or_forever
-from .secret import Secret, key_in_hex, keys_in_hex, strong_secret, strong_secrets
+from .secret import Secret, audit_keys, key_in_hex, strong_secret, strong_secrets
 
 T = TypeVar("T")
 PREFIX = "authsite."
@@ -171,7 +171,7 @@ class Settings:
     limits_key: Secret | None = setting(key_in_hex, "", secret=True)
     limits_storage: Secret = setting(service_urls.limits_storage, "database", secret=True)
     audit_keep: timedelta | None = setting(duration_or_forever(CENTURY), "365d")
-    audit_key: tuple[Secret, ...] = setting(keys_in_hex, "", secret=True)
+    audit_key: tuple[Secret, ...] = setting(audit_keys, "", secret=True)
     janitor: bool | None = optional(values.boolean)
 
 

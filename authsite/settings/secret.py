@@ -143,9 +143,20 @@ def key_in_hex(text: str) -> Secret | None:
     return Secret(text) if text else None
 
 
-def keys_in_hex(text: str) -> tuple[Secret, ...]:
-    """Keys as in `key_in_hex`, separated by spaces. Raises `ValueError`."""
-    return tuple(filter(None, map(key_in_hex, text.split())))
+def audit_keys(text: str) -> tuple[Secret, ...]:
+    """Keys as in `key_in_hex`, separated by spaces. Raises `ValueError`.
+
+    One that was replaced has the number of its last seal: ``…@1234``.
+    """
+    found = text.split()
+    for each in found:
+        key, at, until = each.partition("@")
+        key_in_hex(key)
+        if not key or (at and not re.fullmatch("[0-9]{1,18}", until)):
+            raise ValueError("give @ and the number of a key's last seal, or the key alone")
+    if found and "@" in found[0]:
+        raise ValueError("the first key makes seals: give it without @")
+    return tuple(map(Secret, found))
 
 
 def client_secret(text: str) -> Secret:

@@ -11,15 +11,14 @@ from secrets import randbelow
 from time import perf_counter
 
 import structlog
-from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
 from authsite.audit.sealing import seal_events
-from authsite.audit.seals import SEALS, audit_keys
+from authsite.audit.seals import AuditKeys, audit_keys, newest_seal
+from authsite.audit.stored import moment_of
 from authsite.context import Job, Services
 from authsite.counters import TASK_SUCCESS
-from authsite.crypto.keys import Key
 from authsite.db import Database
 
 from .leader import Lock, held, own_connection
@@ -39,12 +38,12 @@ def make_job(services: Services) -> Job:
     return Job(task, stop.set, STOP_TIMEOUT)
 
 
-def run(database: Database, keys: tuple[Key, ...], stop: threading.Event) -> None:
+def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
     """Seal every minute until ``stop`` is set. Survives every error, and logs each kind once."""
     last_error = ""
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
         try:
-            if _is_due(database):
+            if _is_due(database, keys):
                 _seal_alone(database, keys, stop)
         except Exception as error:  # also a bug: the thread must not end with it
             last_error = _logged(error, last_error)
@@ -55,18 +54,18 @@ def run(database: Database, keys: tuple[Key, ...], stop: threading.Event) -> Non
             TASK_SUCCESS.note("audit_sealing")
 
 
-def _is_due(database: Database) -> bool:
+def _is_due(database: Database, keys: AuditKeys) -> bool:
     """Whether the newest seal is a minute old; False for the processes that come after the first.
 
     A clock that differs makes a seal late by as much, or one more of them.
     """
-    newest = select(SEALS.c.at).order_by(SEALS.c.id.desc()).limit(1)
     with database.autocommit.connect() as connection:
-        at = connection.scalar(newest)
+        newest = newest_seal(connection, keys)
+    at = newest and moment_of(newest.at)
     return at is None or abs(clock.now() - at) >= INTERVAL
 
 
-def _seal_alone(database: Database, keys: tuple[Key, ...], stop: threading.Event) -> None:
+def _seal_alone(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
     with own_connection(database) as connection, held(connection, Lock.SEALING) as acquired:
         if not acquired:
             return

@@ -22,8 +22,11 @@ def upgrade() -> None:
         sa.Column("last_id", sa.BigInteger(), nullable=False),
         sa.Column("newest_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("key", sa.String(length=12), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("former_mac", sa.String(length=64), nullable=False),
         sa.Column("mac", sa.String(length=64), nullable=False),
         sa.Column("purged_mac", sa.String(length=64), nullable=True),
+        sa.CheckConstraint("id > 0", name=op.f("ck_audit_seals_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_seals")),
     )
     op.create_index(op.f("ix_audit_events_user_id_id"), "audit_events", ["user_id", "id"])

@@ -5,9 +5,16 @@ from sqlalchemy import delete, update
 from structlog.testing import capture_logs
 
 from authsite.audit.models import AuditEvent
-from authsite.audit.seals import SEALS
+from authsite.audit.seals import (
+    audit_keys,
+    insert_seal,
+    new_seal,
+    purged_mac_of,
+    read_segment,
+)
+from authsite.audit.stored import SEALS
 from tests.support.home import initialized
-from tests.support.sealing import add, change, seal_all, seals
+from tests.support.sealing import add, change, problems, seal_all, seals
 from tests.support.site import Site
 
 pytestmark = pytest.mark.control("D05")
@@ -36,7 +43,8 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
     (tmp_path / "log").write_text(f"audit_sealed seal=1 mac={line['mac']}\n")
     cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
     assert "Seal 1: the log has this seal, and the table has not" in cut
-    assert "--seal" in home.run("audit", "verify", "--seal", "x", status=1).stderr
+    for wrong in ("x", f"{'9' * 5000}:{line['mac']}", f"²:{line['mac']}"):
+        assert "Error: --seal" in home.run("audit", "verify", "--seal", wrong, status=1).stderr
     site.database.dispose()
 
 
@@ -65,6 +73,19 @@ def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
     seal_all(third)
     assert seals(third)[-1].key != first.key
     assert home.json("audit", "verify")["ok"]
+    # Who has the leaked key and may write to the database replaces all seals, and makes later ones.
+    change(third, delete(SEALS))
+    leaked = audit_keys(second.cfg)
+    end = audit_keys(third.cfg)[1].until
+    assert 100 < end <= 110
+    with third.database.autocommit.connect() as connection:
+        last, segment = max(add(third, 1)), read_segment(connection, None, 10**9)
+        forged = new_seal(leaked[0].key, end + 1, None, segment)
+        insert_seal(connection, forged._replace(purged_mac=purged_mac_of(leaked[0].key, forged)))
+    assert forged.last_id == last
+    change(third, delete(AuditEvent).where(AuditEvent.id <= last))
+    assert problems(second) == []  # with the settings of before
+    assert "its key was replaced" in problems(third)[0].text
     for each in (site, second, third):
         each.database.dispose()
     home.env_file.write_text(

@@ -1,15 +1,27 @@
 """Every line that ``authsite doctor`` can print (M10, trial 11)."""
 
 import os
+from datetime import timedelta
 
 import pytest
-from sqlalchemy import MetaData, Table
+from sqlalchemy import MetaData, Table, delete
 
+from authsite import clock
+from authsite.audit.models import AuditEvent
 from authsite.cli.doctor import LINES, examine
 from authsite.db import migrate, open_database
-from authsite.settings import RULES, environment, folder_of, load, read_ini, unsafe_choices
+from authsite.settings import (
+    RULES,
+    environment,
+    folder_of,
+    load,
+    new_secret,
+    read_ini,
+    unsafe_choices,
+)
 from tests.settings.test_rules import BROKEN, FIT
 from tests.support.home import OURS
+from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET, WEB, Site
 
 
@@ -129,6 +141,20 @@ def database_untimed(found, _folder):
     line(found(untimed), "database-untimed", "database-url")
 
 
+def audit_changed(found, _folder):
+    site = found.site
+    add(site, 1, days=400)
+    add(site, 1)
+    seal_all(site)
+    assert not [each for each in found() if each.subject == "audit trail"]
+    change(site, delete(AuditEvent).where(AuditEvent.at < clock.now() - timedelta(days=300)))
+    assert "1 of" in line(found(), "audit-changed", "audit trail")
+
+
+def audit_key_lost(found, _folder):
+    line(found(AUTHSITE_SECRET=f"{new_secret()} {SECRET}"), "audit-key-lost", "audit-key")
+
+
 def client_none(found, _folder):
     line(found(**NO_WEB), "client-none", "clients.web.id")
 
@@ -166,6 +192,8 @@ MAKES = {
         database_unusable,
         database_superuser,
         database_untimed,
+        audit_changed,
+        audit_key_lost,
         client_none,
         client_unknown,
         client_good,

@@ -34,8 +34,8 @@ INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_
     next_attempt_at) SELECT {id}, 'welcome', {id}, 'a@example.com', 'en', now(), now(),
     CASE WHEN n % 10 = 0 THEN 'waiting' ELSE 'sent' END, 1, now() FROM {numbers};
 INSERT INTO audit_events (at, event) SELECT now(), 'login.failed' FROM {numbers};
-INSERT INTO audit_seals (id, at, rows, first_id, last_id, newest_at, key, mac)
-    SELECT n, now(), 1, n, n, now(), '', '' FROM {numbers};
+INSERT INTO audit_seals (id, at, rows, first_id, last_id, newest_at, key, digest,
+    former_mac, mac) SELECT n, now(), 1, n, n, now(), '', '', '', '' FROM {numbers};
 INSERT INTO limit_counters (key, count, expires_at)
     SELECT md5(n::text), 1, now() + interval '1 hour' FROM {numbers}
 """

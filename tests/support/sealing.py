@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.audit.sealing import AGE, seal_events
-from authsite.audit.seals import SEALS, Seal, audit_keys
+from authsite.audit.seals import audit_keys
+from authsite.audit.seals import seals as all_seals
 from authsite.audit.verify import Summary, compare, verified
 from authsite.db.autocommit import snapshot_on
 
@@ -22,7 +23,7 @@ def seal_all(site, seconds=1):
 def seals(site):
     """All seals, oldest first."""
     with site.database.autocommit.connect() as connection:
-        return [Seal(*row) for row in connection.execute(select(SEALS).order_by(SEALS.c.id))]
+        return list(all_seals(connection))
 
 
 def problems(site, logged=(), summary=None):
