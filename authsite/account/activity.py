@@ -21,7 +21,7 @@ _WORDS: Mapping[str, str] = {
     "email.change_reverted": _("Change of the e-mail address taken back"),
     "email.changed": _("E-mail address changed"),
     "login.closed": _("Sign-in blocked for some minutes after failed attempts"),
-    "login.disowned": _("Unknown sign-in ended with the link in an e-mail"),
+    "login.disowned": _("Signed out everywhere with the link in an e-mail"),
     "login.failed": _("Failed attempt to sign in"),
     "reauthentication.failed": _("Wrong current password entered"),
     "recovery.asked": _("Link to reset the password requested"),

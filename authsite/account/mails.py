@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
+from authsite.audit.models import AuditEvent
 from authsite.db import PreparedQuery
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
 from authsite.oauth.models import Client, Family
+from authsite.sessions.models import BrowserSession
 from authsite.users import agents
 from authsite.users.mails import (
     MAIL_USER,
@@ -32,28 +34,59 @@ APP_NAME = PreparedQuery(
 )
 
 
+class Device(NamedTuple):
+    """Where a sign-in was begun; it may have ended since."""
+
+    address: str | None
+    agent: str | None
+
+
+SESSION_DEVICE = PreparedQuery(
+    select(BrowserSession.address, BrowserSession.agent).where(
+        BrowserSession.id == bindparam("id")
+    ),
+    Device,
+)
+FAMILY_DEVICE = PreparedQuery(
+    select(Family.address, Family.agent).where(Family.id == bindparam("id")), Device
+)
+
+
+class LatestEvent(NamedTuple):
+    """The latest event of a user in the audit trail."""
+
+    id: int | None
+
+
+LATEST_EVENT = PreparedQuery(
+    select(func.max(AuditEvent.id).label("id")).where(AuditEvent.user_id == bindparam("user_id")),
+    LatestEvent,
+)
+
+
 def build_new_device(job: MailJob) -> MailContent | None:
     """The notice of a login from a new device; None if the user was deleted or disabled.
 
-    Its link ends the sign-in. If that has ended already, it leads to the page where a new password
-    is requested.
+    Without the sign-in, which is deleted when it ends, it does not name the device.
     """
     database = job.services.database
     user = MAIL_USER.one(database, user_id=job.mail.user_id)
-    if user is None:
+    id_, expires_at = job.mail.about_id, job.mail.expires_at
+    if user is None or id_ is None or expires_at is None:
         return None
-    link, sign_in = forgot_page(job), not_me.find_sign_in(database, job.mail.about_id)
-    if sign_in and job.mail.expires_at:
-        ring = job.services.keys[not_me.PURPOSE]
-        token = not_me.make_token(ring, sign_in.id, job.mail.expires_at)
-        link = with_query(f"{job.mail.base_url or ''}/login/not-me", token=token)
-    agent = agents.describe(sign_in.agent if sign_in else None)
+    ring = job.services.keys[not_me.PURPOSE]
+    latest = LATEST_EVENT.one(database, user_id=user.id)
+    login = not_me.Login(user.id, id_, (latest and latest.id) or 0)
+    token = not_me.make_token(ring, login, expires_at)
+    link = with_query(f"{job.mail.base_url or ''}/login/not-me", token=token)
+    device = SESSION_DEVICE.one(database, id=id_) or FAMILY_DEVICE.one(database, id=id_)
+    agent = agents.describe(device.agent if device else None)
     return MailContent(
         job.mail.kind,
         link=link,
         name=name_for_greeting(user, job.mail.address),
         about=", ".join(filter(None, agent)) or None,
-        ip=sign_in.address if sign_in else None,
+        ip=device.address if device else None,
     )
 
 

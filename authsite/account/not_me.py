@@ -1,97 +1,95 @@
 """The link "This was not me" in the notice of a login from a new device.
 
-It ends the one sign-in that the notice is about, and nothing else: the password is reset by a mail
-of its own. It works as long as that sign-in does, at most for `LINK_LIFETIME`. It is not bound to
-the user's epoch: an intruder who changes the password in that sign-in keeps it, and must not get
-rid of the link.
+It ends everything that was issued to the user, as "sign out everywhere" does: whoever knows the
+password may have signed in again since, without a notice, or have created a personal access token.
+No browser and no address is recognized any more either, so that the next login is notified again.
+
+The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
+signing out or changing the password must not end it. It works once, until it expires or the user
+resets the password by mail. A reset does not end it if the address was changed after the login:
+then the intruder may have got the mail.
 """
 
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import select
 
 from authsite import clock
+from authsite.audit.events import EventName
+from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
-from authsite.db import Database, PreparedQuery
-from authsite.oauth.active import ACTIVE_FAMILY
-from authsite.oauth.models import Family
-from authsite.sessions.active import ACTIVE_USER
-from authsite.sessions.models import BrowserSession
+from authsite.login.subjects import limit_subject
+from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
 
-from . import active_sessions
-
 PURPOSE = "not me"
-_FORMAT = SealedFormat("16s")
+_FORMAT = SealedFormat("16s16sQ")  # the fields of `Login`
+
+USED: EventName = "login.disowned"
+RESET: EventName = "recovery.done"
+MOVED: EventName = "email.changed"
 
 
-class SignIn(NamedTuple):
-    """An active sign-in of a user."""
+class Login(NamedTuple):
+    """The login that a notice is about; ``event_id``: the user's latest event when it was sent."""
 
-    id: UUID
     user_id: UUID
-    created_at: datetime
-    address: str | None
-    agent: str | None
+    sign_in_id: UUID
+    event_id: int
 
 
-SESSION = PreparedQuery(
-    select(
-        BrowserSession.id,
-        BrowserSession.user_id,
-        BrowserSession.created_at,
-        BrowserSession.address,
-        BrowserSession.agent,
-    )
-    .join(User, ACTIVE_USER)
-    .where(BrowserSession.id == bindparam("sign_in_id")),
-    SignIn,
-)
-FAMILY = PreparedQuery(
-    ACTIVE_FAMILY.with_only_columns(
-        Family.id, Family.user_id, Family.created_at, Family.address, Family.agent
-    ).where(
-        Family.kind == literal_column("'oauth'"), Family.owner_kind == literal_column("'user'")
-    ),
-    SignIn,
-)
+def make_token(ring: KeyRing, login: Login, expires_at: datetime) -> str:
+    """The token of the link in the notice of ``login``, until ``expires_at`` (whole seconds)."""
+    ids = login.user_id.bytes, login.sign_in_id.bytes
+    return _FORMAT.seal(ring, *ids, login.event_id, expires=int(expires_at.timestamp()))
 
 
-def find_sign_in(database: Database, id_: UUID | None) -> SignIn | None:
-    """The active browser session or token family of a user with this id."""
-    session = SESSION.one(database, sign_in_id=id_)
-    return session or FAMILY.one(database, family_id=id_)
+def find(ctx: Context, token: str) -> Login:
+    """The login that ``token`` is about; opening the link changes nothing.
 
-
-def make_token(ring: KeyRing, sign_in_id: UUID, expires_at: datetime) -> str:
-    """The token of a link that ends the sign-in, until ``expires_at`` (whole seconds)."""
-    return _FORMAT.seal(ring, sign_in_id.bytes, expires=int(expires_at.timestamp()))
-
-
-def find(ctx: Context, token: str) -> SignIn:
-    """The active sign-in that ``token`` ends; opening the link changes nothing.
-
-    Raises `InvalidSignature` for a wrong or expired token, and if the sign-in has ended.
+    Raises `InvalidSignature` for a wrong, expired or used token, after a reset of the password, and
+    if the user was deleted or disabled.
     """
     values = _FORMAT.unseal(ctx.services.keys[PURPOSE], token, clock.now())
-    found = find_sign_in(ctx.database, UUID(bytes=values[0])) if values else None
-    if found is None:
+    if values is None:
         raise InvalidSignature
-    return found
+    user_id, sign_in_id, event_id, _expires = values
+    login = Login(UUID(bytes=user_id), UUID(bytes=sign_in_id), event_id)
+    user = ctx.db.get(User, login.user_id)
+    if user is None or user.disabled_at or _has_ended(ctx, login):
+        raise InvalidSignature
+    return login
 
 
 def end(ctx: Context, token: str) -> None:
-    """End the sign-in, and a pending change of address, which it may have begun.
+    """End all sign-ins, tokens and pending changes of the user, and what is recognized.
 
     Raises `InvalidSignature` as `find` does.
     """
-    found = find(ctx, token)
-    if not active_sessions.end(ctx, found.user_id, found.id, current=None):
-        raise InvalidSignature  # a concurrent request was faster
-    record(ctx, "login.disowned", user_id=found.user_id, details={"sign_in": str(found.id)})
+    login = find(ctx, token)
+    ctx.limits.forget_recognized(limit_subject(login.user_id))
+    ended = users.end_sign_ins(ctx, login.user_id, User.disabled_at.is_(None))
+    # The row of the user is locked now: of concurrent requests, one uses the link.
+    if ended is None or _has_ended(ctx, login):
+        raise InvalidSignature
+    record(ctx, USED, user_id=login.user_id, details={"sign_in": str(login.sign_in_id)})
+
+
+def _has_ended(ctx: Context, login: Login) -> bool:
+    """Whether this or a later link was used since the notice, or the password was reset."""
+    since = set(
+        ctx.db.scalars(
+            select(AuditEvent.event).where(
+                AuditEvent.user_id == login.user_id,
+                AuditEvent.event.in_([USED, RESET, MOVED]),
+                AuditEvent.id > login.event_id,
+            )
+        )
+    )
+    return USED in since or (RESET in since and MOVED not in since)

@@ -187,7 +187,7 @@ class NotMeForm(Body):
 
 
 def show_not_me(request: Request) -> dict[str, Any]:
-    """The page with a button while the sign-in is active; opening it changes nothing."""
+    """The page with a button while the link works; opening it changes nothing."""
     token = (request.authsite.raw_form or request.GET).get("token", "")
     try:
         not_me.find(request.authsite.ctx, token)
@@ -206,6 +206,6 @@ def show_not_me(request: Request) -> dict[str, Any]:
     permission=NO_PERMISSION_REQUIRED,
 )
 def end_sign_in(request: Request) -> dict[str, Any]:
-    """End the sign-in that the link is about."""
+    """End all sign-ins of the user, to whom the notice with the link was mailed."""
     not_me.end(request.authsite.ctx, request.authsite.validated.token)
     return {"state": "done", "token": None}

@@ -22,7 +22,7 @@ MEANINGS: dict[EventName, str] = {
     "rejected (429), or not mailed.",
     "login.closed": "A failed login used up the attempts of the account. Further logins are "
     "rejected for some minutes (429).",
-    "login.disowned": "A user ended a sign-in with the mailed link: it was not the user's own.",
+    "login.disowned": "A user ended all sign-ins with the mailed link: one was not the user's own.",
     "login.failed": "A login failed: the name is unknown, the password is wrong, or the user is "
     "disabled.",
     "proxy.foreign_origin": "A page of another site called a proxy endpoint and was rejected. "

@@ -18,7 +18,7 @@ from authsite.settings.rate_limits import RATE_LIMITS
 
 from . import delays, device_cookie
 from .limiter import RateLimiter
-from .recognized import is_recognized, network_of, remember
+from .recognized import forget, is_recognized, network_of, remember, subject_of
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -51,8 +51,8 @@ class CallerLimits:
     """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
-    device cookie as it was sent; ``owner``: the argument ``owner`` of the `login` that succeeded,
-    else None; ``unrecognized``: whether that login came from a new browser at a new address.
+    device cookie as it was sent; ``subject``: `subject_of` the owner whose `login` succeeded, else
+    None; ``unrecognized``: whether that login came from a new browser at a new address.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -62,7 +62,7 @@ class CallerLimits:
     address: str
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
-    owner: str | None = None
+    subject: str | None = None
     unrecognized: bool = False
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
@@ -113,12 +113,13 @@ class CallerLimits:
             yield PasswordAttempt()
             return
         self.count("login-address", self.address)
-        recognized = self.recognized(owner)
+        subject = subject_of(self.limiter, owner)  # before the check: see `forget_recognized`
+        recognized = self._recognized(self.limiter, subject)
         with self._password(self.limiter, delays.LOGIN, account, *recognized) as attempt:
             yield attempt
         if attempt.succeeded:
-            remember(self.limiter, owner, self.address)
-            self.owner, self.unrecognized = owner, not recognized
+            remember(self.limiter, subject, self.address)
+            self.subject, self.unrecognized = subject, not recognized
 
     @contextmanager
     def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
@@ -141,12 +142,15 @@ class CallerLimits:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         if self.limiter is None:
             return ()
-        browser = device_cookie.decode(self.keys["device"], owner, self.read_cookie(), clock.now())
-        if browser:
-            return ("device", browser)
-        if is_recognized(self.limiter, owner, self.address):
-            return ("address", self.address)
-        return ()
+        return self._recognized(self.limiter, subject_of(self.limiter, owner))
+
+    def forget_recognized(self, owner: str) -> None:
+        """No browser or address of ``owner`` is recognized any more, until it logs in again.
+
+        A concurrent login that began before does not change that.
+        """
+        if self.limiter:
+            forget(self.limiter, owner)
 
     def end_lockout(self, accounts: list[str], owner: str) -> None:
         """End the lockout of ``owner``, who has just reset the password.
@@ -159,15 +163,24 @@ class CallerLimits:
         for account in accounts:
             delays.reset(self.limiter, account)
             delays.reset(self.limiter, account, "address", self.address)
-        remember(self.limiter, owner, self.address)
+        remember(self.limiter, subject_of(self.limiter, owner), self.address)
 
     def new_device_cookie(self) -> str | None:
         """The device cookie for the login of this request; None without one."""
-        if self.limiter is None or self.owner is None:
+        if self.limiter is None or self.subject is None:
             return None
         now = clock.now()
-        old = device_cookie.decode(self.keys["device"], self.owner, self.read_cookie(), now)
-        return device_cookie.encode(self.keys["device"], self.owner, old, now)
+        old = device_cookie.decode(self.keys["device"], self.subject, self.read_cookie(), now)
+        return device_cookie.encode(self.keys["device"], self.subject, old, now)
+
+    def _recognized(self, limiter: RateLimiter, subject: str) -> tuple[str, ...]:
+        now = clock.now()
+        browser = device_cookie.decode(self.keys["device"], subject, self.read_cookie(), now)
+        if browser:
+            return ("device", browser)
+        if is_recognized(limiter, subject, self.address):
+            return ("address", self.address)
+        return ()
 
     @contextmanager
     def _password(

@@ -19,16 +19,19 @@ LIFETIME = timedelta(days=30)
 _FORMAT = SealedFormat("16s")
 
 
-def encode(ring: KeyRing, owner: str, device: str | None, now: datetime) -> str:
-    """The cookie for a login of ``owner`` just now; ``device`` is its old id, if it had one."""
+def encode(ring: KeyRing, subject: str, device: str | None, now: datetime) -> str:
+    """The cookie for a login just now; ``device`` is its old id, if it had one.
+
+    ``subject``: `recognized.subject_of` the user.
+    """
     device_id = bytes.fromhex(device) if device else secrets.token_bytes(16)
     expires = int((now + LIFETIME).timestamp())
-    return _FORMAT.seal(ring, device_id, expires=expires, bound=owner.encode())
+    return _FORMAT.seal(ring, device_id, expires=expires, bound=subject.encode())
 
 
-def decode(ring: KeyRing, owner: str, value: str | None, now: datetime) -> str | None:
-    """The id of the browser if ``value`` is ours, for ``owner`` and not expired; else None."""
-    values = _FORMAT.unseal(ring, value, now, owner.encode()) if value else None
+def decode(ring: KeyRing, subject: str, value: str | None, now: datetime) -> str | None:
+    """The id of the browser if ``value`` is ours, for ``subject`` and not expired; else None."""
+    values = _FORMAT.unseal(ring, value, now, subject.encode()) if value else None
     return values[0].hex() if values else None
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from authsite.audit.models import AuditEvent
+from authsite.audit.service import record
 from authsite.login.notices import LINK_LIFETIME
 from authsite.users import service as users
 from tests.support.acting import acting
@@ -40,6 +41,19 @@ def press(site, link):
     return submit(site, "/login/not-me", page="/login", token=link.partition("?token=")[2])
 
 
+def use(site, cookies):
+    """Be the browser with these cookies."""
+    site.http.reset()
+    for name, value in cookies.items():
+        site.http.set_cookie(name, value)
+
+
+def reset(site):
+    """Reset Ann's password with a mailed link."""
+    form = {"email": "ann@example.com", "token": site.reset_token(site.ann), "password": NEW}
+    site.http.post_json("/v1/password/reset", form, status=200)
+
+
 def token_sign_in(site, address="203.0.113.9"):
     site.http.reset()
     return site.try_login(site.keys, PASSWORD, address=address).json
@@ -69,12 +83,20 @@ def test_a_new_device_is_one_mail_with_a_link_and_a_known_one_is_none(site):
     assert len(site.mails()) == 1
 
 
-def test_the_link_ends_that_sign_in_alone_and_leads_to_the_reset(site):
+def test_the_link_ends_all_sign_ins_once_and_leads_to_the_reset(site, frozen):
     site.http.reset()
     sign_in(site)  # at home
-    home = dict(site.http.cookies)
+    browsers = [dict(site.http.cookies)]
     [mail] = arrive(site)
-    intruder = dict(site.http.cookies)
+    browsers.append(dict(site.http.cookies))
+    assert arrive(site) == []  # the intruder again, in another browser: no second notice
+    browsers.append(dict(site.http.cookies))
+    tokens = token_sign_in(site)
+    use(site, browsers[1])
+    create = {"page": "/account", "name": "backup", "current_password": PASSWORD}
+    submit(site, "/account/tokens", **create)
+    assert len(events(site, "token.created")) == 1
+    frozen.advance(60)
     link = link_in(mail)
     site.http.reset()
     opened = site.http.get(link, status=200)
@@ -83,14 +105,40 @@ def test_the_link_ends_that_sign_in_alone_and_leads_to_the_reset(site):
     assert opened.forms[0]["token"].value == link.partition("?token=")[2]
     done = press(site, link)
     assert (done.status_int, "/password/forgot" in done.text) == (200, True)
-    assert len(events(site, "login.disowned")) == 1
-    for cookies, status in ((intruder, 302), (home, 200)):
-        site.http.reset()
-        for name, value in cookies.items():
-            site.http.set_cookie(name, value)
-        site.http.get("/account", status=status)
+    assert [event.user_id for event in events(site, "login.disowned")] == [site.ann.id]
+    for cookies in browsers:
+        use(site, cookies)
+        site.http.get("/account", status=302)
+    site.http.reset()
+    site.http.get("/v1/user", headers=bearer(tokens["access_token"]), status=401)
     assert press(site, link).status_int == 403  # it is used
     assert len(events(site, "login.disowned")) == 1
+
+
+def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
+    [mail] = arrive(site)
+    intruder = dict(site.http.cookies)
+    arrive(site)  # the address is recognized
+    use(site, intruder)
+    site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.77"
+    submit(site, "/logout")
+    sign_in(site)  # the browser is
+    frozen.advance(60)
+    assert site.mails() == []
+    assert press(site, link_in(mail)).status_int == 200
+    frozen.advance(60)
+    links = []
+    for cookies, address in (
+        ({}, "203.0.113.9"), ({}, "203.0.113.77"), (intruder, "203.0.113.78")
+    ):  # fmt: skip
+        use(site, cookies)
+        site.http.extra_environ["REMOTE_ADDR"] = address
+        sign_in(site)
+        links += [link_in(each) for each in site.mails()]
+    assert len(links) == 3
+    frozen.advance(60)
+    assert press(site, links[0]).status_int == 200  # a link for each of them
+    assert arrive(site, HOME) != []
 
 
 def test_the_link_of_an_app_ends_its_tokens(site):
@@ -102,28 +150,33 @@ def test_the_link_of_an_app_ends_its_tokens(site):
     site.refresh(site.keys, tokens["refresh_token"], status=400)
 
 
-def test_the_link_stays_while_an_intruder_changes_the_password_in_that_sign_in(site):
+def test_the_link_stays_when_the_intruder_signs_out_or_changes_the_password(site, frozen):
     [mail] = arrive(site)
+    submit(site, "/logout")
+    arrive(site)
+    frozen.advance(60)
     changed = submit(site, "/account/password", page="/account",
                      current_password=PASSWORD, password=NEW)  # fmt: skip
     assert changed.status_int == 303
+    intruder = dict(site.http.cookies)
     assert press(site, link_in(mail)).status_int == 200
+    use(site, intruder)
+    site.http.get("/account", status=302)
 
 
-@pytest.mark.parametrize(
-    "ended", ["signed out", "expired", "forged", "another sign-in", "disabled"]
-)
+@pytest.mark.parametrize("ended", ["reset", "expired", "forged", "another purpose", "disabled"])
 def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
     [mail] = arrive(site)
     link = link_in(mail)
-    if ended == "signed out":
-        submit(site, "/logout")
+    frozen.advance(60)
+    if ended == "reset":
+        reset(site)
     elif ended == "expired":
         frozen.advance(LINK_LIFETIME.total_seconds())
     elif ended == "forged":
         link = link[:-6] + ("AAAAAA" if link[-6:] != "AAAAAA" else "BBBBBB")
-    elif ended == "another sign-in":
-        token = site.reset_token(site.ann)  # sealed for another purpose
+    elif ended == "another purpose":
+        token = site.reset_token(site.ann)
         link = f"http://localhost/login/not-me?token={token}"
     else:
         with site.db() as db:
@@ -135,13 +188,25 @@ def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
     assert events(site, "login.disowned") == []
 
 
-def test_a_notice_of_a_sign_in_that_has_ended_leads_to_the_reset(site):
+def test_a_reset_after_a_change_of_address_does_not_end_the_link(site, frozen):
+    [mail] = arrive(site)
+    link = link_in(mail)
+    frozen.advance(60)
+    with site.db() as db:
+        record(acting(db), "email.changed", user_id=site.ann.id)
+        db.commit()
+    reset(site)  # the mail may have gone to the intruder
+    assert press(site, link).status_int == 200
+
+
+def test_a_notice_of_a_sign_in_that_has_ended_has_a_link_that_works(site, frozen):
     site.http.reset()
     site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.9"
     sign_in(site)
     submit(site, "/logout")
     [mail] = site.mails()
-    assert link_in(mail) == "http://localhost/password/forgot"
+    assert "203.0.113.9" not in text_of(mail)
+    assert press(site, link_in(mail)).status_int == 200
 
 
 def test_notices_go_to_confirmed_addresses_only_and_five_a_day(site, site_with, frozen):
