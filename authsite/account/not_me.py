@@ -6,8 +6,8 @@ No browser and no address is recognized any more either, so that the next login 
 
 The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
 signing out or changing the password must not end it. It works once, until it expires or the user
-resets the password by mail. A reset does not end it if the address was changed after the login:
-then the intruder may have got the mail.
+resets the password by mail or takes a change of address back. A reset does not end it if the
+address was changed after the login: then the intruder may have got the mail.
 """
 
 from datetime import datetime
@@ -34,6 +34,7 @@ _FORMAT = SealedFormat("16s16sQ")  # the fields of `Login`
 USED: EventName = "login.disowned"
 RESET: EventName = "recovery.done"
 MOVED: EventName = "email.changed"
+REVERTED: EventName = "email.change_reverted"
 
 
 class Login(NamedTuple):
@@ -82,14 +83,14 @@ def end(ctx: Context, token: str) -> None:
 
 
 def _has_ended(ctx: Context, login: Login) -> bool:
-    """Whether this or a later link was used since the notice, or the password was reset."""
+    """Whether such a link was used since the notice, or the owner got the account back."""
     since = set(
         ctx.db.scalars(
             select(AuditEvent.event).where(
                 AuditEvent.user_id == login.user_id,
-                AuditEvent.event.in_([USED, RESET, MOVED]),
+                AuditEvent.event.in_([USED, REVERTED, RESET, MOVED]),
                 AuditEvent.id > login.event_id,
             )
         )
     )
-    return USED in since or (RESET in since and MOVED not in since)
+    return USED in since or REVERTED in since or (RESET in since and MOVED not in since)

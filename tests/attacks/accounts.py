@@ -200,6 +200,9 @@ class Accounts(SignIns):
         assert answer.status_int == (200 if works else 422), f"{answer.text} {link.ended}"
         if works:
             user.set_password(password, "a reset")
+            for each in user.links:
+                if each.kind == "not-me" and not each.moved:
+                    each.ended = each.ended or "a reset"
             self.model.recognized.add((user, person))
             for own in (person, None):
                 self.model.spent["login", user, own] = 0
@@ -271,6 +274,7 @@ class Accounts(SignIns):
         del user.formers[user.formers.index(link.about) :]
         user.set_password(None, "taken back")
         user.change_address(link.about.address, "taken back")
+        user.end_links("not-me", "taken back")
         self.happened("email.change_reverted")
         notice = [(removed, "email_replaced")] if removed != user.email else []
         self.deliver(user, (user.email, "reset"), *notice)

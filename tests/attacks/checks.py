@@ -100,19 +100,19 @@ class Checks(RuleBasedStateMachine):
         """The audit trail must have these."""
         self.model.events.update(events)
 
-    def deliver(self, user, *expected, maybe=False, sign_in=None):
+    def deliver(self, user, *expected, maybe=False):
         """Send the mails, which are those ``expected`` (address and kind); file their links.
 
-        ``maybe``: over a limit there need not be any. ``sign_in``: what they are about.
+        ``maybe``: over a limit there need not be any.
         """
         sent = self.driver.mails()
         got = sorted((address, kind) for address, kind, _ in sent if kind != "failed_logins")
         assert got == sorted(expected) or (maybe and not got), f"mails {got}, wanted {expected}"
         for address, _kind, links in sent:
             for kind, url in links.items():
-                user.links.append(self._link(user, kind, address, url, sign_in))
+                user.links.append(self._link(user, kind, address, url))
 
-    def _link(self, user, kind, address, url, sign_in):
+    def _link(self, user, kind, address, url):
         link = Link(kind, user, address, url, self.now + LINK)
         if kind == "verify":
             link.proves = address
@@ -122,7 +122,7 @@ class Checks(RuleBasedStateMachine):
             link.about = user.formers[-1]
             link.expires = link.about.expires
         elif kind == "not-me":
-            link.about, link.expires = sign_in, self.now + NOT_ME
+            link.expires = self.now + NOT_ME
         return link
 
     def address(self, number):

@@ -57,6 +57,6 @@ class Model:
         ]
 
     def _is_a_right(self, link, person, now):
-        """Not the link that merely proves the present address, nor what an older owner has."""
-        takes = link.kind != "revert" and link.proves != link.user.email
+        """Not what merely proves the present address or signs out, nor what an older owner has."""
+        takes = link.kind not in ("revert", "not-me") and link.proves != link.user.email
         return takes and person_at(link.address) == person and link.works(now)

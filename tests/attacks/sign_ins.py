@@ -5,7 +5,7 @@ from hypothesis.stateful import rule
 
 from .checks import BOTH, LOCKED_AFTER, WRONG, Checks, numbers, people, pick
 from .driver import cookie_of
-from .things import Pair, Personal, Session
+from .things import INTRUDER, OWNER, Pair, Personal, Session
 
 scopes = st.sampled_from(["", "a", "a b", "a c"])
 
@@ -28,17 +28,17 @@ class SignIns(Checks):
             family = self.new_family(answer.json, user, client, person)
             self._add_pair(family, answer.json, BOTH)
             self.happened("token.issued")
-            self._notify(user, family, is_new)
+            self._notify(user, is_new)
 
     def _is_new_device(self, person, user):
         """Whether a login is one that a confirmed user is told of: not the first one."""
         known = (user, person) in self.model.recognized
         return user is not None and user.confirmed and user.logged_in and not known
 
-    def _notify(self, user, sign_in, is_new):
+    def _notify(self, user, is_new):
         user.logged_in = True
         mails = [(user.email, "new_device")] if is_new else []
-        self.deliver(user, *mails, sign_in=sign_in)
+        self.deliver(user, *mails)
 
     @rule(person=people, which=numbers, remember=st.booleans(), former=numbers)
     def log_in_with_a_browser(self, person, which, remember, former):
@@ -57,7 +57,7 @@ class SignIns(Checks):
             self._revoke(old, "replaced", "session.ended")
         user.sign_ins.append(session)
         self.happened("session.begun")
-        self._notify(user, session, is_new)
+        self._notify(user, is_new)
 
     def _credentials(self, person, which):
         """A login name, its user and a password: mostly one that the person knows."""
@@ -246,14 +246,15 @@ class SignIns(Checks):
 
     @rule(which=numbers)
     def say_it_was_not_me(self, which):
-        """With the link in the notice of a login, which ends that one sign-in."""
+        """With the link in the notice of a login, which ends all sign-ins, and the recognition."""
         link = pick(self.model.links("not-me"), which)
         if link is None:
             return
         works, token = link.works(self.now), link.url.partition("token=")[2]
         answer = self.driver.submit("/login/not-me", {"token": token}, person=None)
-        assert answer.status_int == (200 if works else 403), link.about.ended
+        assert answer.status_int == (200 if works else 403), link.ended
         if works:
-            ended = "session.ended" if isinstance(link.about, Session) else "token.revoked"
-            self._revoke(link.about, "it was not me", ended, "login.disowned")
-            link.user.end_pending()
+            link.user.end_sign_ins("it was not me")
+            link.user.end_links("not-me", "used")
+            self.model.recognized -= {(link.user, person) for person in (OWNER, INTRUDER)}
+            self.happened("login.disowned")

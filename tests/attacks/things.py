@@ -138,7 +138,7 @@ class Link:
     """A mailed link: ``verify``, ``cancel``, ``revert``, ``reset`` or ``not-me``.
 
     ``proves``: the address that a ``verify`` link proves, or the pending one that a ``cancel`` link
-    is about. ``about``: the `Former` of a ``revert`` link, the sign-in of a ``not-me`` link.
+    is about. ``about``: the `Former` of a ``revert`` link.
     ``url`` is the path and query of its page.
     """
 
@@ -150,6 +150,7 @@ class Link:
     proves: str = ""
     about: object = None
     ended: str | None = None
+    moved: bool = False  # the address was changed since
 
     def works(self, now):
         """Whether the link has an effect, or would have one the first time."""
@@ -162,7 +163,7 @@ class Link:
             return user.pending is not None and self.proves == user.pending_at(now)
         if self.kind == "revert":
             return self.about in user.formers
-        return self.kind != "not-me" or not self.about.ended
+        return True
 
     def completes(self, now):
         """Whether a ``verify`` link changes the address."""
@@ -234,6 +235,8 @@ class User:
     def change_address(self, address, why, but=None):
         """Another, confirmed address ends sign-ins and reset links."""
         self.email, self.confirmed = address, True
+        for link in self.links:
+            link.moved = True
         self.end_sign_ins(why, but)
         self.end_links("reset", why)
 
