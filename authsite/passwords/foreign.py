@@ -3,6 +3,7 @@
 PBKDF2 as Django stores it (``pbkdf2_sha256$<iterations>$<salt>$<hash>``), and Argon2 in the PHC
 string format, as PHP and argon2-cffi write it (RFC 9106, section 3.1, has the parameters). A hash
 above the limits is none of a supported format, so that no row can occupy the hash pool for seconds.
+An import takes less: at most twice the time of a new hash, as `above_limits` estimates it.
 """
 
 import base64
@@ -11,12 +12,19 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import partial
+from math import ceil, log2
 from typing import Literal, TypeAlias
 
 MAX_PBKDF2_ITERATIONS = 2_000_000  # half a second; Django 6.0 has 1,200,000
 MAX_ARGON2_MEMORY = 131_072  # KiB, for each hash thread
 MAX_ARGON2_WORK = 524_288  # memory in KiB times passes: half a second
 MAX_ARGON2_LANES = 16
+
+# What takes at most as long as one of the 2^cost rounds of bcrypt (60 microseconds), measured.
+PBKDF2_PER_ROUND = 200  # iterations
+ARGON2_PER_ROUND = 50  # memory in KiB times passes
+TIMES_OF_BCRYPT = 2
+_KIB_PER_LANE = 128  # a pass starts four threads for each lane, which take as long as these
 
 Scheme: TypeAlias = Literal["pbkdf2", "argon2"]
 
@@ -43,8 +51,8 @@ class Argon2:
 
     @property
     def work(self) -> int:
-        """What the time is proportional to."""
-        return self.memory * self.passes
+        """What the time is proportional to: the memory of all passes, and the threads of lanes."""
+        return self.passes * (self.memory + self._threads)
 
     def compute(self, password: bytes, salt: bytes, length: int) -> bytes:
         """The hash. The library is imported by the first one: few sites need it."""
@@ -59,7 +67,12 @@ class Argon2:
     def scaled_to(self, work: int) -> "Argon2":
         """The same with less memory, so that it takes about ``work``."""
         least = 8 * self.lanes  # RFC 9106, section 3.1
-        return Argon2(max(least, work // self.passes), self.passes, self.lanes, self.type)
+        memory = max(least, work // self.passes - self._threads)
+        return Argon2(memory, self.passes, self.lanes, self.type)
+
+    @property
+    def _threads(self) -> int:
+        return _KIB_PER_LANE * self.lanes if self.lanes > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +111,10 @@ class ForeignHash:
 
 def parse(stored: str | None) -> ForeignHash | None:
     """Parse ``stored``; None for anything else, and for a hash above the limits."""
-    if not stored or above_limits(stored):
-        return None
+    return None if not stored or above_limits(stored) else _parsed(stored)
+
+
+def _parsed(stored: str) -> ForeignHash | None:
     if match := _PBKDF2.fullmatch(stored):
         hashed = base64.b64decode(match["hash"])
         parameters = Pbkdf2(int(match["iterations"]))
@@ -113,8 +128,12 @@ def parse(stored: str | None) -> ForeignHash | None:
     return None
 
 
-def above_limits(stored: str) -> str | None:
-    """Why a hash of a format of this module would take too long or too much memory, or None."""
+def above_limits(stored: str, cost: int | None = None) -> str | None:
+    """Why a hash of a format of this module would take too long or too much memory, or None.
+
+    ``cost``: also above `TIMES_OF_BCRYPT` times bcrypt of this cost. Every login takes as long as
+    the most expensive imported hash (`SlowestSeen`), so that one row must not slow down all.
+    """
     if (match := _PBKDF2.fullmatch(stored)) and int(match["iterations"]) > MAX_PBKDF2_ITERATIONS:
         return f"PBKDF2 has more than {MAX_PBKDF2_ITERATIONS:,} iterations"
     if match := _ARGON2.fullmatch(stored):
@@ -125,7 +144,20 @@ def above_limits(stored: str) -> str | None:
             return f"Argon2 has more than {MAX_ARGON2_WORK:,} KiB times passes"
         if argon2.lanes > MAX_ARGON2_LANES or argon2.memory < 8 * argon2.lanes:
             return f"Argon2 has more than {MAX_ARGON2_LANES} lanes, or too little memory for them"
-    return None
+    found = _parsed(stored)
+    if cost is None or found is None:
+        return None
+    times = found.parameters.work / (TIMES_OF_BCRYPT * _per_round(found.scheme) * 2**cost)
+    if times <= 1:
+        return None
+    return (
+        f"takes more than {TIMES_OF_BCRYPT} times as long as bcrypt-cost {cost}: set bcrypt-cost "
+        f"to {cost + ceil(log2(times))} or more first"
+    )
+
+
+def _per_round(scheme: Scheme) -> int:
+    return PBKDF2_PER_ROUND if scheme == "pbkdf2" else ARGON2_PER_ROUND
 
 
 class SlowestSeen:

@@ -20,7 +20,8 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
 
     ``peppers``: those of this service, for hashes of another authsite.
     The cost of bcrypt is at most one step above ``cost``, since `Passwords.check` does not make
-    other checks as slow as a more expensive hash (OWASP ASVS 6.3.8).
+    other checks as slow as a more expensive hash (OWASP ASVS 6.3.8). Other forms take at most twice
+    the time of ``cost`` (`foreign.above_limits`).
     """
     for prefix in _DJANGO_PREFIXES:
         if hashed.startswith(prefix + "$") or hashed.startswith(prefix + "argon2"):
@@ -36,8 +37,8 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
                 "is a hash of another authsite: add its pepper at the end of password-pepper first"
             )
         return hashed
-    if above := foreign.above_limits(hashed):
-        raise UnsupportedHash(f"{above}, so that one login would take too long")
+    if above := foreign.above_limits(hashed, cost):
+        raise UnsupportedHash(f"{above}, since every login takes as long as the slowest hash")
     if foreign.parse(hashed):
         return hashed
     raise UnsupportedHash(f"has an unknown form: {SUPPORTED}")

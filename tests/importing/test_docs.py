@@ -98,6 +98,9 @@ def test_the_columns_and_limits_are_those_of_the_code():
     assert f"{foreign.MAX_PBKDF2_ITERATIONS:,} iterations" in TEXT
     assert f"{foreign.MAX_ARGON2_MEMORY // 1024} MiB, {foreign.MAX_ARGON2_WORK // 1024} MiB" in TEXT
     assert f"{foreign.MAX_ARGON2_LANES} lanes" in TEXT
+    rounds = foreign.TIMES_OF_BCRYPT * 2**12
+    assert f"= 12` {rounds * foreign.PBKDF2_PER_ROUND:,} iterations" in TEXT
+    assert f"= 12` {rounds * foreign.ARGON2_PER_ROUND // 1024} MiB times passes" in TEXT
 
 
 @one_database

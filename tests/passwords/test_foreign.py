@@ -94,6 +94,33 @@ def test_of_two_hashes_of_one_scheme_the_cheaper_one_is_padded(work):
 
 
 @pytest.mark.control("P08")
+def test_an_imported_hash_takes_at_most_twice_the_time_of_bcrypt_by_its_parameters():
+    at_most = [
+        PBKDF2.replace("$1000$", f"${2 * 2**COST * foreign.PBKDF2_PER_ROUND}$"),
+        ARGON2.replace("m=64,t=2", f"m={2**COST * foreign.ARGON2_PER_ROUND},t=2"),
+        ARGON2.replace("m=64,t=2,p=1", "m=16,t=11,p=2"),
+    ]
+    above = [
+        at_most[0].replace("00$", "01$", 1),
+        at_most[1].replace(",t=2", ",t=3"),
+        # Little memory, and many threads: a pass of 16 KiB and two lanes counts as 272 KiB.
+        at_most[2].replace("t=11", "t=12"),
+    ]
+    for good, bad in zip(at_most, above, strict=True):
+        assert imports.stored_form(good, COST) == good
+        with pytest.raises(imports.UnsupportedHash, match=f"set bcrypt-cost to {COST + 1} or more"):
+            imports.stored_form(bad, COST)
+        assert imports.stored_form(bad, COST + 1) == bad
+    # The forms that PHP 8 and Django 6 write, with the default of bcrypt-cost.
+    for usual in (
+        PBKDF2.replace("$1000$", "$1200000$"),
+        ARGON2.replace("m=64,t=2,p=1", "m=65536,t=4,p=1"),
+        ARGON2.replace("m=64,t=2,p=1", "m=102400,t=2,p=8"),
+    ):
+        assert imports.stored_form(usual, 12) == usual
+
+
+@pytest.mark.control("P08")
 @pytest.mark.parametrize(
     ("stored", "reason"),
     [
