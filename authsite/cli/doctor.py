@@ -216,7 +216,8 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
     for name, configured in cfg.clients.items():
         key = f"clients.{name}.id"
         try:
-            client = authenticate(database, passwords, configured.id, configured.secret.reveal())
+            secret = configured.secret.reveal()
+            client = authenticate(database, passwords, configured.id, secret, upgrade=False)
         except InvalidClient:
             yield _line("client-unknown", key)
             continue

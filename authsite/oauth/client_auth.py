@@ -100,15 +100,20 @@ def authenticate_request(
 
 
 def authenticate(
-    database: Database, passwords: Passwords, client_id: str | None, secret: str | None
+    database: Database,
+    passwords: Passwords,
+    client_id: str | None,
+    secret: str | None,
+    upgrade: bool = True,
 ) -> AuthenticatedClient:
     """The enabled client with this id and secret, without a limit.
 
+    ``upgrade``: whether an imported hash of the secret is replaced; without it, nothing is written.
     Raises `InvalidClient`, after the same work in every case but for a secret that was imported as
     a bcrypt hash, and for that `HashCapacityExceeded`.
     """
     found = ENABLED_CLIENT.one(database, client_id=_sent_id(client_id))
-    return _check_secret(database, passwords, found, secret).client
+    return _check_secret(database, passwords, found, secret, upgrade).client
 
 
 def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
@@ -129,7 +134,11 @@ def _sent_id(client_id: str | None) -> uuid.UUID:
 
 
 def _check_secret(
-    database: Database, passwords: Passwords, found: Found | None, secret: str | None
+    database: Database,
+    passwords: Passwords,
+    found: Found | None,
+    secret: str | None,
+    upgrade: bool = True,
 ) -> Found:
     """``found`` if this is one of its secrets; raises `InvalidClient` otherwise."""
     sent = hash_secret(secret or "")
@@ -142,7 +151,7 @@ def _check_secret(
         raise InvalidClient("no enabled client has this client_id")
     if not secret:
         raise InvalidClient("no client_secret was sent")
-    if not any(matches) and not imported_secrets.check(database, passwords, found, secret):
+    if not any(matches) and not imported_secrets.check(database, passwords, found, secret, upgrade):
         raise InvalidClient("the client_secret is wrong")
     return found
 

@@ -41,16 +41,21 @@ def scheme_of(stored: str) -> Literal["sha256", "bcrypt"]:
     return "bcrypt" if stored.startswith("$2") else "sha256"
 
 
-def check(database: Database, passwords: Passwords, client: HasSecrets, secret: str) -> bool:
-    """Whether ``secret`` is one that ``client`` has as a bcrypt hash; if so, the hash is replaced.
+def check(
+    database: Database, passwords: Passwords, client: HasSecrets, secret: str, upgrade: bool
+) -> bool:
+    """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
 
-    Other clients cost nothing. Raises `HashCapacityExceeded`.
+    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is no event
+    of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
     """
     for column, stored in (
         (Client.secret_hash, client.secret_hash),
         (Client.previous_secret_hash, client.previous_secret_hash),
     ):
         if stored and scheme_of(stored) == "bcrypt" and passwords.check(secret, stored):
+            if not upgrade:
+                return True
             try:
                 with database.transactional.begin() as connection:
                     connection.execute(

@@ -4,12 +4,13 @@ import os
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import MetaData, Table, delete
+from sqlalchemy import MetaData, Table, delete, select, update
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.cli.doctor import LINES, examine
 from authsite.db import migrate, open_database
+from authsite.oauth.models import Client
 from authsite.settings import (
     RULES,
     environment,
@@ -20,6 +21,7 @@ from authsite.settings import (
     unsafe_choices,
 )
 from tests.settings.test_rules import BROKEN, FIT
+from tests.support.foreign_systems import php_hash
 from tests.support.home import OURS
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET, WEB, Site
@@ -279,3 +281,14 @@ def test_a_wrong_template_and_a_missing_file_are_named(found, folder):
     wrong = {f.subject: f.message for f in findings if f.state == "wrong"}
     assert "notes.md has the name of no template" in wrong["authsite.templates-folder"]
     assert "'none.svg': there is no such file" in wrong["authsite.site-logo"]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_the_doctor_checks_an_imported_client_and_leaves_its_hash(found):
+    hashed = php_hash(WEB["clients.web.secret"])
+    with found.site.db() as db:
+        db.execute(update(Client).values(secret_hash=hashed))
+        db.commit()
+    line(found(), "client-good", "clients.web.id")
+    with found.site.db() as db:
+        assert db.scalars(select(Client.secret_hash)).all() == [hashed]
