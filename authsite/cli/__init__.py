@@ -16,7 +16,7 @@ COMMANDS = {
         "OAuth clients and their secrets.",
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
-    "export": ("authsite.exporting.cli", "Everything that is stored, as JSON Lines."),
+    "export": ("authsite.exporting.cli", "Users, clients and the audit trail as JSON Lines."),
     "import": ("authsite.importing.cli", "Users and clients of another system."),
     "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
     "audit": ("authsite.audit.cli", "The audit trail."),

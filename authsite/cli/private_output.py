@@ -3,9 +3,10 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkstemp
 from typing import TextIO
 
 import click
@@ -32,18 +33,43 @@ def private_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def whole_private_file(path: Path) -> Iterator[TextIO]:
-    """`private_file` under another name, which becomes ``path`` when all is written."""
+    """A new file with the mode 0600, which becomes ``path`` when all is written.
+
+    Its name is not known before, so that no file or symbolic link of another user is written to.
+    Raises `click.ClickException` as `private_file`.
+    """
     if advice := exposed(path):
         raise click.ClickException(f"{path}: {advice}")
-    part = path.with_name(f"{path.name}.part")
     try:
-        with private_file(part) as file:
+        descriptor, name = mkstemp(prefix=f".{path.name[:99]}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from None
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    finally:
+    except BaseException:
         part.unlink(missing_ok=True)
+        raise
+
+
+def refuse_overwriting(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Raise `click.ClickException` if one of ``outputs`` is another one, or among ``inputs``."""
+    others = [path for path in inputs if path]
+    for path in filter(None, outputs):
+        if any(_same_file(path, other) for other in others):
+            raise click.ClickException(f"{path} is another file of this command: name a new one")
+        others.append(path)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them does not exist
+        return one.resolve() == other.resolve()
 
 
 def private_output() -> TextIO:

@@ -27,11 +27,13 @@ from authsite.settings import Settings
 @json_option
 @config_option
 def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> None:
-    """Everything that is stored, as JSON Lines.
+    """Users, clients and the audit trail as JSON Lines.
 
     Users with the hashes of their passwords, clients with those of their secrets, token families
     and the audit trail, all as of one moment. The first line tells the version, the last one the
-    numbers. The service may run meanwhile.
+    numbers. The service may run meanwhile. Not in it: tokens and web sessions, waiting mails,
+    pending changes of an address and former addresses, limits, the seals of the audit trail, and
+    settings with their keys.
     """
     from . import records
 

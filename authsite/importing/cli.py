@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
-from authsite.cli.private_output import private_file
+from authsite.cli.private_output import private_file, refuse_overwriting
 from authsite.cli.shared import config_option, examples, json_option, print_json, session, visible
 from authsite.oauth.clients import MAX_SCOPE
 from authsite.settings import Settings
+from authsite.settings.service_urls import sqlite_file
 
 from . import clients, django, own, passport, table, users
 from .errors import SourceUnusable
@@ -249,6 +250,8 @@ def _import(
                     f"the source has no table {options.users_table} with rows: name it with "
                     "--users-table"
                 )
+            own_file = sqlite_file(options.cfg.database_url.reveal())
+            refuse_overwriting((options.report, options.ids), [*source.files, own_file])
             files = [
                 stack.enter_context(private_file(path)) if path else None
                 for path in (options.report, options.ids)

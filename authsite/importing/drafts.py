@@ -8,8 +8,8 @@ from typing import NamedTuple
 from authsite.ids import as_id
 
 _NAMESPACE = uuid.UUID("8b0f5c56-6a4e-4c0e-9a0b-1f6f0f3f2b7a")
-_TRUE = ("1", "t", "true", "yes", "y", "on")
-_FALSE = ("", "0", "f", "false", "no", "n", "off")
+_TRUE = ("1", "\1", "t", "true", "yes", "y", "on")
+_FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
 # Databases of other systems have such moments where they mean none.
 _NO_MOMENT = ("", "0000-00-00", "0000-00-00 00:00:00")
 
@@ -83,8 +83,10 @@ def required(row: Mapping[str, object], column: str) -> str:
 
 
 def flag(row: Mapping[str, object], column: str, default: bool = False) -> bool:
-    """A boolean, however the source writes it. Raises `Fault`."""
+    """A boolean, however the source writes it (MySQL's BIT as a byte). Raises `Fault`."""
     value = row.get(column)
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
     if value is None:
         return default
     written = str(value).strip().lower()

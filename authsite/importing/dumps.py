@@ -69,6 +69,7 @@ class DumpSource:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.files = [path]
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if head.startswith(b"PGDMP"):
@@ -161,7 +162,8 @@ def _mysql_value(found: re.Match[str]) -> str | None:
             lambda escape: _MYSQL_SPECIAL.get(escape[1], escape[1]) if escape[1] else "'", text
         )
     if hexadecimal:
-        return bytes.fromhex(hexadecimal[2:]).decode(errors="surrogateescape")
+        digits = hexadecimal[2:]  # 0x4 is 0x04: MySQL manual, 11.1.4
+        return bytes.fromhex("0" * (len(digits) % 2) + digits).decode(errors="surrogateescape")
     return None if null else number
 
 

@@ -19,6 +19,7 @@ class ExportSource:
         if "://" in source:  # with a password perhaps, which no message has
             raise SourceUnusable("give a file of `authsite export`, and no URL")
         self._path = path = Path(source)
+        self.files = [path]
         if not path.is_file():
             raise SourceUnusable(f"{path}: there is no such file")
         with path.open("rb") as file:

@@ -42,7 +42,7 @@ class Report:
             if self._rows and outcome.result != "imported":
                 self._rows.write(f"{self._line(outcome)}\n")
             if self._ids and outcome.id:
-                self._ids.writerow((self.table, outcome.source_id, outcome.id))
+                self._ids.writerow((self.table, _as_text(outcome.source_id), outcome.id))
 
     def counts(self) -> Counts:
         """The number of rows with each result."""
@@ -72,3 +72,8 @@ class Report:
             "reason": outcome.reason,
         }
         return json.dumps(values)
+
+
+def _as_text(source_id: str | None) -> str | None:
+    """An id that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
+    return f"'{source_id}" if source_id and source_id[0] in "=+-@" else source_id

@@ -1,9 +1,8 @@
 """Read the rows of a table: from a database, a dump of one, or a file of comma-separated values."""
 
 import csv
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +15,6 @@ from . import dumps
 from .errors import SourceUnusable
 
 FETCHED = 1000  # rows that are in memory at once
-_URL = re.compile(r"[a-z0-9+]+://.*")
 _MAX_FIELD = 1 << 20  # characters of a field
 
 
@@ -34,6 +32,10 @@ class Row(NamedTuple):
 
 class Source(Protocol):
     """Where rows come from. Methods raise `SourceUnusable`."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files that are read."""
 
     def has(self, table: str) -> bool:
         """Whether there is such a table."""
@@ -53,7 +55,7 @@ def open_source(text: str, users_table: str) -> Source:
 
     Raises `SourceUnusable` with what can be done about it.
     """
-    if _URL.fullmatch(text):
+    if "://" in text:  # with a password perhaps: no message has any of it
         return DatabaseSource(text)
     path = Path(text)
     if path.is_dir():
@@ -73,36 +75,38 @@ class DatabaseSource:
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
-        try:
+        sqlite = self._engine.dialect.name == "sqlite"
+        self.files = [Path(self._engine.url.database or "")] if sqlite else []
+        with _reported():
             self._tables = inspect(self._engine)
             self._tables.get_table_names()
-        except SQLAlchemyError as error:
-            raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
 
     def has(self, table: str) -> bool:
         schema, name = _split(table)
-        return self._tables.has_table(name, schema)
+        with _reported():
+            return self._tables.has_table(name, schema)
 
     def size(self, table: str) -> int:
         schema, name = _split(table)
-        with self._engine.connect() as connection:
+        with _reported(), self._engine.connect() as connection:
             counted = select(func.count()).select_from(named_table(name, schema=schema))
             return connection.scalar(counted) or 0
 
     def rows(self, table: str) -> Iterator[Row]:
         schema, name = _split(table)
-        names = [each["name"] for each in self._tables.get_columns(name, schema)]
+        with _reported():
+            names = [each["name"] for each in self._tables.get_columns(name, schema)]
+            keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
         columns: list[ColumnClause[object]] = [column(each) for each in names]
-        keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
         # Without types: a value that is no date must not end the import.
         query = select(*columns).select_from(named_table(name, *columns, schema=schema))
         query = query.order_by(*(column(key) for key in keys))
-        try:
-            with self._engine.connect().execution_options(yield_per=FETCHED) as connection:
-                for number, row in enumerate(connection.execute(query), start=1):
-                    yield Row(number, dict(zip(names, row, strict=True)), number)
-        except SQLAlchemyError as error:
-            raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
+        with (
+            _reported(),
+            self._engine.connect().execution_options(yield_per=FETCHED) as connection,
+        ):
+            for number, row in enumerate(connection.execute(query), start=1):
+                yield Row(number, dict(zip(names, row, strict=True)), number)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -113,6 +117,7 @@ class CsvSource:
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
+        self.files = [*files.values()]
         csv.field_size_limit(_MAX_FIELD)
 
     def has(self, table: str) -> bool:
@@ -161,9 +166,14 @@ def _engine(url: str) -> Engine:
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").is_file():
-            raise SourceUnusable(f"{parsed.database}: there is no such file")
+            raise SourceUnusable(
+                "there is no such file as in the URL: give sqlite:///path, or sqlite:////path from "
+                "the root"
+            )
+        if "@" in (parsed.host or ""):  # the end of a password, which a driver would report
+            raise ArgumentError
         engine = create_engine(parsed, hide_parameters=True)
-    except (ArgumentError, NoSuchModuleError):
+    except (ArgumentError, NoSuchModuleError, ValueError, TypeError):
         raise SourceUnusable(
             "the URL is none of PostgreSQL, MySQL or SQLite: give postgresql://…, "
             "mysql+pymysql://… or sqlite:///path, with @ : / ? # % in user and password "
@@ -189,6 +199,17 @@ def _read_any_text(connection: Any, _record: object) -> None:
 def _split(table: str) -> tuple[str | None, str]:
     schema, _, name = table.rpartition(".")
     return schema or None, name
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Raise `SourceUnusable` with the first line of what the database or its driver reports."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
+    except UnicodeDecodeError:
+        raise SourceUnusable("the source database sent text that is not UTF-8") from None
 
 
 def _cause(error: SQLAlchemyError) -> str:

@@ -1,7 +1,9 @@
 """What commands print: the words of users and servers, and nothing that a terminal obeys."""
 
+import click
 import pytest
 
+from authsite.cli.private_output import whole_private_file
 from authsite.cli.shared import print_facts, print_table
 
 HOSTILE = [
@@ -28,3 +30,23 @@ def test_l12_control_sequences_are_shown_and_not_obeyed(capsys, text):
     shown = capsys.readouterr().out
     assert text not in shown
     assert shown.count(f"x{text.encode('unicode_escape').decode()}y") == 2
+
+
+def test_a_file_is_complete_or_as_before_and_no_prepared_link_is_followed(tmp_path):
+    path, victim = tmp_path / "export.jsonl", tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "export.jsonl.part").symlink_to(victim)
+    with whole_private_file(path) as one, whole_private_file(path) as other:
+        one.write("first")
+        other.write("second")
+        assert not path.exists()
+    assert path.read_text() == "first"
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(TypeError), whole_private_file(path) as file:
+        file.write(None)
+    assert path.read_text() == "first"
+    assert victim.read_text() == "kept"
+    names = {each.name for each in tmp_path.iterdir()}
+    assert names == {"export.jsonl", "export.jsonl.part", "victim"}
+    with pytest.raises(click.ClickException, match="No such file"):
+        whole_private_file(tmp_path / "none" / "export.jsonl").__enter__()

@@ -176,6 +176,49 @@ def test_a_name_that_is_taken_while_a_batch_is_written_costs_only_its_own_row(
     assert [(row["row"], row["field"]) for row in done["rows"]] == [(3, "email")]
 
 
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_no_output_is_a_file_of_the_source_or_the_other_output(site, importing, tmp_path):
+    folder = tmp_path / "shop"
+    folder.mkdir(mode=0o700)
+    path = write_csv(folder / "users.csv", [good("good")])
+    path.chmod(0o600)
+    (tmp_path / "link.csv").symlink_to(path)
+    (tmp_path / "hard.csv").hardlink_to(path)
+    url = other.sqlite_database(
+        folder / "db", auth_user=(other.DJANGO_USERS, [other.django_user(1)])
+    )
+    (folder / "db").chmod(0o600)
+    own = site.url.removeprefix("sqlite:///")
+    before = path.read_bytes(), (folder / "db").read_bytes()
+    for kind, source, ids in (
+        ("csv", path, path),
+        ("csv", path, tmp_path / "link.csv"),
+        ("csv", path, tmp_path / "hard.csv"),
+        ("csv", folder, path),
+        ("django", url, folder / "db"),
+        ("csv", path, own),
+        ("csv", path, tmp_path / "report.jsonl"),
+        ("csv", path, tmp_path / "shop" / ".." / "report.jsonl"),
+    ):
+        for dry in ([], ["--dry-run"]):
+            message = importing(kind, source, "--ids", ids, *dry, status=1)
+            assert "is another file of this command" in message
+    assert (path.read_bytes(), (folder / "db").read_bytes()) == before
+    assert site.events() == []
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_no_id_is_a_formula_in_a_spreadsheet(site, importing, tmp_path):
+    names = ["=1+1", "+1", "-1", "@A1", "a=1"]
+    rows = [{**good(f"u{n}"), "id": name} for n, name in enumerate(names)]
+    ids = tmp_path / "ids.csv"
+    importing("csv", write_csv(tmp_path / "users.csv", rows), "--ids", ids)
+    with ids.open(newline="") as file:
+        assert [line["source_id"] for line in csv.DictReader(file)] == [
+            "'=1+1", "'+1", "'-1", "'@A1", "a=1",
+        ]  # fmt: skip
+
+
 def test_a_report_that_others_may_read_is_not_written(site, importing, tmp_path):
     path = write_csv(tmp_path / "users.csv", [good("good")])
     ids = tmp_path / "ids.csv"

@@ -5,7 +5,10 @@ import sqlite3
 
 import pytest
 
+from authsite.importing import drafts, passport
+from authsite.importing.drafts import Fault
 from authsite.importing.errors import SourceUnusable
+from authsite.importing.export_file import ExportSource
 from authsite.importing.sources import open_source
 from tests.support import foreign_systems as other
 
@@ -53,13 +56,14 @@ def test_other_forms_of_an_insert(tmp_path):
     text = (
         "INSERT INTO `users` VALUES\n(1,_binary 'a\\'',-1.5e3),\n(2,0x4142,NULL);\n"
         "INSERT IGNORE INTO `users` (`n`, `id`) VALUES (7,3);\n"
-        "REPLACE INTO `users` VALUES (4,'',0);"
+        "REPLACE INTO `users` VALUES (4,'',0),(5,0x141,0);"
     )
     assert [list(row.items()) for row in rows(written(tmp_path, head + create + text))] == [
         [("id", "1"), ("b", "a'"), ("n", "-1.5e3")],
         [("id", "2"), ("b", "AB"), ("n", None)],
         [("n", "7"), ("id", "3")],
         [("id", "4"), ("b", ""), ("n", "0")],
+        [("id", "5"), ("b", "\1A"), ("n", "0")],
     ]
 
 
@@ -94,6 +98,10 @@ def test_what_cannot_be_read_is_an_error_that_says_what_can(tmp_path, text, advi
         ("missing.sql", "no such file"),
         ("sqlite:///missing.sqlite", "no such file"),
         ("oracle+unknown://host/db", "none of PostgreSQL, MySQL or SQLite"),
+        ("MySQL+pymysql://me:secret@db", "none of PostgreSQL, MySQL or SQLite"),
+        ("postgresql://me:secret@db:port\n/", "none of PostgreSQL, MySQL or SQLite"),
+        ("postgresql://me:top@secret@db/shop", "percent-encoded"),
+        ("sqlite:///secret.sqlite", "no such file"),
         ("http://example.com/", "none of PostgreSQL, MySQL or SQLite"),
         ("mysql+pymysql://me:secret@localhost/db", "pip install pymysql"),
         ("postgresql://me:secret@127.0.0.1:1/db?connect_timeout=1", "the source database reported"),
@@ -103,6 +111,29 @@ def test_a_source_that_cannot_be_opened_is_an_error_without_its_password(source,
     with pytest.raises(SourceUnusable, match=advice) as raised:
         open_source(source, "users")
     assert "secret" not in str(raised.value)
+
+
+def test_an_export_is_a_file_and_a_line_that_is_too_deep_a_fault_of_this_line(tmp_path):
+    with pytest.raises(SourceUnusable, match="no URL") as raised:
+        ExportSource("postgresql://me:secret@db/")
+    assert "secret" not in str(raised.value)
+    path, deep = tmp_path / "export.jsonl", "[" * 100_000
+    path.write_text(f'{{"type": "export"}}\n{deep}\n{{"type": "end"}}\n')
+    [row] = ExportSource(str(path)).rows("user")
+    assert row.fault == "is no JSON object"
+    path.write_text(deep)
+    with pytest.raises(SourceUnusable, match="is no file of"):
+        ExportSource(str(path))
+    row = {**other.client(1), "grant_types": deep}
+    with pytest.raises(Fault, match="is no JSON list"):
+        passport.client(passport.ClientOptions({}), row)
+
+
+def test_a_bit_of_mysql_is_a_boolean():
+    values = {"bytes": (b"\1", b"\0"), "text": ("\1", "\0")}
+    for true, false in values.values():
+        assert drafts.flag({"revoked": true}, "revoked") is True
+        assert drafts.flag({"revoked": false}, "revoked") is False
 
 
 def test_csv_of_a_spreadsheet_and_a_folder_of_tables(tmp_path):
