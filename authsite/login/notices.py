@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, exists, literal_column, select
+from sqlalchemy import Exists, bindparam, exists, literal_column, select
 
 from authsite import clock
 from authsite.audit.events import EventName
@@ -26,38 +26,37 @@ LOGINS: tuple[EventName, ...] = ("session.begun", "token.issued")
 LINK_LIFETIME = timedelta(days=3)  # of the link "This was not me"
 
 
-class FormerLogin(NamedTuple):
-    """Whether a login of the user was recorded."""
+class Recorded(NamedTuple):
+    """Whether the audit trail has that the user was created or imported, and a login since."""
 
-    found: bool
+    created: bool
+    login: bool
 
 
-FORMER_LOGIN = PreparedQuery(
-    select(
-        exists()
-        .where(
-            AuditEvent.user_id == bindparam("user_id"),
-            AuditEvent.event.in_([literal_column(f"'{name}'") for name in LOGINS]),
-        )
-        .label("found")
-    ),
-    FormerLogin,
+def _recorded(*events: EventName) -> Exists:
+    return exists().where(
+        AuditEvent.user_id == bindparam("user_id"),
+        AuditEvent.event.in_([literal_column(f"'{name}'") for name in events]),
+    )
+
+
+RECORDED = PreparedQuery(
+    select(_recorded("user.created").label("created"), _recorded(*LOGINS).label("login")),
+    Recorded,
 )
 
 
 def is_new_device(ctx: Context, account: Account) -> bool:
     """Whether the user should learn of this login, which has just passed and is not recorded yet.
 
-    That is: neither the browser nor the address is recognized, and it is not the first login. What
-    the audit trail no longer has counts as a former login. Counts the notice; call it before the
-    transaction writes.
+    That is: neither the browser nor the address is recognized, and it is not the first login
+    since the user was created here or imported. If the audit trail no longer has when that was,
+    there was a former login. Counts the notice; call it before the transaction writes.
     """
     if not ctx.limits.unrecognized or not ctx.settings.new_device_notices:
         return False
-    keep = ctx.settings.audit_keep
-    recent = keep is None or account.created_at > clock.now() - keep
-    former = FORMER_LOGIN.one(ctx.database, user_id=account.id)
-    if recent and not (former and former.found):
+    recorded = RECORDED.one(ctx.database, user_id=account.id)
+    if recorded and recorded.created and not recorded.login:
         return False
     return may_notify(ctx, account, "new device")
 

@@ -1,11 +1,14 @@
 """Notices by mail: a sign-in from a new device and its link, failed logins, a copied token."""
 
+from datetime import timedelta
+
 import pytest
 
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.login.notices import LINK_LIFETIME
 from authsite.users import service as users
+from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.mails import html_of, link_in, text_of
 from tests.support.pages import sign_in, submit
@@ -222,6 +225,28 @@ def test_notices_go_to_confirmed_addresses_only_and_five_a_day(site, site_with, 
     off.user(confirmed=True)
     sign_in(off)
     assert arrive(off) == []
+
+
+@pytest.mark.parametrize("days", [0, 4000])
+def test_the_first_login_of_an_imported_account_is_no_notice_however_old(site, frozen, days):
+    bob = site.user("bob@example.com", confirmed=True)
+    with site.db() as db:
+        db.get(User, bob.id).created_at -= timedelta(days=days)
+
+    def login(address):
+        site.try_login(site.keys, PASSWORD, username="bob@example.com", address=address)
+        return [mail["To"] for mail in site.mails()]
+
+    assert login("198.51.100.1") == []
+    assert login("198.51.100.2") == ["bob@example.com"]
+
+
+def test_without_the_creation_in_the_trail_a_login_is_a_notice(site, frozen):
+    bob = site.user("bob@example.com", confirmed=True)
+    with site.db() as db:
+        db.query(AuditEvent).filter_by(user_id=bob.id).delete()
+    site.try_login(site.keys, PASSWORD, username="bob@example.com", address="198.51.100.1")
+    assert [mail["To"] for mail in site.mails()] == ["bob@example.com"]
 
 
 def test_failed_logins_are_one_mail_a_day_and_cost_the_same_for_an_unknown_name(site, frozen):
