@@ -1,9 +1,10 @@
 """The latest events of a user's own account, in words for the user (ASVS 7.5.3)."""
 
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from sqlalchemy import select
 
@@ -13,6 +14,7 @@ from authsite.i18n import _
 from authsite.oauth.models import Client
 
 MAX_LISTED = 10
+MAX_READ = 500
 
 # Only events that a user can understand and act upon.
 _WORDS: Mapping[str, str] = {
@@ -44,30 +46,56 @@ _WORDS: Mapping[str, str] = {
 }
 
 
+# What anyone can cause who knows a login name. They are listed apart: they must not push off what
+# was done with the account.
+ATTEMPTS = frozenset(("login.closed", "login.failed", "reauthentication.failed", "recovery.asked"))
+
+
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One event; ``words`` are translatable, ``client`` is the name of the app, if there was one.
+    """``count`` equal events in a row, the latest ``at``; ``words`` are translatable.
 
-    ``address`` is None for a command of an administrator.
+    ``client`` is the name of the app, if there was one. ``address`` is None for a command of an
+    administrator.
     """
 
     words: str
-    at: datetime
     client: str | None
     address: str | None
     agent: str | None
+    at: datetime
+    count: int
 
 
-def list_latest(ctx: Context, user_id: uuid.UUID) -> list[Activity]:
-    """The latest events of the user, at most `MAX_LISTED`, the newest first."""
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What was done with an account, and what was attempted; the newest first."""
+
+    done: list[Activity]
+    attempts: list[Activity]
+
+
+def list_latest(ctx: Context, user_id: uuid.UUID) -> Latest:
+    """The latest events of the user, at most `MAX_LISTED` lines of each sort.
+
+    Equal neighbors are one line. Of each sort only the latest `MAX_READ` events are read.
+    """
+    done = _list_folded(ctx, user_id, _WORDS.keys() - ATTEMPTS)
+    return Latest(done, _list_folded(ctx, user_id, ATTEMPTS))
+
+
+def _list_folded(ctx: Context, user_id: uuid.UUID, events: Collection[str]) -> list[Activity]:
     rows = ctx.db.execute(
-        select(AuditEvent, Client.name)
+        select(AuditEvent.event, Client.name, AuditEvent.address, AuditEvent.agent, AuditEvent.at)
         .outerjoin(Client, Client.id == AuditEvent.client_id)
-        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(_WORDS))
+        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(events))
         .order_by(AuditEvent.id.desc())
-        .limit(MAX_LISTED)
+        .limit(MAX_READ)
     )
-    return [
-        Activity(_WORDS[event.event], event.at, client, event.address, event.agent)
-        for event, client in rows
+    lines = [
+        Activity(_WORDS[row.event], row.name, row.address, row.agent, row.at, count=1)
+        for row in rows
     ]
+    equal = groupby(lines, lambda line: (line.words, line.client, line.address, line.agent))
+    folded = [list(each) for _, each in equal]
+    return [replace(each[0], count=len(each)) for each in folded[:MAX_LISTED]]
