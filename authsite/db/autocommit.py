@@ -6,6 +6,8 @@ from contextlib import contextmanager, suppress
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from .engine import without_time_limit
+
 
 @contextmanager
 def transaction_on(connection: Connection) -> Iterator[None]:
@@ -16,9 +18,13 @@ def transaction_on(connection: Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot_on(connection: Connection) -> Iterator[None]:
-    """Every statement of the block reads the database as it was when the first one ran."""
+    """Every statement of the block reads the database as it was when the first one ran.
+
+    It may take long.
+    """
     begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     with _block(connection, "BEGIN" if _is_sqlite(connection) else begin):
+        without_time_limit(connection)
         yield
 
 

@@ -143,9 +143,10 @@ def has_time_limit(engine: Engine) -> bool:
 
 
 def without_time_limit(connection: Connection) -> None:
-    """Let the statements of this transaction take longer than those of requests may."""
+    """Let this transaction take longer than those of requests may, also between statements."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
 
 
 def _check_open(

@@ -214,7 +214,6 @@ def _lock(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         without_time_limit(connection)
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}")
-        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK_NUMBER))):
             raise _Busy
 

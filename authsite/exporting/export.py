@@ -27,6 +27,7 @@ from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.db import Database
 from authsite.db.base import Base, UtcDateTime
+from authsite.db.engine import without_time_limit
 from authsite.oauth import imported_secrets
 from authsite.oauth.models import Client, Family
 from authsite.passwords import imports
@@ -144,7 +145,5 @@ def _snapshot(database: Database) -> Iterator[Connection]:
     engine = database.transactional.execution_options(isolation_level="REPEATABLE READ")
     with engine.connect() as connection, connection.begin():
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-        # Who reads the lines may be slow.
-        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
+        without_time_limit(connection)  # who reads the lines may be slow
         yield connection.execution_options(stream_results=True, max_row_buffer=FETCHED)

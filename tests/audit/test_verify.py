@@ -13,6 +13,7 @@ from authsite.audit.seals import (
     read_segment,
 )
 from authsite.audit.stored import SEALS
+from authsite.db.autocommit import snapshot_on
 from tests.support.home import initialized
 from tests.support.sealing import add, change, problems, seal_all, seals
 from tests.support.site import Site
@@ -95,3 +96,11 @@ def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
     )
     lost = home.json("audit", "verify", status=1)
     assert "audit-key" in lost["problems"][0]["text"]
+
+
+def test_a_verification_may_wait_within_its_transaction(site):
+    if site.database.autocommit.dialect.name != "postgresql":
+        pytest.skip("SQLite has no time limits")
+    with site.database.autocommit.connect() as connection, snapshot_on(connection):
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            assert connection.exec_driver_sql(f"SHOW {limit}").scalar() == "0"

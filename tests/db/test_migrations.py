@@ -1,11 +1,13 @@
 """The migrations: up, down and up again, and never another schema than the models say."""
 
 import re
+import threading
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, Table, inspect, text
+from sqlalchemy.exc import IntegrityError
 
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
@@ -259,6 +261,40 @@ def test_a_migration_that_a_long_transaction_blocks_is_repeated_and_says_so(data
     assert lines[0].startswith("another transaction held a lock: trying again, attempt 2")
     assert lines[-1].startswith("0007 (The terms that a user accepted")
     assert migrate.current(database) == "0007"
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_events_are_recorded_while_their_index_is_made(database, fresh_url):
+    insert = text("INSERT INTO audit_events (at, event) VALUES (now(), 'x')")
+    valid = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+    index = {"name": "ix_audit_events_user_id_id"}
+    migrate.upgrade(database, "0008")
+    with database.autocommit.connect() as connection:  # what a stopped migration leaves
+        connection.execute(insert)
+        connection.execute(insert)
+        connection.execute(text("SET statement_timeout = 0"))
+        with pytest.raises(IntegrityError):
+            connection.execute(
+                text(f"CREATE UNIQUE INDEX CONCURRENTLY {index['name']} ON audit_events (event)")
+            )
+        assert connection.scalar(valid, index) is False
+        connection.detach()
+    lines, other = [], open_database(fresh_url)
+    migrating = threading.Thread(target=migrate.upgrade, args=(database, "0009", lines.append))
+    with other.transactional.connect() as writer:
+        writer.execute(insert)
+        migrating.start()
+        migrating.join(1.5)
+        assert migrating.is_alive()  # waits for the writer
+        with other.autocommit.connect() as connection:
+            connection.execute(insert)
+            assert connection.scalar(valid, index) is False
+        writer.commit()
+    migrating.join()
+    assert len(lines) == 1
+    with other.autocommit.connect() as connection:
+        assert connection.scalar(valid, index) is True
+    other.dispose()
 
 
 def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url):
