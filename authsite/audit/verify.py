@@ -102,7 +102,8 @@ def _checked(connection: Connection, former: Seal | None, seal: Seal, expected: 
     if seal.id != expected:
         found.append(_missing_seals(former, seal, expected))
     after = former.last_id if former else None
-    if seal.former_mac != (former.mac if former else NO_MAC):
+    former_mac = former.mac if former else NO_MAC
+    if not hmac.compare_digest(seal.former_mac.encode(), former_mac.encode()):
         if seal.id == expected and former and former.id == seal.id - 1:
             found.append(_about(seal, "the seal before was replaced"))
         after = seal.first_id - 1  # the rest is said of the seals between
@@ -112,7 +113,7 @@ def _checked(connection: Connection, former: Seal | None, seal: Seal, expected: 
         found.append(_about(seal, f"{seal.rows - rows} of {seal.rows} events are missing"))
     elif rows > seal.rows:
         found.append(_about(seal, f"{rows - seal.rows} events were added to {seal.rows}"))
-    elif digest != seal.digest:
+    elif not hmac.compare_digest(digest.encode(), seal.digest.encode()):
         found.append(_about(seal, "an event was changed"))
     return Checked(seal, tuple(found), rows)
 
