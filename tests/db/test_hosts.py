@@ -74,6 +74,7 @@ def test_after_a_promotion_the_same_process_goes_on_with_the_standby(servers):
     keys = site.first_party("web")
     site.user()
     tokens = site.login(keys)
+    primary.wait_for_standby()
     primary.stop()
     header = {"Authorization": f"Bearer {tokens['access_token']}"}
     assert site.http.get("/v1/user", headers=header, status="*").status_int == 503

@@ -94,6 +94,18 @@ class Cluster:
             f"PostgreSQL did not start: {(self.folder / 'postgres.log').read_text()}"
         )
 
+    def wait_for_standby(self, seconds=30):
+        """Until the standby has everything that was committed here until now."""
+        deadline = time.monotonic() + seconds
+        with self.connect("postgres") as connection:
+            [committed] = connection.execute("SELECT pg_current_wal_insert_lsn()").fetchone()
+            while time.monotonic() < deadline:
+                behind = "SELECT bool_and(replay_lsn >= %s) FROM pg_stat_replication"
+                if connection.execute(behind, [committed]).fetchone() == (True,):
+                    return
+                time.sleep(0.02)
+        raise RuntimeError("the standby does not follow")
+
     def stop(self, how=signal.SIGQUIT):
         """End the server: SIGQUIT is an immediate shutdown (PostgreSQL manual, 18.5)."""
         if self.process and self.process.poll() is None:

@@ -19,11 +19,11 @@ def counted(http):
     return next((float(line.removeprefix(wanted)) for line in lines if wanted in line), 0)
 
 
-def wait_until(condition):
+def wait_for(read, wanted):
     deadline = time.monotonic() + 20
-    while not condition() and time.monotonic() < deadline:
+    while read() != wanted and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert condition()
+    assert read() == wanted
 
 
 def workers_of(process):
@@ -41,12 +41,13 @@ def test_a_scrape_sees_the_requests_of_all_workers_and_of_one_that_was_killed(fr
         assert http.post("/healthz").status_code == 405
         assert http.get("/readyz").json() == {"status": "ready", "problems": []}
         for _ in range(20):
-            httpx.patch(http.base_url.join("/v1/user"))  # each on a connection of its own
-        wait_until(lambda: counted(http) == 20)
+            # Each on a connection of its own.
+            assert httpx.patch(http.base_url.join("/v1/user")).status_code == 401
+        wait_for(lambda: counted(http), 20)
         # Each worker writes its numbers every second. Granian ends if a worker dies within 5.5 s of
         # its start, which it takes for one that cannot start.
         time.sleep(6)
         os.kill(workers_of(http.process)[0], signal.SIGKILL)
-        wait_until(lambda: http.log.read_text().count("Started worker-") > 2)
+        wait_for(lambda: http.log.read_text().count("Started worker-"), 3)
         # A kill -9 cost nothing that was written, and nothing is counted twice.
         assert [counted(http) for _ in range(5)] == [20] * 5
