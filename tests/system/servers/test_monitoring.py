@@ -20,10 +20,11 @@ def counted(http):
 
 
 def wait_for(read, wanted):
+    """Until ``read()`` is ``wanted`` once: another worker may still see less for a second."""
     deadline = time.monotonic() + 20
-    while read() != wanted and time.monotonic() < deadline:
+    while (found := read()) != wanted:
+        assert time.monotonic() < deadline, f"{found} instead of {wanted}"
         time.sleep(0.05)
-    assert read() == wanted
 
 
 def workers_of(process):
