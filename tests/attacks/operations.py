@@ -26,6 +26,7 @@ class Account:
     tokens: dict = field(default_factory=dict)  # access and refresh tokens
     sessions: dict = field(default_factory=dict)
     links: dict = field(default_factory=dict)
+    listed: dict = field(default_factory=dict)  # ids by kind, as the list of sign-ins has them
     rows: dict = field(default_factory=dict)
 
     def log_in(self, password=PASSWORD):
@@ -134,6 +135,11 @@ def set_up(driver):
     account.call("PUT", "/v1/user/email", email=NEW, **change)
     account.links |= _links(driver)
     assert len(account.links) == 5
+    second = driver.send("GET", "/v1/user/sessions", token=account.tokens["two"]["access"]).json
+    account.listed["app"] = next(each["id"] for each in second["sessions"] if each["current"])
+    account.listed["browser"] = next(
+        each["id"] for each in second["sessions"] if each["kind"] == "browser"
+    )
     account.save()
     assert len(account.accepted()) == 12, account.accepted()
     return account
@@ -162,6 +168,11 @@ CALLS = {
     "log in": lambda a, side: a.log_in(),
     "log in with a browser": lambda a, side: a.log_in_with_a_browser(),
     "end others": lambda a, side: a.form("/account/sessions/end-others"),
+    "end a browser": lambda a, side: a.call(
+        "DELETE", f"/v1/user/sessions/{a.listed['browser']}"),
+    "end an app": lambda a, side: a.form(f"/account/sessions/{a.listed['app']}/end"),
+    "log out": lambda a, side: a.call("DELETE", "/v1/logout"),
+    "log out in the browser": lambda a, side: a.form("/logout"),
     "change the password": lambda a, side: a.call(
         "PUT", "/v1/user/password", current_password=PASSWORD, password=f"purple wolf {side} tea"),
     "change it in the browser": lambda a, side: a.form(
@@ -195,6 +206,10 @@ ROWS = {
     "create a token": (set(), {USER, FAMILY}),
     "request an address": ({USER}, {FAMILY}),
     "cancel by link": ({USER}, set()),
+    "end a browser": ({SESSION}, {FAMILY}),
+    "end an app": ({FAMILY}, {SESSION}),
+    "log out": ({FAMILY}, set()),
+    "log out in the browser": ({SESSION}, set()),
     "complete the change": ({USER, FAMILY, SESSION, ADDRESS}, set()),
     "register": ({ADDRESS}, set()),
 }
