@@ -1,7 +1,7 @@
 """``python -m bench.moving``: how long importing users and exporting everything takes.
 
 Fills the database with token families and their users, imports users with hashes as Laravel has
-them from a CSV file, and exports everything. Prints seconds, rows a second and the most memory used.
+them from a CSV file, and exports everything. Prints seconds, rows a second and memory.
 """
 
 import argparse

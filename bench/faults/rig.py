@@ -69,7 +69,7 @@ def rig(*, through=None, **settings):
 
 
 @contextmanager
-def prepared(storage=cluster, **settings):
+def prepared(storage=cluster, sessions=SESSIONS, **settings):
     """A `Rig` with a filled database, and no server yet. ``storage`` makes the database."""
     with (
         tempfile.TemporaryDirectory(prefix="authsite-faults-") as name,
@@ -82,7 +82,7 @@ def prepared(storage=cluster, **settings):
         base = {"base_url": "http://localhost", "allowed_reset_password_urls": RESET_PAGE}
         ini = write_ini(Path(name), postgres.url, **base, **smtp, **settings)
         made = Rig(postgres, ini, mail)
-        fill(made)
+        fill(made, sessions)
         yield made
 
 
@@ -101,8 +101,8 @@ def _plain(made):
     yield made.postgres.url
 
 
-def fill(made):
-    """Ann, a client, and sessions of Ann."""
+def fill(made, sessions):
+    """Ann, a client, and ``sessions`` token families of Ann."""
     services = make_services(load(read_ini(made.ini), {}), limits=False)
     database = services.database
     with Transaction(database.transactional, expire_on_commit=False) as db, db.begin():
@@ -110,7 +110,7 @@ def fill(made):
         user = register(ctx, {"email": "ann@example.com"}, PASSWORD)
         client, secret = clients.create(ctx, "app", "password")
         owner = Owner(client.id, 0, user.id, 0)
-    pairs = [issue(ctx, owner, "") for _ in range(SESSIONS)]
+    pairs = [issue(ctx, owner, "") for _ in range(sessions)]
     made.client = {"client_id": str(client.id), "client_secret": secret}
     made.sessions = [{"access": pair.access_token, "refresh": pair.refresh_token} for pair in pairs]
     database.dispose()

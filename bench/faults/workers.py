@@ -57,10 +57,20 @@ def kill(worker, traffic):
     """Kill a process; returns when it was killed and when it had ended, in ``traffic``'s time."""
     killed = traffic.now()
     os.kill(worker, signal.SIGKILL)
-    # Until then its socket accepts connections, and nobody reads from them.
-    while (status := Path(f"/proc/{worker}/stat")).exists() and " Z " not in status.read_text():
+    # Until its last thread has ended, its sockets are open, and nobody reads from them.
+    while is_alive(Path(f"/proc/{worker}")):
         time.sleep(0.0005)
     return killed, traffic.now()
+
+
+def is_alive(process):
+    """Whether a thread of ``process`` (a folder of /proc) has not ended."""
+    try:
+        return len(list((process / "task").iterdir())) > 1 or (
+            " Z " not in (process / "stat").read_text()
+        )
+    except FileNotFoundError:
+        return False
 
 
 def ended(short):
