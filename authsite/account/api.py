@@ -138,7 +138,7 @@ def show(request: Request) -> UserAnswer:
     caller = caller_of(request)
     # The bare list: WebOb's mapping searches it for every name.
     request.response.headerlist.append(("X-Auth-Scope", " ".join(caller.scope)))
-    return as_json(caller.acting_user())
+    return as_json(caller.acting_user(), caller.login_names)
 
 
 @view_config(route_name="authsite.user", request_method="PATCH", body=ProfileBody, renderer="json")
@@ -149,13 +149,14 @@ def show(request: Request) -> UserAnswer:
 )
 def change(request: Request) -> UserAnswer:
     given: ProfileBody = request.authsite.validated
+    caller = caller_of(request)
     user = service.change_profile(
         request.authsite.ctx,
-        caller_of(request).acting_user(),
+        caller.acting_user(),
         given.name,
         {"username": given.username, "phone": given.phone},
     )
-    return as_json(user)
+    return as_json(user, caller.login_names)
 
 
 @view_config(

@@ -40,6 +40,9 @@ def secret() -> None:
 
 
 @secret.command(epilog=examples("authsite secret new"))
+@click.option(
+    "--config", metavar="INI", expose_value=False, help="As every command; it reads no settings."
+)
 @json_option
 def new(as_json: bool) -> None:
     """Print a new secret for authsite.secret.

@@ -8,6 +8,7 @@ from authsite.context import Services
 from authsite.oauth.active import ActiveToken, find_active, find_together, is_current, note_use
 from authsite.oauth.tokens import Token, decode_bearer
 from authsite.request_state import Request
+from authsite.settings import Settings
 
 from .caller import Caller
 from .errors import NotAuthenticated
@@ -36,7 +37,7 @@ def api_guard(request: Request) -> Caller:
     if not token or not active:
         raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE if token else NOT_VALID)
     note_use(request.authsite.services.last_used, token, active, now)
-    return _caller(token, active)
+    return _caller(token, active, request.authsite.settings)
 
 
 def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller | None]:
@@ -53,7 +54,7 @@ def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller 
         active = found.get(token.family_id)
         if active and is_current(token, active, now, grace):
             note_use(services.last_used, token, active, now)
-            again.append(_caller(token, active))
+            again.append(_caller(token, active, services.settings))
         else:
             again.append(None)
     return again
@@ -64,7 +65,7 @@ def credential(request: Request) -> str | None:
     return request.environ.get("HTTP_AUTHORIZATION")
 
 
-def _caller(token: Token, active: ActiveToken) -> Caller:
+def _caller(token: Token, active: ActiveToken, settings: Settings) -> Caller:
     return Caller(
         guard="api",
         account=active.account,
@@ -74,6 +75,7 @@ def _caller(token: Token, active: ActiveToken) -> Caller:
         client_name=active.client_name,
         generation=token.generation,
         expires=token.expires,
+        login_names=settings.login_identifiers,
     )
 
 

@@ -54,11 +54,13 @@ class Caller:
     """The generation of the token in its family."""
     expires: float = 0.0
     """When the access token or browser session ends by itself, in Unix seconds."""
+    login_names: tuple[str, ...] = ()
+    """The kinds of login name that are enabled; ``user`` has no others."""
 
     @property
     def user(self) -> CallerUser | None:
         """The user this request acts for; None for a client that acts for itself."""
-        return CallerUser(**as_json(self.account)) if self.account else None
+        return CallerUser(**as_json(self.account, self.login_names)) if self.account else None
 
     @property
     def client_id(self) -> str | None:

@@ -80,6 +80,7 @@ def signed_in(request: Request) -> Caller | None:
         account=session.account,
         session_uuid=session.id,
         expires=session.ends_at(idle).timestamp(),
+        login_names=services.settings.login_identifiers,
     )
 
 

@@ -228,12 +228,11 @@ def _read_bytes(request: Request) -> bytes:
 def _parse_form(raw: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
-            raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+            raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
         )
     except ValueError:
         raise MalformedRequest(
-            f"The form could not be read: send at most {MAX_FIELDS} fields, in percent-encoded "
-            "UTF-8."
+            f"The form could not be read: send at most {MAX_FIELDS} fields, in UTF-8."
         ) from None
 
 

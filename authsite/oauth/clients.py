@@ -16,7 +16,7 @@ from authsite.settings.values import scope as scope_name
 from .imported_secrets import hash_secret
 from .models import CLIENT_TYPES, Client
 
-MAX_SCOPE = 1024  # characters: the size of the columns
+MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
 # The number of an advisory lock of PostgreSQL; `authsite.tasks.leader` lists the others.
 _CREATE_ONCE_LOCK = 7165221
@@ -32,11 +32,12 @@ def create(
 ) -> tuple[Client, str]:
     """Create a client; returns it and its secret, of which only a hash is stored.
 
-    Raises ValueError for an unknown type, a scope with a character that RFC 6749, section 3.3,
-    excludes, and a default scope outside ``scope``.
+    Raises ValueError for a name that is empty, too long or not one line, an unknown type, a scope
+    with a character that RFC 6749, section 3.3, excludes, and a default scope outside ``scope``.
     """
     if client_type not in CLIENT_TYPES:
         raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
+    _check_name(name)
     _check_scopes(scope, default_scope)
     secret, now = new_secret(), clock.now()
     client = Client(
@@ -72,7 +73,9 @@ def change(
     scope = client.scope if scope is None else scope
     default_scope = client.default_scope if default_scope is None else default_scope
     _check_scopes(scope, default_scope)
-    client.name = client.name if name is None else name
+    if name is not None:
+        _check_name(name)
+        client.name = name
     client.scope, client.default_scope = " ".join(scope.split()), " ".join(default_scope.split())
     client.updated_at = now
     if not before <= set(scope.split()):
@@ -178,6 +181,11 @@ def search(
     query = select(Client).where(*conditions).order_by(Client.created_at, Client.id).limit(limit)
     total = db.scalar(select(func.count()).select_from(Client).where(*conditions)) or 0
     return Found(db.scalars(query).all(), total)
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        raise ValueError(f"the name must be one line of 1 to {MAX_NAME} characters")
 
 
 def _check_scopes(scope: str, default_scope: str) -> None:

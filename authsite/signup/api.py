@@ -84,4 +84,4 @@ def register(request: Request) -> UserAnswer | MaybeRegistered:
         request.response.status_int = 202
         return {"message": _MAYBE}
     request.response.status_int = 201
-    return as_json(user)
+    return as_json(user, request.authsite.settings.login_identifiers)

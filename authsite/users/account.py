@@ -1,5 +1,6 @@
 """A user as plain values, read outside any transaction."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
@@ -90,14 +91,17 @@ class UserAnswer(TypedDict):
 ACCOUNT_COLUMNS = columns_of(User, Account)
 
 
-def as_json(user: Account | User) -> UserAnswer:
-    """The user object of the API: all fields of a user that any answer contains."""
+def as_json(user: Account | User, enabled: Collection[str]) -> UserAnswer:
+    """The user object of the API: all fields of a user that any answer contains.
+
+    ``enabled``: the kinds of login name in setting `login-identifiers`; others are null.
+    """
     verified = user.email_verified_at
     return {
         "id": str(user.id),
         "email": user.email,
-        "username": user.username,
-        "phone": user.phone,
+        "username": user.username if "username" in enabled else None,
+        "phone": user.phone if "phone" in enabled else None,
         "name": user.name,
         "confirmed": verified is not None,
         "email_verified_at": rfc3339(verified) if verified else None,

@@ -50,8 +50,9 @@ def test_m16_a_command_has_examples_that_it_understands(context, command):
 
 
 @by_path(LEAVES)
-def test_every_command_takes_json_and_every_option_has_a_help_text(context, command):
+def test_every_command_takes_config_and_json_and_every_option_has_a_help_text(context, command):
     options = [each for each in command.params if isinstance(each, click.Option)]
+    assert any("--config" in each.opts for each in options)
     assert any("--json" in each.opts for each in options) == (context.command_path not in NO_JSON)
     assert [each.name for each in options if not each.help] == []
 

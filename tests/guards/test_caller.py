@@ -42,8 +42,8 @@ def user_only(request):
 
 @pytest.fixture
 def site(host_with):
-    made = host_with(build)
-    made.user(confirmed=True, name="Ann")
+    made = host_with(build, login_identifiers="email username")
+    made.user(confirmed=True, username="annie")
     return made
 
 
@@ -51,6 +51,7 @@ def test_trial_14_the_caller_of_a_token_is_json_ready(site):
     keys = site.client(scope="a b", default_scope="b a")
     headers = bearer(site.login(keys)["access_token"])
     me = site.http.get("/v1/user", headers=headers).json
+    assert me["username"] == "annie"
     [session] = [
         item
         for item in site.http.get("/v1/user/sessions", headers=headers).json["sessions"]
@@ -86,6 +87,6 @@ def test_trial_14_the_caller_of_a_browser_session_is_json_ready(site):
     assert site.http.get("/web/values").json == answer
     assert sorted(answer) == sorted(ATTRIBUTES)
     assert (answer["guard"], answer["scope"], answer["client_id"]) == ("web", [], None)
-    assert answer["user"]["email"] == "ann@example.com"
+    assert (answer["user"]["email"], answer["user"]["username"]) == ("ann@example.com", "annie")
     assert len(answer["session_id"]) == 36
     site.http.get("/web/mine", status=204)

@@ -78,6 +78,19 @@ def test_utf_8_may_be_said(renewed, charset):
     http.post("/v1/register", json.dumps(REGISTER), content_type=content_type, status=201)
 
 
+def test_a_form_has_utf_8_as_it_is_or_percent_encoded(renewed):
+    """``curl -d`` sends what was typed; browsers encode it (WHATWG URL, section 5.1)."""
+    http = renewed().http
+    for name, written in (("Zo\u00eb Gr\u00fcn", "Zo\u00eb+Gr\u00fcn"), ("Gr\u00fcn", "Gr%C3%BCn")):
+        email = f"{len(written)}@example.com"
+        form = f"email={email}&password=purple wolf 77 tea&name={written}"
+        answer = http.post("/v1/register", form.encode(), content_type=FORM, status=201)
+        assert answer.json["name"] == name
+    for written in (b"name=\xff", b"name=%ff", b"name=Gr\xfcn"):
+        answer = http.post("/v1/register", written, content_type=FORM, status=400)
+        assert "UTF-8" in answer.json["message"]
+
+
 @pytest.mark.control("S13")
 @pytest.mark.parametrize("size", [64 * 1024 + 1, 10_000_000])
 @each_endpoint

@@ -38,6 +38,18 @@ def test_the_user_of_the_token_is_shown_with_the_documented_fields_only(site, ke
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+def test_a_login_name_that_is_not_enabled_any_more_is_null(sites, site_with):
+    named = site_with(login_identifiers="email username phone")
+    named.user(username="annie", phone="+4930901820")
+    headers = bearer(named.login(named.client())["access_token"])
+    for site, names in ((named, ["annie", "+4930901820"]), (sites(), [None, None])):
+        shown = [
+            site.http.get("/v1/user", headers=headers),
+            site.http.patch_json("/v1/user", {"name": "Ann"}, headers=headers),
+        ]
+        assert [[each.json["username"], each.json["phone"]] for each in shown] == [names] * 2
+
+
 def test_a_confirmed_user_is_shown_as_one(site):
     site.user(confirmed=True)
     shown = site.me(site.login(site.client())["access_token"]).json

@@ -58,7 +58,7 @@ def create(
         if confirmed:
             service.confirm(ctx, made)
     if as_json:
-        return print_json(user_json(made))
+        return print_json(user_json(made, cfg.login_identifiers))
     print_facts("The user:", {"id": str(made.id), "email": made.email})
 
 

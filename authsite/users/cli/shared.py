@@ -22,8 +22,12 @@ password_option: Callable[[Any], Any] = click.option(
 
 
 def facts_of(user: User) -> dict[str, Any]:
-    """The user object of the API, and whether the user is enabled."""
-    return {**user_json(user), "enabled": user.disabled_at is None}
+    """The user object of the API, and whether the user is enabled.
+
+    It has all login names that are stored, also of a kind that is not enabled.
+    """
+    stored = user_json(user, ("username", "phone"))
+    return {**stored, "enabled": user.disabled_at is None}
 
 
 def print_done(user: User, text: str, as_json: bool) -> None:

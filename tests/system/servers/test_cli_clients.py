@@ -50,6 +50,15 @@ def test_create_prints_one_object_for_scripts(home, type_):
     assert len(shown["client_secret"]) == 43  # 256 bits
 
 
+def test_a_name_is_one_line_that_fits(home, site):
+    for name in ("", "  ", "a\nb", "\x1b[2J", "x" * 101):
+        refused = home.run("client", "create", "--name", name, "--type", "personal", status=1)
+        assert "one line of 1 to 100 characters" in refused.stderr
+    client_id = site.client().client_id
+    home.run("client", "update", client_id, "--name", "", status=1)
+    assert home.json("client", "update", client_id, "--name", "x" * 100)["name"] == "x" * 100
+
+
 @pytest.mark.control("T08")
 def test_a_rotated_secret_works_beside_the_old_one_until_that_is_retired(home, site):
     first = home.json("client", "create", "--name", "R", "--type", "personal")
