@@ -34,7 +34,7 @@ class LoginBody(Body):
 
     username: Name | None = None
     """The login name, of any kind that is enabled."""
-    email: Name | None = None
+    email: Annotated[str, Field(max_length=254)] | None = None
     """Instead of `username`, where e-mail addresses are enabled."""
     phone: Name | None = None
     """Instead of `username`, where phone numbers are enabled."""

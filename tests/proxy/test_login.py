@@ -77,6 +77,13 @@ def test_the_name_may_come_in_the_field_of_its_kind(site):
     site.http.post(LOGIN, {"email": "ann@example.com", "username": "", "password": PASSWORD})
 
 
+def test_a_field_is_as_long_as_its_kind_may_be(site):
+    for field, longest in {"email": 254, "username": 320}.items():
+        for size, error in ((longest, "invalid_grant"), (longest + 1, "invalid_request")):
+            form = {field: "a" * (size - 12) + "@example.com", "password": PASSWORD}
+            assert site.http.post(LOGIN, form, status=400).json["error"] == error
+
+
 @pytest.mark.parametrize(
     "form",
     [
