@@ -1,4 +1,4 @@
-"""``python -m bench.faults``: the failures that happen to everybody, one after the other.
+"""``python -m bench.faults``: failures of what authsite depends on, one after the other.
 
 A run breaks one thing while real requests arrive, and returns rows that compare each figure with
 its target. docs/reliability.md explains the runs and has their table.
