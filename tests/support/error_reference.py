@@ -33,15 +33,16 @@ ADVICE = {
 }
 FIELDS = {
     "email_not_confirmed": "the password is right; the user has to open the link that was mailed",
-    "invalid": "the value has a form that it cannot have; the message says which one it needs",
+    "invalid": "the value has a wrong form; the message says which form is right",
     "invalid_credentials": "no such user, a wrong password, or a disabled user (on pages)",
     "invalid_password": "the current password is wrong",
     "invalid_token": "the reset link is wrong, used, expired or for another address",
-    "not_allowed": "the value is none of those that the settings, or the token, allow",
+    "not_allowed": "the value is none of those allowed: a page that the settings do not list, a "
+    "scope that the token does not have, a reserved username",
     "required": "the field is missing or empty",
     "taken": "another user has this login name",
     "too_long": "the value is longer than the field may be",
-    "weak_password": "the password is too short, easy to guess, or is known from a data breach",
+    "weak_password": "the password is too short, easy to guess, or known from a data breach",
 }
 
 
@@ -98,7 +99,7 @@ def reference():
             "|---|---|---|---|",
             *rows,
             "\n## Codes of a field\n",
-            "A 422 has one entry for each wrong field. The OAuth and proxy endpoints have them in",
+            "A 422 has one entry for each wrong field. At the OAuth and proxy endpoints they are in",
             "`errors`, beside `error`.\n",
             "| code | meaning |",
             "|---|---|",
