@@ -28,7 +28,7 @@ class Definition:
     default: str | None = None
     key: str = ""  # as documented
     secret: bool = False  # hidden, and readable from a file (AUTHSITE_<KEY>_FILE)
-    variable: str | None = None  # environment variable that the specification defines
+    variable: str | None = None  # environment variable that Apiato uses
     missing: str | None = None
 
 

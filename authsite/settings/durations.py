@@ -17,7 +17,7 @@ def duration(
 ) -> Callable[[str], timedelta]:
     """A parser of durations up to ``maximum``.
 
-    With ``bare_days`` a number without a unit means days, as in the specification's two lifetimes;
+    With ``bare_days`` a number without a unit means days, as in Apiato's two lifetimes;
     otherwise it is an error. Zero is an error unless ``zero`` is true. The parser raises
     `ValueError` with what is accepted.
     """

@@ -1,7 +1,7 @@
 """The sources of the settings, and their precedence.
 
 First ``AUTHSITE_<KEY>``, or for a secret the file that ``AUTHSITE_<KEY>_FILE`` names (K02); then
-the variables that the specification defines; then the ini.
+the variables that Apiato uses; then the ini.
 """
 
 import re

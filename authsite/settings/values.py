@@ -69,7 +69,7 @@ def one_of(*words: W, message: str) -> Callable[[str], W]:
     return parse
 
 
-# The variant of the specification's e-mail behavior.
+# What an unconfirmed user may do.
 variant: Callable[[str], Literal["A", "B"]] = one_of(
     "A", "B", message="give A (verification) or B (forced confirmation)"
 )

@@ -1,6 +1,6 @@
 """The client credentials grant: a client acts for itself (RFC 6749, section 4.4).
 
-A refresh token comes with it, as the specification of this service demands.
+A refresh token comes with it, though section 4.4.3 advises against one.
 """
 
 from authsite.context import Context
