@@ -13,7 +13,9 @@ class UnknownProxy(ApiError):
 
 
 class ForeignOrigin(ApiError):
-    summary = "The request may come from a page whose origin is neither ours nor in `cors-origins`."
+    summary = (
+        "The request may come from a page whose origin is neither authsite's nor in `cors-origins`."
+    )
     status = 403
     code = "access_denied"
     audit_event = "proxy.foreign_origin"

@@ -13,7 +13,8 @@ HEAD = """\
 <!-- Generated from the tests by `make control-tests`. -->
 # Controls and their tests
 
-Each test names the [controls](controls.md) that it proves. A whole file stands for all its tests.
+The tests that prove each of the [controls](controls.md). Paths are below `tests/`; a file without
+a test stands for all its tests. *planned*: the feature does not exist. –: no test names it.
 
 | id | severity | tests |
 |---|---|---|
