@@ -17,6 +17,7 @@ from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.sessions import service as sessions
 from authsite.users import pending
+from authsite.users import service as users
 
 MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
 
@@ -71,6 +72,8 @@ def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> 
     Ending another session than ``current`` also ends a pending change of address: an intruder in
     that session may have requested it.
     """
+    if session_id != current:
+        users.lock(ctx.db, user_id)  # before the row of the session, as all that locks both does
     ended = sessions.end(ctx, user_id, session_id) or _end_family(ctx, user_id, session_id)
     if ended and session_id != current:
         pending.end(ctx.db, user_id)

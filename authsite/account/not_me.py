@@ -7,7 +7,7 @@ No browser and no address is recognized any more either, so that the next login 
 The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
 signing out or changing the password must not end it. It works once, until it expires or the user
 resets the password by mail or takes a change of address back. A reset does not end it if the
-address was changed after the login: then the intruder may have got the mail.
+address was changed between the login and the reset: then the intruder may have got the mail.
 """
 
 from datetime import datetime
@@ -84,13 +84,17 @@ def end(ctx: Context, token: str) -> None:
 
 def _has_ended(ctx: Context, login: Login) -> bool:
     """Whether such a link was used since the notice, or the owner got the account back."""
-    since = set(
-        ctx.db.scalars(
-            select(AuditEvent.event).where(
-                AuditEvent.user_id == login.user_id,
-                AuditEvent.event.in_([USED, REVERTED, RESET, MOVED]),
-                AuditEvent.id > login.event_id,
-            )
+    ends = [USED, REVERTED, RESET]
+    for event in ctx.db.scalars(
+        select(AuditEvent.event)
+        .where(
+            AuditEvent.user_id == login.user_id,
+            AuditEvent.event.in_([*ends, MOVED]),
+            AuditEvent.id > login.event_id,
         )
-    )
-    return USED in since or REVERTED in since or (RESET in since and MOVED not in since)
+        .order_by(AuditEvent.id)
+    ):
+        if event in ends:
+            return True
+        ends = [USED, REVERTED]  # a later reset may be one of the intruder
+    return False

@@ -122,6 +122,15 @@ class ChangedUser(NamedTuple):
     email: str
 
 
+def lock(db: Session, user_id: uuid.UUID) -> None:
+    """Lock the row of a user, as an UPDATE does, until the transaction ends.
+
+    A transaction that also changes the user's sessions or token families locks the user first.
+    Otherwise two of them may wait for each other (PostgreSQL manual, 13.3.4 Deadlocks).
+    """
+    db.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
+
+
 def end_sign_ins(
     ctx: Context,
     user_id: uuid.UUID,

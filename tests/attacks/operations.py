@@ -6,7 +6,11 @@ and links are bound to the rows, and the clock stands still.
 
 from dataclasses import dataclass, field
 
+from sqlalchemy import select
+
 from authsite.db.base import Base
+from authsite.sessions.active import key_hash
+from authsite.sessions.models import BrowserSession
 from authsite.users import service as users
 
 from .driver import BASE, cookie_of, signed_url
@@ -26,7 +30,7 @@ class Account:
     tokens: dict = field(default_factory=dict)  # access and refresh tokens
     sessions: dict = field(default_factory=dict)
     links: dict = field(default_factory=dict)
-    listed: dict = field(default_factory=dict)  # ids by kind, as the list of sign-ins has them
+    listed: dict = field(default_factory=dict)  # ids of the second sign-ins, by kind
     rows: dict = field(default_factory=dict)
 
     def log_in(self, password=PASSWORD):
@@ -135,14 +139,20 @@ def set_up(driver):
     account.call("PUT", "/v1/user/email", email=NEW, **change)
     account.links |= _links(driver)
     assert len(account.links) == 5
-    second = driver.send("GET", "/v1/user/sessions", token=account.tokens["two"]["access"]).json
-    account.listed["app"] = next(each["id"] for each in second["sessions"] if each["current"])
-    account.listed["browser"] = next(
-        each["id"] for each in second["sessions"] if each["kind"] == "browser"
-    )
+    account.listed = second_sign_ins(account)
     account.save()
     assert len(account.accepted()) == 12, account.accepted()
     return account
+
+
+def second_sign_ins(account):
+    """The ids of the second token family and the second browser session."""
+    path, driver = "/v1/user/sessions", account.driver
+    found = driver.send("GET", path, token=account.tokens["two"]["access"]).json["sessions"]
+    with driver.site.db() as db:
+        own = BrowserSession.key_hash == key_hash(account.sessions["two"])
+        browser = str(db.scalar(select(BrowserSession.id).where(own)))
+    return {"app": next(each["id"] for each in found if each["current"]), "browser": browser}
 
 
 def pair_of(answer):
