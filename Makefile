@@ -53,9 +53,10 @@ bench: $(VENV)/.tests
 bench-peers: $(VENV)/.tests
 	$(BIN)/python -m bench.peers $(PEERS)
 
-# Breaks what the service depends on, while it is in use: docs/reliability.md. R4,R5 with ONLY=.
+# Breaks what the service depends on, while it is in use: docs/reliability.md. R4,R5 with ONLY=;
+# seconds instead of minutes with SHORT=yes, which leaves the page as it is.
 faults: $(VENV)/.tests
-	$(BIN)/python -m bench.faults $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m bench.faults $(if $(ONLY),--only $(ONLY)) $(if $(SHORT),--short)
 
 # Screenshots of every page in every state, light and dark, narrow and wide.
 # L is a language; `ar` is a pseudo-locale from right to left.
