@@ -114,8 +114,8 @@ def test_what_is_not_utf_8_is_refused_in_every_parameter(site, good, name, bad):
     refused(site, f"{urlencode(form)}&{name}={bad}")
 
 
-@pytest.mark.parametrize("body", [b"\xff", b"grant_type=\xe4", "grant_type=ä".encode(), b"%ff=x"])
-def test_bytes_outside_ascii_are_refused(site, body):
+@pytest.mark.parametrize("body", [b"\xff", b"grant_type=\xe4", b"grant_type=\xc3", b"%ff=x"])
+def test_bytes_that_are_not_utf_8_are_refused(site, body):
     refused(site, body)
 
 
