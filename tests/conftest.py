@@ -64,6 +64,9 @@ ON_SQLITE = (
             "login/test_page",
             "login/test_return_to",
             "mail/test_layout",
+            "oauth/test_other_families",
+            "users/test_other_users",
+            "verification/test_change_beside",
         )
     ),
 )
