@@ -26,6 +26,7 @@ ACCOUNT_FORMS = {
 }
 FOREIGN = [
     {"Origin": "https://evil.example"},
+    {"Origin": "http://evil.example"},
     {"Origin": "null"},
     {"Origin": "http://localhost.evil.example"},
     {"Origin": "http://localhost:81"},

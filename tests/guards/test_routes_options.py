@@ -272,3 +272,11 @@ def test_a_bearer_token_never_opens_a_web_route(host_with):
 def test_an_option_that_no_guard_keeps_stops_the_start(host_with, options):
     with pytest.raises(ConfigurationError, match="reports"):
         host_with(route(**options))
+
+
+def test_the_options_of_a_route_that_only_names_a_url_are_checked_too(host_with):
+    def build(config):
+        config.add_route("elsewhere", "https://cdn.example.org/{file}", static=True, verified=True)
+
+    with pytest.raises(ConfigurationError, match="'elsewhere': it has options but no guard"):
+        host_with(build)

@@ -226,6 +226,10 @@ def test_a_login_page_on_another_origin_gets_next_as_our_absolute_url(site_with)
         ({"Accept": "*/*", "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors"}, 401),
         ({"Accept": "*/*"}, 302),
         ({}, 302),
+        ({"X-Requested-With": "com.example.browser"}, 302),  # the name of an app: Android WebView
+        ({"X-Requested-With": "App"}, 302),
+        ({"Sec-Fetch-Dest": "document"}, 302),
+        ({"Sec-Fetch-Dest": "image"}, 302),
         (
             {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Dest": "document"},
             302,

@@ -16,7 +16,7 @@ from authsite.oauth.models import Client, Family
 from authsite.oauth.tokens import Token
 from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.beside import BOTH, HIGHEST, LOWEST, add_beside, changed, stored
+from tests.support.beside import BOTH, add_beside, changed, stored
 from tests.support.site import bearer
 
 GRACE = timedelta(seconds=30)
@@ -103,15 +103,19 @@ def test_only_a_login_of_a_user_has_a_time(site, family):
     assert login() is None
 
 
-def test_a_token_is_active_by_its_own_family(site, family, tokens):
+def test_a_token_is_active_by_its_own_family(site, keys, family, tokens):
     token = Token(family.id, 0, 2**40)
     assert site.me(tokens["access_token"]).json["email"] == "ann@example.com"
     assert find_active(site.database, token, clock.now(), GRACE).rotated_at == family.rotated_at
     assert list(find_together(site.database, [family.id])) == [family.id]
+    assert site.introspect(keys, tokens["access_token"])["active"] is True
     with site.db() as db:
         db.execute(Family.__table__.delete().where(Family.id == family.id))
         assert db.execute(ACTIVE_FAMILY, {"family_id": family.id}).all() == []
     assert find_active(site.database, token, clock.now(), GRACE) is None
+    assert site.introspect(keys, tokens["access_token"]) == {"active": False}
+    unknown = replace(keys, client_id=str(uuid4()))  # the clients beside have its secret
+    assert site.introspect(unknown, tokens["access_token"], 401)["error"] == "invalid_client"
     assert find_together(site.database, [family.id]) == {}
 
 
@@ -156,7 +160,7 @@ def test_a_refresh_changes_one_family(site, keys, family, tokens):
     assert change(site, lambda _: site.refresh(keys, tokens["refresh_token"], 400)) == set()
 
 
-def test_tokens_are_issued_for_the_user_and_client_that_were_checked(site, ann, keys):
+def test_tokens_are_issued_for_the_user_and_client_that_were_checked(site, ann, keys, family):
     def owned(**changes):
         owner = replace(Owner(UUID(keys.client_id), 5, ann.id, 5), **changes)
         with site.db() as db:
@@ -169,6 +173,9 @@ def test_tokens_are_issued_for_the_user_and_client_that_were_checked(site, ann, 
     ):
         with pytest.raises(InvalidGrant):
             owned(**changes)
+    assert site.events().count("token.issued") == 1
     pair = owned()
+    assert site.events().count("token.issued") == 2
     assert site.http.get("/v1/user", headers=bearer(pair.access_token)).json["id"] == str(ann.id)
-    assert LOWEST < ann.id < HIGHEST
+    [made] = stored(site, Family).keys() - {family.id, *BOTH}
+    assert made.version == 4
