@@ -124,6 +124,15 @@ def test_a_refused_form_sets_the_csrf_cookie_once(site):
     assert csrf_of(site.http.get("/login")) == token
 
 
+@pytest.mark.parametrize(("length", "kept"), [(1, True), (64, True), (65, False), (4000, False)])
+def test_a_csrf_cookie_that_is_longer_than_ours_is_replaced(site, length, kept):
+    site.http.set_cookie("authsite-csrf", "a" * length)
+    site.http.get("/login")
+    value = site.http.cookies["authsite-csrf"].strip('"')
+    assert (value == "a" * length) == kept
+    assert kept or len(value) == 22  # 128 random bits
+
+
 def test_what_was_typed_into_an_expired_form_is_still_there(site):
     answer = site.http.post("/login", {**FORMS["/login"], "csrf_token": "0" * 64}, status=403)
     assert 'value="ann@example.com"' in answer.text

@@ -7,7 +7,7 @@ import pytest
 from authsite.users import service as users
 from authsite.users.errors import SignInEnded
 from authsite.users.models import User
-from authsite.verification.email_change import propose_address
+from authsite.verification.email_change import propose_address, set_address
 from tests.account.test_email_change import path_in
 from tests.support.acting import acting
 from tests.support.mails import text_of
@@ -58,3 +58,14 @@ def test_a_disabled_user_has_no_pending_change(site):
         users.disable(acting(db), db.get(User, user.id))
     with pytest.raises(SignInEnded):
         propose(site, user)
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_an_address_that_is_set_counts_at_once_and_a_confirmed_one_gets_a_notice(site, confirmed):
+    user = site.user(confirmed=confirmed)
+    with site.db() as db:
+        set_address(acting(db), db.get(User, user.id), NEW)
+    assert users_left(site) == {NEW}
+    mails = {mail["To"]: text_of(mail) for mail in site.mails()}
+    assert list(mails) == ["ann@example.com"] * confirmed
+    assert "http" not in "".join(mails.values())
