@@ -113,6 +113,15 @@ def test_a_malformed_header_is_401_without_a_query_and_never_500(site, token, he
     assert statements == []
 
 
+@pytest.mark.control("T22")
+def test_a_bearer_token_that_is_malformed_is_an_invalid_one(site):
+    for header, challenge in (
+        *(("Bearer " + "A" * 513, BAD_TOKEN), ("Bearer\tx", BAD_TOKEN), ("bearer,", BAD_TOKEN)),
+        *(("BearerX", BAD_TOKEN), ("Beare", NO_TOKEN), ("Beares x", NO_TOKEN), ("a", NO_TOKEN)),
+    ):
+        assert ask(site, header, 401).headers["WWW-Authenticate"] == challenge, header
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(("", "Bearer ", "bearer at_", "Basic ", "Bearer\t")),
