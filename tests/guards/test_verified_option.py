@@ -56,7 +56,10 @@ def test_pages_are_kept_from_the_unconfirmed_too(site):
     site.user()
     site.http.get(PATHS["web"], status=302)
     sign_in(site)
-    site.http.get(PATHS["web"], status=403)
+    page = site.http.get(PATHS["web"], headers={"Accept": "text/html"}, status=403)
+    assert page.content_type == "text/html"  # a person reads it
+    script = site.http.get(PATHS["web"], headers={"Accept": "application/json"}, status=403)
+    assert script.json["errors"][0]["code"] == "email_not_verified"
     confirm(site)
     site.http.get(PATHS["web"], status=200)
 
