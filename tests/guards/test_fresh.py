@@ -64,6 +64,8 @@ def test_a_token_opens_the_route_until_its_login_is_too_old(api, frozen):
     answer = reports(api, token, 401)
     assert answer.headers["WWW-Authenticate"] == CHALLENGE
     assert [item["code"] for item in answer.json["errors"]] == ["insufficient_user_authentication"]
+    frozen.advance(3600)
+    reports(api, token, 401)
     api.me(token)  # the token itself is as good as before
 
 

@@ -228,6 +228,7 @@ def test_a_login_page_on_another_origin_gets_next_as_our_absolute_url(site_with)
         ({}, 302),
         ({"X-Requested-With": "com.example.browser"}, 302),  # the name of an app: Android WebView
         ({"X-Requested-With": "App"}, 302),
+        ({"Accept": "", "X-Requested-With": "XMLHttpRequest"}, 302),
         ({"Sec-Fetch-Dest": "document"}, 302),
         ({"Sec-Fetch-Dest": "image"}, 302),
         (

@@ -2,9 +2,10 @@
 
 import pytest
 
+from authsite.users.errors import SignInEnded
 from tests.support.host import hello
 from tests.support.pages import sign_in
-from tests.support.site import PASSWORD
+from tests.support.site import PASSWORD, bearer
 
 ENDED = "Your session ended. Sign in to continue. Your changes were not saved."
 FORMS = {
@@ -131,6 +132,25 @@ def test_pages_m1_a_hosts_form_leads_back_to_an_address_that_accepts_get(
     site = host_with(host)
     answer = site.http.post(path, {}, headers={"Referer": referer} if referer else {})
     assert login_page(answer) == (f"?next={target}&unsaved=1" if target else "?unsaved=1")
+
+
+def test_a_sign_in_that_ends_while_the_view_runs_gets_the_response_of_the_guard(host_with):
+    def ended(_request):
+        raise SignInEnded
+
+    def build(config):
+        for guard, path in {"web": "/page", "api": "/v1/reports"}.items():
+            config.add_route(guard, path, guard=guard)
+            config.add_view(ended, route_name=guard)
+
+    site = host_with(build)
+    site.user()
+    sign_in(site)
+    answer = site.http.post("/page", {}, status=303)
+    assert answer.location == f"{OURS}/login?next=/page&unsaved=1"
+    token = site.login(site.client())["access_token"]
+    refused = site.http.post("/v1/reports", headers=bearer(token), status=401)
+    assert refused.headers["WWW-Authenticate"] == 'Bearer realm="authsite", error="invalid_token"'
 
 
 def test_a_login_page_of_another_origin_is_reached_over_a_page_of_ours(site_with):
