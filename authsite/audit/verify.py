@@ -57,12 +57,16 @@ class Summary:
 
 
 class Checked(NamedTuple):
-    """A seal, what is wrong with it or its events, and the events that it has now."""
+    """A seal, what is wrong with it or its events, and the events that it has now.
+
+    ``ours``: authsite has made it.
+    """
 
     seal: Seal
     problems: tuple[Problem, ...]
     rows: int = 0
     purged: bool = False
+    ours: bool = True
 
 
 def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Iterator[Problem]:
@@ -74,7 +78,7 @@ def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Itera
         yield from found.problems
         summary.seals += 1
         summary.rows += found.rows
-        if is_ours(keys, found.seal):
+        if found.ours:
             summary.last = found.seal
     yield from _unsealed(connection, summary.last, summary)
 
@@ -85,14 +89,15 @@ def checked(connection: Connection, keys: AuditKeys) -> Iterator[Checked]:
     former: Seal | None = None
     for seal in seals(connection):
         expected = (number or 0) + 1
-        if not is_ours(keys, seal):
-            yield Checked(seal, (_not_ours(keys, seal),))
+        ours = is_ours(keys, seal)
+        if not ours:
+            yield Checked(seal, (_not_ours(keys, seal),), ours=False)
         elif former is None and number is None and is_purged(keys, seal):
             yield Checked(seal, tuple(_events_before(connection, seal)), purged=True)
         else:
             yield _checked(connection, former, seal, expected)
         number = max(seal.id, number or 0)
-        if is_ours(keys, seal):
+        if ours:
             former = seal
 
 

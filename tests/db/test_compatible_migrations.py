@@ -8,18 +8,11 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from authsite.db import migrate, open_database
+from authsite.db import migrate
 
 CONFIG = Config()
 CONFIG.set_main_option("script_location", str(migrate.folder()))
 STEPS = [*ScriptDirectory.from_config(CONFIG).walk_revisions()][::-1]  # oldest first
-
-
-@pytest.fixture
-def database(fresh_url):
-    made = open_database(fresh_url)
-    yield made
-    made.dispose()
 
 
 def schema_of(database):

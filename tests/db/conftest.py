@@ -1,0 +1,13 @@
+"""What several tests of the database share."""
+
+import pytest
+
+from authsite.db import open_database
+
+
+@pytest.fixture
+def database(fresh_url):
+    """A database without a schema."""
+    made = open_database(fresh_url)
+    yield made
+    made.dispose()

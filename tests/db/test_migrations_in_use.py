@@ -1,0 +1,84 @@
+"""Migrations while others use the database, or migrate it at the same time."""
+
+import threading
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from authsite.db import migrate, open_database
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no table locks
+def test_a_migration_that_a_long_transaction_blocks_is_repeated_and_says_so(database, fresh_url):
+    migrate.upgrade(database, "0006")  # the next one adds columns to the users
+    lines, other = [], open_database(fresh_url)
+
+    def tell(line):
+        lines.append(line)
+        reader.close()  # the long transaction ends once the first attempt has failed
+
+    reader = other.transactional.connect()
+    reader.execute(text("SELECT count(*) FROM users"))
+    try:
+        migrate.upgrade(database, "0007", tell)
+    finally:
+        reader.close()
+        other.dispose()
+    assert lines[0].startswith("another transaction held a lock: trying again, attempt 2")
+    assert lines[-1].startswith("0007 (The terms that a user accepted")
+    assert migrate.current(database) == "0007"
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_events_are_recorded_while_their_index_is_made(database, fresh_url):
+    insert = text("INSERT INTO audit_events (at, event) VALUES (now(), 'x')")
+    valid = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+    index = {"name": "ix_audit_events_user_id_id"}
+    migrate.upgrade(database, "0008")
+    with database.autocommit.connect() as connection:  # what a stopped migration leaves
+        connection.execute(insert)
+        connection.execute(insert)
+        connection.execute(text("SET statement_timeout = 0"))
+        with pytest.raises(IntegrityError):
+            connection.execute(
+                text(f"CREATE UNIQUE INDEX CONCURRENTLY {index['name']} ON audit_events (event)")
+            )
+        assert connection.scalar(valid, index) is False
+        connection.detach()
+    lines, other = [], open_database(fresh_url)
+    migrating = threading.Thread(target=migrate.upgrade, args=(database, "0009", lines.append))
+    with other.transactional.connect() as writer:
+        writer.execute(insert)
+        migrating.start()
+        migrating.join(1.5)
+        assert migrating.is_alive()  # waits for the writer
+        with other.autocommit.connect() as connection:
+            connection.execute(insert)
+            assert connection.scalar(valid, index) is False
+        writer.commit()
+    migrating.join()
+    assert len(lines) == 1
+    with other.autocommit.connect() as connection:
+        assert connection.scalar(valid, index) is True
+    other.dispose()
+
+
+def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url):
+    migrate.upgrade(database, "0006")
+    lines, other = [], open_database(fresh_url)
+    with other.transactional.connect() as first:
+        if first.dialect.name == "postgresql":
+            first.execute(text(f"SELECT pg_advisory_xact_lock({migrate.LOCK_NUMBER})"))
+        else:
+            first.execute(text("SELECT 1"))  # the transaction has the write lock
+
+        def tell(line):
+            lines.append(line)
+            first.rollback()
+
+        migrate.upgrade(database, tell=tell)
+    other.dispose()
+    assert "trying again" in lines[0]
+    assert [line[:4] for line in lines[1:]] == ["0007", "0008", "0009"]
+    assert migrate.current(database) == migrate.head()
