@@ -219,7 +219,9 @@ def _read_bytes(request: Request) -> bytes:
     except TimeoutError:
         raise RequestTimedOut from None
     except OSError:
-        raise MalformedRequest("The body broke off before its end.") from None
+        raise MalformedRequest(
+            "The body broke off before its end; send the request again."
+        ) from None
     if len(raw) > MAX_BODY:
         raise PayloadTooLarge
     return raw
@@ -242,18 +244,22 @@ def _parse_json(raw: bytes) -> dict[str, object]:
             raw.decode(), object_pairs_hook=_without_duplicates, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError):
-        raise MalformedRequest("The body is not valid JSON in UTF-8.") from None
+        raise MalformedRequest(
+            "The body is not valid JSON in UTF-8; send one JSON object."
+        ) from None
     if not isinstance(value, dict):
         raise MalformedRequest("The body must be one JSON object.")
     if _deeper_than(value, MAX_DEPTH):
-        raise MalformedRequest(f"The JSON body is nested deeper than {MAX_DEPTH} levels.")
+        raise MalformedRequest(
+            f"The JSON body is nested deeper than {MAX_DEPTH} levels; send fewer."
+        )
     return value
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Value]]) -> dict[str, Value]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise MalformedRequest("A parameter stands in the request more than once.")
+        raise MalformedRequest("A parameter appears more than once; send each once.")
     return values
 
 

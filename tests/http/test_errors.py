@@ -189,7 +189,7 @@ def test_a_widened_scope_at_refresh_is_400_invalid_scope(site, ann):
 
 
 def test_a_repeated_parameter_is_400_at_both_kinds_of_endpoint(site):
-    text = "A parameter stands in the request more than once."
+    text = "A parameter appears more than once; send each once."
     answer = no_store(site.http.post(TOKEN, "grant_type=a&grant_type=a", status=400))
     assert answer.json == oauth("invalid_request", text)
     answer = no_store(site.http.post("/v1/register", "email=a&email=a", status=400))
