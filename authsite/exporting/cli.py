@@ -6,9 +6,14 @@ from pathlib import Path
 
 import click
 
-from authsite.cli.private_output import private_output, whole_private_file
+from authsite.cli.private_output import (
+    private_output,
+    refuse_overwriting,
+    whole_private_file,
+)
 from authsite.cli.shared import config_option, examples, json_option, print_json, session
 from authsite.settings import Settings
+from authsite.settings.service_urls import sqlite_file
 
 
 @click.command(
@@ -41,6 +46,7 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
         return click.echo(json.dumps(records.schema(), indent=2))
     if as_json and not output:
         raise click.UsageError("--json prints the numbers of an export to a file: give --output")
+    refuse_overwriting([output], [sqlite_file(cfg.database_url.reveal())])
     from authsite.audit.service import record
 
     from .export import lines

@@ -6,7 +6,6 @@ through a cursor of the server, so memory does not grow.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -26,8 +25,8 @@ from sqlalchemy.orm import InstrumentedAttribute as Attribute
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.db import Database
+from authsite.db.autocommit import snapshot_on
 from authsite.db.base import Base, UtcDateTime
-from authsite.db.engine import without_time_limit
 from authsite.oauth import imported_secrets
 from authsite.oauth.models import Client, Family
 from authsite.passwords import imports
@@ -81,7 +80,7 @@ PARTS = (
 
 
 def lines(database: Database) -> Iterator[Sequence[str]]:
-    """The lines of an export, some at a time, without line ends."""
+    """The lines of an export, some at a time, without line ends. Raises SQLAlchemy's errors."""
     head = {
         "type": "export",
         "format": records.FORMAT,
@@ -90,7 +89,7 @@ def lines(database: Database) -> Iterator[Sequence[str]]:
     }
     yield [_encode(head)]
     counts: dict[str, Any] = {"type": "end"}
-    with _snapshot(database) as connection:
+    with database.autocommit.connect() as connection, snapshot_on(connection):
         for part in PARTS:
             counts[part.plural] = 0
             for some in _lines(connection, part):
@@ -105,7 +104,9 @@ def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
     columns = [getattr(part.model, part.columns.get(name) or name) for name in names]
     query = select(*(_as_text(column, connection.dialect) for column in columns))
     kind = {"type": part.record.__annotations__["type"].__args__[0]}
-    for rows in connection.execute(query).partitions(FETCHED):
+    streamed = {"stream_results": True, "max_row_buffer": FETCHED}
+    result = connection.execute(query, execution_options=streamed)
+    for rows in result.partitions(FETCHED):
         found = [kind | dict(zip(names, row, strict=True)) for row in rows]
         if part.complete:
             for line in found:
@@ -129,21 +130,3 @@ def _as_text(column: Attribute[Any], dialect: Dialect) -> Any:
     if isinstance(column.type, UtcDateTime):
         return func.to_char(func.timezone("UTC", column), _PG_MOMENT)
     return column
-
-
-@contextmanager
-def _snapshot(database: Database) -> Iterator[Connection]:
-    """A connection whose statements see the database as of its first one; none waits for it."""
-    if database.transactional.dialect.name == "sqlite":
-        with database.autocommit.connect() as connection:
-            connection.exec_driver_sql("BEGIN")  # deferred: it only reads, beside a writer
-            try:
-                yield connection
-            finally:
-                connection.exec_driver_sql("ROLLBACK")
-        return
-    engine = database.transactional.execution_options(isolation_level="REPEATABLE READ")
-    with engine.connect() as connection, connection.begin():
-        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-        without_time_limit(connection)  # who reads the lines may be slow
-        yield connection.execution_options(stream_results=True, max_row_buffer=FETCHED)

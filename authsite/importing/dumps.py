@@ -7,9 +7,10 @@ write is not understood, and is an error.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from .errors import SourceUnusable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .sources import Row
 
 _MYSQL_COLUMN = re.compile(r"\s+`([^`]+)`\s")
+_MYSQL_USE = re.compile(r"USE `([^`]+)`;")
 _MYSQL_CREATE = re.compile(r"CREATE TABLE `([^`]+)`")
 _MYSQL_INSERT = re.compile(
     r"(?:INSERT(?: IGNORE)?|REPLACE) INTO `([^`]+)`\s*(?:\(([^)]*)\))?\s*VALUES\s*"
@@ -28,8 +30,8 @@ _MYSQL_VALUE = re.compile(
 _MYSQL_ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
 _MYSQL_SPECIAL = {"0": "\0", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a"}
 
-_PG_COPY = re.compile(r"COPY (?:\S+\.)?\"?([^\s\".]+)\"? \(([^)]*)\) FROM stdin;")
-_PG_INSERT = re.compile(r"INSERT INTO (?:\S+\.)?\"?([^\s\".]+)")
+_PG_COPY = re.compile(r"COPY (?:(\S+)\.)?\"?([^\s\".]+)\"? \(([^)]*)\) FROM stdin;")
+_PG_INSERT = re.compile(r"INSERT INTO (?:(\S+)\.)?\"?([^\s\".]+)")
 _PG_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)")
 _PG_SPECIAL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -43,7 +45,8 @@ _ADVICE = (
 class Lines:
     """The lines of a text file, and the number of bytes that are read.
 
-    A byte that is not UTF-8 becomes a surrogate, which no field may contain.
+    A byte that is not UTF-8 becomes a surrogate, which no field may contain. Raises
+    `SourceUnusable` for a file that cannot be read.
     """
 
     def __init__(self, path: Path, encoding: str = "utf-8") -> None:
@@ -51,17 +54,44 @@ class Lines:
         self.read = 0
 
     def __enter__(self) -> Self:
-        self._file: BufferedReader = self._path.open("rb")
+        with readable(self._path):
+            self._file: BufferedReader = self._path.open("rb")
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._file.close()
 
     def __iter__(self) -> Iterator[str]:
-        for line in self._file:
+        while line := self._next():
             encoding = self._encoding if self.read == 0 else "utf-8"
             self.read += len(line)
             yield line.decode(encoding, "surrogateescape")
+
+    def _next(self) -> bytes:
+        with readable(self._path):
+            return self._file.readline()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Raise `SourceUnusable` if the file ``path`` cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceUnusable(f"{path}: {error.strerror}: give a file that can be read") from None
+
+
+def schema_and_name(table: str) -> tuple[str | None, str]:
+    """The two parts of ``schema.table``; None without a schema."""
+    schema, _, name = table.rpartition(".")
+    return schema or None, name
+
+
+class InSchema(NamedTuple):
+    """A row, and the schema (of MySQL: the database) of its table, if the dump names it."""
+
+    schema: str | None
+    values: Mapping[str, object]
 
 
 class DumpSource:
@@ -70,7 +100,7 @@ class DumpSource:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.files = [path]
-        with path.open("rb") as file:
+        with readable(path), path.open("rb") as file:
             head = file.read(_HEAD)
         if head.startswith(b"PGDMP"):
             raise SourceUnusable(f"{path} is an archive: run  pg_restore --file=dump.sql {path}")
@@ -86,8 +116,20 @@ class DumpSource:
             raise SourceUnusable(f"{path} is no dump that is understood: {_ADVICE}")
 
     def has(self, table: str) -> bool:
-        """Whether the dump has rows of the table."""
-        return next(self.rows(table), None) is not None
+        """Whether the dump has rows of the table.
+
+        Raises `SourceUnusable` if several schemas have one of this name, and ``table`` names none.
+        """
+        wanted, name = schema_and_name(table)
+        with Lines(self._path) as lines:
+            found = {row.schema for row in self._read(lines, name) if _is_in(wanted, row)}
+        if len(found) > 1:
+            named = " or ".join(sorted(f"{schema}.{name}" for schema in found))
+            raise SourceUnusable(
+                f"the dump has several tables {name}: make a dump of one schema or database, or "
+                f"choose the table of users with  --users-table {named}"
+            )
+        return bool(found)
 
     def size(self, _table: str) -> int:
         """The bytes of the file."""
@@ -97,21 +139,28 @@ class DumpSource:
         """The rows of the table, in the order of the file."""
         from .sources import Row
 
+        wanted, name = schema_and_name(table)
         with Lines(self._path) as lines:
-            values = self._read(lines, table.rpartition(".")[2])
-            for number, each in enumerate(values, start=1):
-                yield Row(number, each, lines.read)
+            found = (row for row in self._read(lines, name) if _is_in(wanted, row))
+            for number, row in enumerate(found, start=1):
+                yield Row(number, row.values, lines.read)
 
     def close(self) -> None:
         """Nothing is open between two tables."""
 
 
-def _mysql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]:
+def _is_in(schema: str | None, row: InSchema) -> bool:
+    return None in (schema, row.schema) or row.schema == schema
+
+
+def _mysql_rows(lines: Lines, table: str) -> Iterator[InSchema]:
     columns: list[str] = []
-    create = False
+    create, schema = False, None
     stream = iter(lines)
     for line in stream:
-        if match := _MYSQL_CREATE.match(line):
+        if match := _MYSQL_USE.match(line):
+            columns, schema = [], match[1]
+        elif match := _MYSQL_CREATE.match(line):
             create = match[1] == table
         elif create and (match := _MYSQL_COLUMN.match(line)):
             columns.append(match[1])
@@ -125,7 +174,7 @@ def _mysql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]:
                         f"a row of {table} has {len(values)} values and the table {len(named)} "
                         f"columns: {_ADVICE}"
                     )
-                yield dict(zip(named, values, strict=True))
+                yield InSchema(schema, dict(zip(named, values, strict=True)))
 
 
 def _mysql_values(text: str, following: Iterator[str]) -> Iterator[list[str | None]]:
@@ -167,25 +216,27 @@ def _mysql_value(found: re.Match[str]) -> str | None:
     return None if null else number
 
 
-def _postgresql_rows(lines: Lines, table: str) -> Iterator[Mapping[str, object]]:
+def _postgresql_rows(lines: Lines, table: str) -> Iterator[InSchema]:
     stream = iter(lines)
     for line in stream:
-        if (match := _PG_INSERT.match(line)) and match[1] == table:
+        if (match := _PG_INSERT.match(line)) and match[2] == table:
             raise SourceUnusable(f"the dump was made with --inserts: {_ADVICE}")
         if not (match := _PG_COPY.match(line)):
             continue
-        columns = [name.strip().strip('"') for name in match[2].split(",")]
+        schema, name, listed = match.groups()
+        columns = [column.strip().strip('"') for column in listed.split(",")]
         # The rows of other tables are passed over here: what is in them is no statement.
         for row in stream:
             if row.rstrip("\r\n") == r"\.":
                 break
             if not row.endswith("\n"):
                 raise SourceUnusable("the dump ends in the middle of a table: make it again")
-            if match[1] == table:
+            if name == table:
                 fields = row.rstrip("\r\n").split("\t")
                 if len(fields) != len(columns):
                     raise SourceUnusable(f"a row of {table} cannot be read: {_ADVICE}")
-                yield dict(zip(columns, map(_postgresql_value, fields), strict=True))
+                values = dict(zip(columns, map(_postgresql_value, fields), strict=True))
+                yield InSchema(schema and schema.strip('"'), values)
 
 
 def _postgresql_value(field: str) -> str | None:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .dumps import Lines
+from .dumps import Lines, readable
 from .errors import SourceUnusable
 from .sources import Row
 
@@ -22,7 +22,7 @@ class ExportSource:
         self.files = [path]
         if not path.is_file():
             raise SourceUnusable(f"{path}: there is no such file")
-        with path.open("rb") as file:
+        with readable(path), path.open("rb") as file:
             first = file.read(_TAIL).partition(b"\n")[0]
             file.seek(max(0, path.stat().st_size - _TAIL), os.SEEK_SET)
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]

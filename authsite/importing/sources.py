@@ -1,6 +1,7 @@
 """Read the rows of a table: from a database, a dump of one, or a file of comma-separated values."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -82,18 +83,18 @@ class DatabaseSource:
             self._tables.get_table_names()
 
     def has(self, table: str) -> bool:
-        schema, name = _split(table)
+        schema, name = dumps.schema_and_name(table)
         with _reported():
             return self._tables.has_table(name, schema)
 
     def size(self, table: str) -> int:
-        schema, name = _split(table)
+        schema, name = dumps.schema_and_name(table)
         with _reported(), self._engine.connect() as connection:
             counted = select(func.count()).select_from(named_table(name, schema=schema))
             return connection.scalar(counted) or 0
 
     def rows(self, table: str) -> Iterator[Row]:
-        schema, name = _split(table)
+        schema, name = dumps.schema_and_name(table)
         with _reported():
             names = [each["name"] for each in self._tables.get_columns(name, schema)]
             keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
@@ -131,17 +132,15 @@ class CsvSource:
         with dumps.Lines(path, "utf-8-sig") as lines:
             first = next(iter(lines), "")
             delimiter = ";" if ";" in first and "," not in first else ","
-            names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-            if not names:
-                raise SourceUnusable(f"{path}: the first line must have the names of the columns")
+            names = _names_of_columns(path, first, delimiter)
             reader = csv.reader(lines, delimiter=delimiter)
             while True:
                 try:
                     fields = next(reader, None)
                 except csv.Error as error:
                     raise SourceUnusable(
-                        f"{path}, line {reader.line_num + 1}: {error}. What is before this line is "
-                        "imported; correct the line and start again"
+                        f"{path}, line {reader.line_num + 1}: {error}. Correct the line and start "
+                        "again: rows that are imported already stay as they are"
                     ) from None
                 if fields is None:
                     return
@@ -150,6 +149,22 @@ class CsvSource:
 
     def close(self) -> None:
         """Nothing is open between two tables."""
+
+
+def _names_of_columns(path: Path, line: str, delimiter: str) -> list[str]:
+    """The fields of the first ``line`` of a CSV file. Raises `SourceUnusable`."""
+    try:
+        found = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise SourceUnusable(
+            f"{path}, line 1: {error}. Save the table as CSV in UTF-8 with line ends of Unix or "
+            "Windows"
+        ) from None
+    if not any(found):
+        raise SourceUnusable(f"{path}, line 1: it must have the names of the columns")
+    if twice := sorted(name for name, count in Counter(found).items() if name and count > 1):
+        raise SourceUnusable(f"{path}, line 1: columns are there twice: {', '.join(twice)}")
+    return found
 
 
 def _csv_row(number: int, names: Sequence[str], fields: Sequence[str], done: int) -> Row:
@@ -186,7 +201,20 @@ def _engine(url: str) -> Engine:
         ) from None
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _read_any_text)
+    elif engine.dialect.driver == "psycopg":
+        event.listen(engine, "connect", _read_moments_as_text)
     return engine
+
+
+def _read_moments_as_text(connection: Any, _record: object) -> None:
+    # PostgreSQL has moments that Python has not: infinity, and years after 9999.
+    from psycopg.types.string import TextLoader
+
+    for name in ("date", "timestamp", "timestamptz"):
+        connection.adapters.register_loader(name, TextLoader)
+    with connection.cursor() as cursor:
+        cursor.execute("SET datestyle = ISO")
+    connection.commit()
 
 
 def _read_any_text(connection: Any, _record: object) -> None:
@@ -194,11 +222,6 @@ def _read_any_text(connection: Any, _record: object) -> None:
     connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
     with closing(connection.execute("PRAGMA query_only = ON")):
         pass
-
-
-def _split(table: str) -> tuple[str | None, str]:
-    schema, _, name = table.rpartition(".")
-    return schema or None, name
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -159,6 +160,19 @@ def test_a_file_is_for_its_owner_only_and_replaced_only_by_a_whole_one(filled, t
     assert "--output" in run(filled, tmp_path, "--json", status=2).stderr
     assert not [each for each in tmp_path.iterdir() if each.suffix == ".part"]
     assert filled.events().count("database.exported") == 3
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_no_export_takes_the_place_of_the_database(filled, tmp_path):
+    path = Path(filled.url.removeprefix("sqlite:///"))
+    before = path.stat().st_ino
+    (tmp_path / "link").symlink_to(path)
+    for output in (path, tmp_path / "link"):
+        refused = run(filled, tmp_path, "--output", str(output), status=1).stderr
+        assert "is another file of this command" in refused
+    assert path.stat().st_ino == before
+    assert (tmp_path / "link").is_symlink()
+    assert "database.exported" not in filled.events()
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import unicodedata
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from authsite.cli import authsite
 from authsite.importing import table
 from authsite.passwords import HashPool, Passwords, foreign
+from authsite.users import service as users
 from tests.importing.conftest import write_ini
 from tests.importing.test_faults import good, write_csv
 from tests.support import databases
@@ -76,6 +78,26 @@ def test_every_command_runs(site, importing, tmp_path, monkeypatch, django_datab
         assert (done["users"]["imported"], done["users"]["refused"]) == (1, 0)
     assert Path("ids.csv").read_text().startswith("table,source_id,id\nusers,csv,")
     assert site.events().count("user.created") == 3
+
+
+@one_database
+def test_a_value_of_postgresql_that_python_cannot_read_costs_only_its_own_row(
+    site, importing, django_database
+):
+    with psycopg.connect(django_database, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO auth_user (email, username, is_active, date_joined, last_login) VALUES"
+            " ('bo@example.com', 'bo', true, '2021-03-04 05:06:07+05:30', 'infinity'),"
+            " ('cy@example.com', 'cy', true, '-infinity', NULL),"
+            " ('di@example.com', 'di', true, '12021-03-04', NULL)"
+        )
+        connection.execute("ALTER DATABASE django_shop SET datestyle = 'German'")
+    done = importing("django", django_database)
+    assert done["users"] == {"imported": 2, "present": 0, "refused": 2}
+    assert [row["field"] for row in done["rows"]] == ["date_joined"] * 2
+    with site.db() as db:
+        created = users.find(db, "bo@example.com").created_at
+    assert created == datetime(2021, 3, 3, 23, 36, 7, tzinfo=UTC)
 
 
 @one_database

@@ -92,6 +92,46 @@ def test_what_cannot_be_read_is_an_error_that_says_what_can(tmp_path, text, advi
         rows(written(tmp_path, text))
 
 
+def test_a_table_of_two_schemas_is_read_from_the_one_that_is_named(tmp_path):
+    copied = "COPY {}.users (id, name) FROM stdin;\n{}\tAnn\n\\.\n"
+    dumped = f"{PG}{copied.format('auth', 1)}{copied.format('public', 2)}"
+    values = "USE `{}`;\nINSERT INTO `users` (`id`) VALUES ({});\n"
+    dumps = (dumped, f"-- MySQL dump 10.13\n{values.format('auth', 1)}{values.format('public', 2)}")
+    for text in dumps:
+        source = written(tmp_path, text)
+        for schema, id_ in (("auth", "1"), ("public", "2")):
+            assert [row["id"] for row in rows(source, f"{schema}.users")] == [id_]
+        assert not source.has("shop.users")
+        with pytest.raises(SourceUnusable, match=r"--users-table auth\.users or public\.users"):
+            source.has("users")
+    assert rows(written(tmp_path, "-- MySQL dump\nINSERT INTO `users` (`id`) VALUES (1);\n")) == [
+        {"id": "1"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("id,email\r1,ann@example.com\r", "line 1: .*line ends"),
+        (f"id,{'x' * (1 << 20)}x\n", "line 1: field larger"),
+        ("id,email,id\n1,ann@example.com,2\n", "line 1: .*twice: id"),
+        ("\n1,ann@example.com\n", "line 1: .*names of the columns"),
+        (f"id,email\n1,{'x' * (1 << 20)}x\n", "line 2: field larger .*start again"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_an_error_that_names_the_line(tmp_path, text, advice):
+    (tmp_path / "users.csv").write_bytes(text.encode())
+    source = open_source(str(tmp_path / "users.csv"), "users")
+    with pytest.raises(SourceUnusable, match=advice):
+        rows(source)
+
+
+def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "users.csv").mkdir()  # as root, no mode prevents that a file is read
+    with pytest.raises(SourceUnusable, match=r"users\.csv: Is a directory"):
+        rows(open_source(str(tmp_path), "users"))
+
+
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
