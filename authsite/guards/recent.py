@@ -18,6 +18,7 @@ from .caller import Caller
 SIZE = 20_000  # callers: about 20 MB
 BATCH = 64  # callers that are read together
 IN_USE = 5  # seconds: reading a caller together with others that often costs less than once alone
+AHEAD = 0.1  # of the lifetime: an entry in use is read again in this last part of it
 
 ReadTogether = Callable[[Sequence[Caller]], Sequence[Caller | None]]
 """Reads callers again, at most `BATCH`; None for a credential that has ended."""
@@ -37,11 +38,12 @@ class _Entry:
 class RecentCallers:
     """The callers that this process has accepted within ``lifetime``, by their credentials.
 
-    It holds hashes of the credentials, in the order of reading. When an entry has expired, it is
-    read again together with others that were used within ``IN_USE`` seconds or the lifetime, and
-    whose lifetime is half over (``read_together``). With thousands of tokens in use a process sees
-    each of them less often than once in a lifetime: one query for each would cost as much as no
-    memory. ``now``: the monotonic clock, in seconds.
+    It holds hashes of the credentials, in the order of reading. Shortly before an entry expires, or
+    later, it is read again together with others that were used within ``IN_USE`` seconds or the
+    lifetime, and whose lifetime is half over (``read_together``). With thousands of tokens in use a
+    process sees each of them less often than once in a lifetime: one query for each would cost as
+    much as no memory. While one thread reads, the others still find what has not expired.
+    ``now``: the monotonic clock, in seconds.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class RecentCallers:
         size: int = SIZE,
     ) -> None:
         self._lifetime, self._size, self._now = lifetime.total_seconds(), size, now
-        self._in_use = max(self._lifetime, IN_USE)
+        self._in_use, self._ahead = max(self._lifetime, IN_USE), AHEAD * self._lifetime
         self._read_together = read_together
         self._entries: dict[bytes, _Entry] = {}
         self._changing = Lock()  # the order of entries; held for moments only
@@ -70,9 +72,9 @@ class RecentCallers:
         if entry is None:
             return None
         in_use, entry.used_at = self._is_in_use(entry, now), now
-        if now >= entry.until:
-            entry = self._renewed(key, entry) if in_use else None
-        return entry.caller if entry else None
+        if in_use and now >= entry.until - self._ahead:
+            entry, now = self._read_again(key, entry), self._now()
+        return entry.caller if entry and now < entry.until else None
 
     def read(self, credential: str, authenticate: Callable[[], Caller]) -> Caller:
         """The caller by ``authenticate``, which reads the database; it is kept for `find`."""
@@ -90,10 +92,13 @@ class RecentCallers:
         with self._changing:
             self._entries.pop(_key(credential), None)
 
-    def _renewed(self, key: bytes, entry: _Entry) -> _Entry | None:
-        """The entry, read again with others; None if it has ended or another thread is reading."""
+    def _read_again(self, key: bytes, entry: _Entry) -> _Entry | None:
+        """The entry as it is after reading it again with others; None if the credential has ended.
+
+        If another thread is reading, the entry stays as it is.
+        """
         if self._read_together is None or not self._reading.acquire(blocking=False):
-            return None
+            return entry
         try:
             with self._changing:
                 due = {key: entry, **self._due()}
@@ -105,8 +110,7 @@ class RecentCallers:
                     if self._entries.pop(each, None) is not None and caller is not None:
                         used_at = due[each].used_at
                         self._entries[each] = _Entry(caller, read_at, self._lifetime, used_at)
-            renewed = self._entries.get(key)
-            return renewed if renewed and self._now() < renewed.until else None
+            return self._entries.get(key)
         finally:
             self._reading.release()
 

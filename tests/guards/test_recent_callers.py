@@ -145,6 +145,30 @@ def test_what_is_used_less_often_than_once_in_a_lifetime_is_read_ahead(together,
     assert [sorted(names) for names in reader.read] == [["ann", "bob"]] * 20
 
 
+def test_what_expires_soon_is_read_again_while_other_threads_still_find_it(together, reader, watch):
+    add(together, "ann", "bob")
+    watch.seconds += 0.85
+    assert together.find("ann")
+    assert reader.read == []
+    watch.seconds += 0.1
+    seen = []
+    reader.action = lambda: seen.append(together.find("bob").name)
+    assert together.find("ann")
+    assert seen == ["bob"]
+    watch.seconds += 0.8
+    assert together.find("ann")
+    assert [sorted(names) for names in reader.read] == [["ann", "bob"]]
+
+
+def test_a_credential_that_has_ended_is_not_found_although_its_time_is_not_over(
+    together, reader, watch
+):
+    add(together, "ann")
+    watch.seconds += 0.95
+    reader.ended = {"ann"}
+    assert together.find("ann") is None
+
+
 def test_what_is_not_in_use_is_neither_read_nor_kept(together, reader, watch):
     add(together, "ann", "idle")
     for _ in range(3):
@@ -160,9 +184,9 @@ def test_what_is_not_in_use_is_neither_read_nor_kept(together, reader, watch):
 def test_with_a_long_lifetime_what_was_used_within_it_is_in_use(reader, watch):
     callers = RecentCallers(timedelta(seconds=60), reader, now=watch)
     add(callers, "ann", "bob")
-    watch.seconds += 59
+    watch.seconds += 50
     assert callers.find("ann")
-    watch.seconds += 1
+    watch.seconds += 10
     assert callers.find("ann")
     assert reader.read == [["ann"]]  # bob was used last when he was read, a minute ago
 
@@ -175,9 +199,9 @@ def test_what_was_read_together_counts_from_before_the_query(together, reader, w
     watch.seconds += 1
     reader.action = slow
     assert together.find("ann")
-    watch.seconds += 0.3
+    watch.seconds += 0.2
     assert together.find("bob")
-    watch.seconds += 0.1
+    watch.seconds += 0.2
     reader.ended = {"ann", "bob"}
     assert together.find("bob") is None
 
