@@ -26,11 +26,15 @@ POOL = 200  # refresh tokens in turn; more than there are connections
 
 
 def ini(folder, url, name="bench", **settings):
-    """An ini file for ``authsite serve`` on ``url``, limits off, with further ``settings``."""
+    """An ini file for ``authsite serve`` on ``url``, with further ``settings``.
+
+    Rate limits and request lines are off, as they are in what authsite is compared with.
+    """
     path = folder / f"{name}.ini"
     path.write_text(
         "[app:main]\nuse = egg:authsite\n"
         f"authsite.secret = {SECRET}\nauthsite.database-url = {url}\nauthsite.limits = off\n"
+        "authsite.log-requests = off\n"
         "authsite.expires-in = 60m\nauthsite.refresh-expires-in = 30d\n"
         + "".join(
             f"authsite.{key.replace('_', '-')} = {value}\n" for key, value in settings.items()

@@ -19,6 +19,10 @@ NOT_AUTHENTICATED = {
 }
 
 
+def nothing(config):
+    """Adds no route."""
+
+
 def codes(answer):
     return [item["code"] for item in answer.json["errors"]]
 
@@ -42,8 +46,11 @@ def test_the_guard_holds_without_any_policy_of_the_host(host_with):
 
 
 @pytest.mark.parametrize("prefix", [None, "auth"])
-def test_a_living_token_opens_the_route_and_the_view_knows_the_caller(host_with, prefix):
-    site = host_with(route(guard="api"), prefix=prefix)
+@pytest.mark.parametrize("included", ["before", "after"])
+def test_a_living_token_opens_the_route_and_the_view_knows_the_caller(host_with, prefix, included):
+    build, other = (route(guard="api"), nothing)[:: 1 if included == "before" else -1]
+    site = host_with(build, before=other, prefix=prefix)
+    site.http.get("/v1/reports", status=401)
     site.user()
     tokens = site.login(site.client())
     headers = bearer(tokens["access_token"])
