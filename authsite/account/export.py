@@ -19,7 +19,7 @@ from authsite.db.base import Base
 from authsite.login.subjects import limit_subject
 from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import OAUTH, PERSONAL, Family
-from authsite.rate_limit.limiter import subject_hash, subject_key
+from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
 from authsite.sessions.models import BrowserSession
 from authsite.users.models import FormerAddress, LoginName, User
@@ -90,7 +90,7 @@ def _counters(ctx: Context, user_id: uuid.UUID, names: Sequence[str]) -> list[di
     hashes = [subject_hash(key, subject) for subject in (limit_subject(user_id), *names)]
     mine = or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
     return [
-        {"limit": row.key.split("/")[1], **_values(row, ["count", "expires_at"])}
+        {"limit": counted_by(row.key), **_values(row, ["count", "expires_at"])}
         for row in ctx.db.scalars(select(LimitCounter).where(mine).order_by(LimitCounter.key))
     ]
 

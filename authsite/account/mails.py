@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Text, bindparam, case, cast, func, select
 
 from authsite.audit.models import AuditEvent
 from authsite.db import PreparedQuery
@@ -52,15 +52,21 @@ FAMILY_DEVICE = PreparedQuery(
 )
 
 
-class LatestEvent(NamedTuple):
-    """The latest event of a user in the audit trail."""
+class LoginEvent(NamedTuple):
+    """The event of a login in the audit trail, else the user's latest one."""
 
     id: int | None
 
 
-LATEST_EVENT = PreparedQuery(
-    select(func.max(AuditEvent.id).label("id")).where(AuditEvent.user_id == bindparam("user_id")),
-    LatestEvent,
+# The details of the event have the id of the session or the token family.
+_OF_LOGIN = cast(AuditEvent.details, Text).contains(bindparam("sign_in"))
+LOGIN_EVENT = PreparedQuery(
+    select(
+        func.coalesce(func.min(case((_OF_LOGIN, AuditEvent.id))), func.max(AuditEvent.id)).label(
+            "id"
+        )
+    ).where(AuditEvent.user_id == bindparam("user_id")),
+    LoginEvent,
 )
 
 
@@ -75,8 +81,8 @@ def build_new_device(job: MailJob) -> MailContent | None:
     if user is None or id_ is None or expires_at is None:
         return None
     ring = job.services.keys[not_me.PURPOSE]
-    latest = LATEST_EVENT.one(database, user_id=user.id)
-    login = not_me.Login(user.id, id_, (latest and latest.id) or 0)
+    event = LOGIN_EVENT.one(database, user_id=user.id, sign_in=str(id_))
+    login = not_me.Login(user.id, id_, (event and event.id) or 0)
     token = not_me.make_token(ring, login, expires_at)
     link = with_query(f"{job.mail.base_url or ''}/login/not-me", token=token)
     device = SESSION_DEVICE.one(database, id=id_) or FAMILY_DEVICE.one(database, id=id_)

@@ -38,7 +38,10 @@ REVERTED: EventName = "email.change_reverted"
 
 
 class Login(NamedTuple):
-    """The login that a notice is about; ``event_id``: the user's latest event when it was sent."""
+    """The login that a notice is about; ``event_id``: its event in the audit trail.
+
+    The mail may be sent much later: what an intruder does meanwhile must not end the link.
+    """
 
     user_id: UUID
     sign_in_id: UUID

@@ -87,7 +87,12 @@ def list_(cfg: Settings, limit: int, as_json: bool, **chosen: str | None) -> Non
     )
 )
 @click.option("--seal", metavar="ID:MAC", multiple=True, help="A seal that the log has.")
-@click.option("--log", "log_file", type=click.File(), help="A file with lines of the log, or -.")
+@click.option(
+    "--log",
+    "log_file",
+    type=click.File(encoding="utf-8", errors="replace"),  # other lines may have any bytes
+    help="A file with lines of the log, or -.",
+)
 @json_option
 @config_option
 def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_json: bool) -> None:
@@ -118,7 +123,7 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
 
 def _print_verified(summary: Summary, problems: list[Problem]) -> None:
     for problem in problems:
-        click.secho(_problem_line(problem), fg="red")
+        click.secho(visible(_problem_line(problem)), fg="red")
     if len(problems) == MOST_PROBLEMS:
         click.echo(f"Stopped after {MOST_PROBLEMS} problems.")
     click.echo(f"{summary.seals} seals of {summary.rows} events; {summary.unsealed} newer events.")
@@ -264,8 +269,8 @@ def _moment(text: str | None) -> datetime | None:
         pass
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise click.ClickException(
             f"--since: {text!r} is neither a duration (90m, 24h, 7d) nor a date (2026-05-31)"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy import Connection, delete, func, select, update
 
 from authsite.db import batches
-from authsite.db.autocommit import transaction_on
+from authsite.db.autocommit import snapshot_on, transaction_on
 from authsite.db.batches import Batch
 from authsite.settings import Settings
 
@@ -55,10 +55,14 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
 
 
 def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Problem | None:
-    """Why the next purge will delete nothing; None if it will, or has nothing to do."""
+    """Why the next purge will delete nothing; None if it will, or has nothing to do.
+
+    It reads one state of the database, beside a purge that runs. Raises SQLAlchemy's errors.
+    """
     if cfg.audit_keep is not None:
         try:
-            _purgeable(connection, audit_keys(cfg), now - cfg.audit_keep)
+            with snapshot_on(connection):
+                _purgeable(connection, audit_keys(cfg), now - cfg.audit_keep)
         except _Refused as refused:
             return refused.problem
     return None

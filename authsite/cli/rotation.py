@@ -38,6 +38,10 @@ Rotated = Literal["secret", "password_pepper"]
 Step = Literal["announced", "rotated", "retired"]
 # The time after a rotation in which every process is reloaded.
 RELOADED_WITHIN = timedelta(hours=1)
+NOT_RECORDED = (
+    "the audit trail does not say when it was replaced: that was not done by `rotate`, or is longer"
+    " ago than audit-keep. If all that needs it has expired since, give --force"
+)
 SEALS_UNTIL_RELOADED = 100  # one a minute, or 5000 events
 
 
@@ -218,7 +222,11 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     from authsite.rate_limit import device_cookie
 
     now, cfg = clock.now(), ctx.settings
-    signed_before = (_rotated_at(ctx, "secret") or now) + RELOADED_WITHIN
+    rotated_at = _rotated_at(ctx, "secret")
+    if rotated_at is None:
+        yield NOT_RECORDED
+        return
+    signed_before = rotated_at + RELOADED_WITHIN
     for kind, what in ((OAUTH, "sign-ins"), (PERSONAL, "personal access tokens")):
         count, last = ctx.db.execute(
             select(func.count(), func.max(Family.refresh_expires_at)).where(
@@ -273,6 +281,8 @@ def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
             f"{count} users have not logged in with their password since the rotation: without it "
             "they must reset their password"
         )
-    reloaded = (_rotated_at(ctx, "password_pepper") or clock.now()) + RELOADED_WITHIN
-    if reloaded > clock.now():
+    rotated_at = _rotated_at(ctx, "password_pepper")
+    if rotated_at is None:
+        yield NOT_RECORDED
+    elif (reloaded := rotated_at + RELOADED_WITHIN) > clock.now():
         yield f"processes that are not reloaded, until {clock.rfc3339(reloaded)}"

@@ -117,8 +117,14 @@ def session(cfg: Settings) -> "Iterator[Context]":
 
 @contextmanager
 def transaction(cfg: Settings) -> "Iterator[Context]":
-    """The context of a command, without rate limits. Its transaction is committed at the end."""
+    """The context of a command, without rate limits. Its transaction is committed at the end.
+
+    It may take longer than a request: some commands read whole tables.
+    """
+    from authsite.db.engine import without_time_limit
+
     with session(cfg) as ctx, ctx.db.begin():
+        without_time_limit(ctx.db.connection())
         yield ctx
 
 

@@ -39,6 +39,12 @@ def subject_hash(key: str, *subject: str) -> str:
     return hmac.digest(bytes.fromhex(key), message, "sha256").hex()[:_SUBJECT_HEX]
 
 
+def counted_by(key: str) -> str:
+    """What a stored ``key`` counts: the name of a limit, or what `recognized` notes."""
+    first, second, *_rest = key.split("/")
+    return second if first == _ONCE.namespace else first
+
+
 class RateLimiter:
     """The limits of an application. ``windows``: those of each limit, the shortest first.
 

@@ -85,6 +85,7 @@ def test_events_are_chosen_by_name_time_and_address(home, site):
     ("option", "value", "said"),
     [
         ("--since", "yesterday", "2026-05-31"),
+        ("--since", "0001-01-01T00:00+14:00", "2026-05-31"),
         ("--event", "nonsense", "login"),
         ("--client", "web", "--client"),
     ],

@@ -4,12 +4,13 @@ import threading
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, event, insert, select, text, update
 from structlog.testing import capture_logs
 
 from authsite import clock
 from authsite.audit import sealing
 from authsite.audit.models import AuditEvent
+from authsite.audit.purge import purge_problem
 from authsite.audit.stored import SEALS
 from authsite.audit.verify import LoggedSeal, Summary, seals_in_log
 from authsite.db import batches
@@ -163,6 +164,23 @@ def test_what_the_purge_leaves_still_verifies(site_with, monkeypatch):
     change(site, delete(AuditEvent).where(AuditEvent.id < young[0]))
     change(site, delete(SEALS).where(SEALS.c.id == anchor.id))
     assert [each.seal for each in problems(site)] == [1]
+
+
+def test_a_purge_at_the_same_time_is_no_problem_for_the_doctor(site_with):
+    site = site_with(audit_keep="30d")
+    add(site, 3, days=50)
+    seal_all(site)
+    add(site, 1)
+    deleted = []
+    with site.database.autocommit.connect() as connection:
+
+        @event.listens_for(connection, "after_cursor_execute")
+        def purge_meanwhile(_connection, _cursor, statement, *_rest):
+            if "audit_seals" in statement and not deleted:
+                deleted.append(purged(site))
+
+        assert purge_problem(connection, clock.now(), site.cfg) is None
+    assert deleted == [{"audit": 3}]
 
 
 def test_the_purge_deletes_whole_segments_and_not_the_newest_event(site_with):

@@ -1,9 +1,10 @@
 """``authsite audit verify``: what it says, and after a rotation of the secret."""
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, insert, update
 from structlog.testing import capture_logs
 
+from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.audit.seals import (
     audit_keys,
@@ -41,9 +42,18 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
     change(site, delete(SEALS))
     change(site, delete(AuditEvent))
     assert home.run("audit", "verify").stdout
-    (tmp_path / "log").write_text(f"audit_sealed seal=1 mac={line['mac']}\n")
+    logged = f"\udcff is no UTF-8\naudit_sealed seal=1 mac={line['mac']}\n"
+    (tmp_path / "log").write_bytes(logged.encode(errors="surrogateescape"))
     cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
     assert "Seal 1: the log has this seal, and the table has not" in cut
+    forged = dict.fromkeys(("key", "digest", "former_mac", "mac"), "")
+    numbers = dict.fromkeys(("id", "rows", "first_id", "last_id"), 1)
+    times = dict.fromkeys(("at", "newest_at"), clock.now())
+    change(site, insert(SEALS).values(**forged, **numbers, **times))
+    with site.database.autocommit.connect() as connection:
+        connection.exec_driver_sql("UPDATE audit_seals SET newest_at = char(27) || '[2J'")
+    shown = home.run("audit", "verify", status=1).stdout
+    assert ("\\x1b[2J" in shown, "\x1b" in shown) == (True, False)
     for wrong in ("x", f"{'9' * 5000}:{line['mac']}", f"²:{line['mac']}"):
         assert "Error: --seal" in home.run("audit", "verify", "--seal", wrong, status=1).stderr
     site.database.dispose()

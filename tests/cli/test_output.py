@@ -2,9 +2,10 @@
 
 import click
 import pytest
+from sqlalchemy import text
 
 from authsite.cli.private_output import whole_private_file
-from authsite.cli.shared import print_facts, print_table
+from authsite.cli.shared import print_facts, print_table, transaction
 
 HOSTILE = [
     "550 [/x] not here",
@@ -50,3 +51,10 @@ def test_a_file_is_complete_or_as_before_and_no_prepared_link_is_followed(tmp_pa
     assert names == {"export.jsonl", "export.jsonl.part", "victim"}
     with pytest.raises(click.ClickException, match="No such file"):
         whole_private_file(tmp_path / "none" / "export.jsonl").__enter__()
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no such limit
+def test_a_command_may_take_longer_than_a_request(site):
+    with transaction(site.cfg) as ctx:
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            assert ctx.db.scalars(text(f"SELECT current_setting('{limit}')")).one() == "0"

@@ -145,6 +145,18 @@ def test_a_secret_is_not_retired_before_what_it_signed_has_expired(home, site_no
     assert {"secret.announced", "secret.rotated", "secret.retired"} <= set(site.events())
 
 
+def test_a_rotation_that_the_trail_has_no_more_is_no_reason_to_wait_for_ever(home, site_now):
+    site = site_now()
+    rotate(home)
+    rotate(home, "--finish")
+    with site.db() as db:  # as a purge does after audit-keep
+        db.query(AuditEvent).delete()
+    message = retire(home, status=1).stderr
+    assert "the audit trail does not say when" in message
+    assert "until" not in message
+    assert retire(home, "--force").returncode == 0
+
+
 @pytest.mark.control("K03")
 def test_a_pepper_is_replaced_at_the_next_login_and_nobody_is_locked_out(home, site_now):
     before = site_now()

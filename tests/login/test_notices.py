@@ -205,6 +205,20 @@ def test_a_reset_after_a_change_of_address_does_not_end_the_link(site, frozen):
     assert press(site, link).status_int == 200
 
 
+@pytest.mark.parametrize("through", ["browser", "app"])
+def test_a_link_is_of_the_login_however_late_its_mail_is_sent(site, frozen, through):
+    site.http.reset()
+    site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.9"
+    if through == "browser":
+        sign_in(site)
+    else:
+        token_sign_in(site)
+    move(site)  # before the mail server answers
+    [mail] = site.mails()
+    reset(site)  # the mail may have gone to the intruder
+    assert press(site, link_in(mail)).status_int == 200
+
+
 def test_a_change_of_address_after_a_reset_does_not_revive_the_link(site, frozen):
     [mail] = arrive(site)
     reset(site)
