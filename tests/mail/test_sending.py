@@ -1,6 +1,7 @@
 """The outcomes of a mail: sent, retried, dropped or dead, independent of other mails."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event
 
@@ -10,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from authsite import clock
 from authsite.mail import leases
 from authsite.mail.builder import MailContent
-from authsite.mail.sender import open_sender, send_batch
+from authsite.mail.sender import make_job, open_sender, send_batch
 from authsite.mail.transports import Unreachable
 from tests.support.mails import put, row, send_all
 from tests.support.smtp import mail_server
@@ -238,6 +239,32 @@ def test_what_was_sent_while_the_database_broke_is_marked_later_and_not_sent_aga
     assert send_batch(sender, Event(), Counter()) == 0
     assert row(site, id_).state == "sent"
     assert len(smtp.taken) == 1
+
+
+def test_processes_that_were_forked_from_one_send_each_mail_once(site, smtp):
+    """`gunicorn --preload` forks after `make_job`; a thread stands for each process."""
+    made, begun, go_on = [], Event(), Event()
+
+    def slow(_job):
+        made.append(1)
+        begun.set()
+        assert len(made) > 1 or go_on.wait(60)
+        return MailContent("welcome")
+
+    site.app.registry["authsite"].extensions.mail_builders["slow"] = slow
+    job = make_job(site.app.registry["authsite"])
+    put(site, "slow")
+    with ThreadPoolExecutor(2) as processes:
+        try:
+            processes.submit(job.run)
+            assert begun.wait(60)
+            processes.submit(job.run)
+            put(site, "note", "bob@example.com")
+            smtp.wait(1, 60)
+        finally:
+            go_on.set()
+            job.stop()
+    assert [address for address, _ in smtp.taken] == ["bob@example.com", "ann@example.com"]
 
 
 def other_claim(site):
