@@ -52,21 +52,26 @@ class Database:
     ``transactional``: for sessions and for whatever is committed together. ``autocommit``: each
     statement is committed by itself, also those that write (rate limits, last used, cleanup).
     ``prepared``: the connections of `PreparedQuery`. ``breaker`` opens when PostgreSQL does not
-    answer.
+    answer. ``hosts``: the order of several hosts.
     """
 
     transactional: Engine
     autocommit: Engine
     prepared: PreparedPool = field(init=False)
     breaker: Breaker = field(init=False)
+    hosts: Hosts = field(init=False, default_factory=Hosts)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "breaker", Breaker(self._close_idle))
+        object.__setattr__(self, "breaker", Breaker(self._leave_host))
         object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.breaker.open))
 
     def dispose(self) -> None:
         """Close all connections."""
         self.breaker.close()
+        self._close_idle()
+
+    def _leave_host(self) -> None:
+        self.hosts.note_unresponsive()
         self._close_idle()
 
     def _close_idle(self) -> None:
@@ -97,22 +102,22 @@ def open_database(url: str) -> Database:
     # Not here: rate limits and prepared queries run a statement again when a connection was lost.
     autocommit = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
     database = Database(transactional, autocommit)
-    deadlines, hosts = Deadlines(database.breaker.open), Hosts()
+    deadlines = Deadlines(database.breaker.open)
     for engine in (transactional, autocommit):
         event.listen(engine, "handle_error", _mark_disconnect)
-        event.listen(engine, "do_connect", partial(_connect, database.breaker, hosts))
+        event.listen(engine, "do_connect", partial(_connect, database))
         deadlines.listen(engine)
     return database
 
 
-def _connect(breaker: Breaker, hosts: Hosts, dialect: Dialect, _record: object, *given: Any) -> Any:
+def _connect(database: Database, dialect: Dialect, _record: object, *given: Any) -> Any:
     """Open a connection through the breaker; behind a pooler nothing is prepared on it."""
     arguments, options = given
 
     def connect() -> Any:
-        connection: Any = dialect.connect(*arguments, **hosts.ordered(options))
+        connection: Any = dialect.connect(*arguments, **database.hosts.ordered(options))
         try:
-            hosts.note(connection)
+            database.hosts.note(connection)
             # PostgreSQL itself answers here: a pooler accepts connections also without it.
             if libpq.behind_pooler(connection):
                 connection.prepare_threshold = None
@@ -121,7 +126,7 @@ def _connect(breaker: Breaker, hosts: Hosts, dialect: Dialect, _record: object, 
             raise
         return connection
 
-    return breaker.connect(connect)
+    return database.breaker.connect(connect)
 
 
 def behind_pooler(connection: Connection) -> bool:

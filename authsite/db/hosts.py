@@ -2,25 +2,28 @@
 
 from typing import Any
 
+Host = tuple[str, str]
+"""A host, and its port."""
+
 
 class Hosts:
-    """The host that answered last is tried first.
+    """The host that answered last is tried first, and one that does not answer any more, last.
 
-    libpq tries the hosts in the order of the URL, and waits for the first one each time if that
-    does not answer.
+    libpq tries the hosts in the order of the URL, and waits for each one that does not answer.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[str, str] | None = None
+        self._used: Host | None = None
+        self._unresponsive: Host | None = None
 
     def ordered(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The ``options`` of a connection, with that host first."""
+        """The ``options`` of a connection, with the hosts in the order to try them in."""
         hosts = str(options.get("host", "")).split(",")
         if len(hosts) == 1 or "hostaddr" in options:  # the addresses are in the order of the hosts
             return options
         ports = str(options.get("port", "")).split(",")
         pairs = list(zip(hosts, ports if len(ports) > 1 else ports * len(hosts), strict=True))
-        pairs.sort(key=lambda pair: pair != self._last)
+        pairs.sort(key=lambda pair: (pair == self._unresponsive, pair != self._used))
         return options | {
             "host": ",".join(host for host, _ in pairs),
             "port": ",".join(port for _, port in pairs),
@@ -29,4 +32,10 @@ class Hosts:
     def note(self, driver_connection: Any) -> None:
         """Remember the host of a new connection."""
         info = driver_connection.info
-        self._last = info.host, str(info.port)
+        self._used = info.host, str(info.port)
+        if self._unresponsive == self._used:
+            self._unresponsive = None
+
+    def note_unresponsive(self) -> None:
+        """Remember that the host of the last connection does not answer any more."""
+        self._used, self._unresponsive = None, self._used or self._unresponsive

@@ -1,8 +1,12 @@
 """Several hosts of PostgreSQL in `database-url`: the one that accepts writes is used."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 
 from authsite.db import migrate, open_database
+from authsite.db.hosts import Hosts
 from authsite.settings.service_urls import database_url
 from authsite.tasks.leader import Lock, held, own_connection
 from tests.support import databases
@@ -33,7 +37,32 @@ def test_several_hosts_are_given_as_for_libpq(given, wanted):
     assert database_url(given).reveal() == wanted
 
 
-@pytest.fixture(scope="module")
+def test_the_host_that_answered_last_is_first_and_one_that_does_not_answer_last():
+    hosts, options = Hosts(), {"host": "a,b,c", "port": "5432", "dbname": "x"}
+
+    def order():
+        return hosts.ordered(options)["host"].replace(",", "")
+
+    def connected(host):
+        hosts.note(SimpleNamespace(info=SimpleNamespace(host=host, port=5432)))
+
+    assert order() == "abc"
+    connected("b")
+    assert order() == "bac"
+    hosts.note_unresponsive()
+    assert order() == "acb"
+    hosts.note_unresponsive()  # no other host has answered meanwhile
+    assert order() == "acb"
+    connected("c")
+    assert order() == "cab"
+    connected("b")
+    assert order() == "bac"
+    hosts.note_unresponsive()
+    connected("b")
+    assert order() == "bac"
+
+
+@pytest.fixture
 def servers():
     """A primary and its standby."""
     with cluster() as primary, cluster() as standby:
@@ -67,7 +96,8 @@ def test_everything_that_connects_finds_the_primary(servers, tmp_path):
 
 
 @pytest.mark.slow
-def test_after_a_promotion_the_same_process_goes_on_with_the_standby(servers):
+@pytest.mark.parametrize("lost", ["stops", "hangs"])
+def test_after_a_promotion_the_same_process_goes_on_with_the_standby(servers, lost):
     primary, standby = servers
     site = Site(url_of(primary, standby), **WEB)
     databases.empty(site.database)
@@ -75,10 +105,17 @@ def test_after_a_promotion_the_same_process_goes_on_with_the_standby(servers):
     site.user()
     tokens = site.login(keys)
     primary.wait_for_standby()
-    primary.stop()
+    primary.stop() if lost == "stops" else primary.freeze()
     header = {"Authorization": f"Bearer {tokens['access_token']}"}
     assert site.http.get("/v1/user", headers=header, status="*").status_int == 503
+    if lost == "hangs":
+        ports = {"host": "127.0.0.1,127.0.0.1", "port": f"{primary.port},{standby.port}"}
+        tried = site.database.hosts.ordered(ports)["port"]
+        assert tried == f"{standby.port},{primary.port}"
     standby.promote()
-    site.me(tokens["access_token"])
+    deadline = time.monotonic() + 10
+    while site.http.get("/v1/user", headers=header, status="*").status_int != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     site.refresh(keys, tokens["refresh_token"])
     site.database.dispose()
