@@ -46,8 +46,8 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-# What anyone can cause who knows a login name. They are listed apart: they must not push off what
-# was done with the account.
+# What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
+# what was done with the account.
 ATTEMPTS = frozenset(("login.closed", "login.failed", "reauthentication.failed", "recovery.asked"))
 
 

@@ -76,7 +76,7 @@ def list_(cfg: Settings, limit: int, as_json: bool, **chosen: str | None) -> Non
     if as_json:
         return print_json({"events": rows, "total": found.total})
     columns = ("at", "event", "user", "client", "address", "request", "details")
-    print_table(columns, [_cells(row) for row in rows], empty="No event is like that.")
+    print_table(columns, [_cells(row) for row in rows], empty="No event matches.")
     print_more(found.total - len(rows))
 
 

@@ -173,7 +173,7 @@ def _unsealed(connection: Connection, last: Seal | None, summary: Summary) -> It
 
 
 def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Problem]:
-    """What the log has and the table has not: the end of the trail was cut off, or replaced."""
+    """Seals that the log has and the table has not: the newest were deleted, or replaced."""
     oldest = connection.scalar(select(func.min(SEALS.c.id)).where(SEALS.c.id > 0))
     rest = iter(logged)
     while some := list(islice(rest, SEALS_READ)):
@@ -181,7 +181,7 @@ def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Pr
         for each in some:
             seal = found.get(each.id)
             if seal is None and (oldest is None or each.id > oldest):
-                text = "the log has this seal, and the table has not: the trail was cut off"
+                text = "the log has this seal, and the table has not: it was deleted"
                 yield Problem(each.id, None, None, None, text)
             elif seal and not hmac.compare_digest(seal.mac.encode(), each.mac.encode()):
                 yield _about(seal, "the log has another seal with this number: it was replaced")

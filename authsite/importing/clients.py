@@ -65,7 +65,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
             id_ = values["id"]
             if id_ in present:
                 if draft.created_at not in (None, present[id_]):
-                    raise Fault("id", f"another client has the id {id_}")
+                    raise Fault("id", f"another client has this id: {id_}")
                 outcomes.append(Outcome(row.number, source_id, id_, "present", None, PRESENT))
                 continue
         except (Fault, ValueError) as error:

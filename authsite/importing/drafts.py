@@ -10,8 +10,7 @@ from authsite.ids import as_id
 _NAMESPACE = uuid.UUID("8b0f5c56-6a4e-4c0e-9a0b-1f6f0f3f2b7a")
 _TRUE = ("1", "\1", "t", "true", "yes", "y", "on")
 _FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
-# Databases of other systems have such moments where they mean none.
-_NO_MOMENT = ("", "0000-00-00", "0000-00-00 00:00:00")
+_NO_DATE = "0000-00-00"  # MySQL has it where others have NULL
 
 
 class Fault(Exception):
@@ -102,7 +101,7 @@ def moment(row: Mapping[str, object], column: str) -> datetime | None:
     value = row.get(column)
     if not isinstance(value, datetime):
         written = text(row, column) or ""
-        if written in _NO_MOMENT:
+        if not written or written.startswith(_NO_DATE):
             return None
         try:
             value = datetime.fromisoformat(written)

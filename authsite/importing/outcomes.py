@@ -24,7 +24,7 @@ class Outcome(NamedTuple):
 def refused(row: Row, source_id: str | None, error: Fault | ValueError) -> Outcome:
     """The outcome of a row that is not taken.
 
-    Any other error than a `Fault` is one that no check foresaw: it costs its own row only.
+    Any other error than a `Fault` is one that no check foresaw: only its own row is refused.
     """
     fault = (
         error

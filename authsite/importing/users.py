@@ -183,8 +183,8 @@ def _require_free(
     if each.id in present:
         raise Fault(
             "id",
-            f"the user {each.id} was created at another time: give --system NAME if this is another"
-            " system than that of an earlier import",
+            f"a user with this id was created at another time: {each.id}. Give --system NAME if"
+            " this is another system than that of an earlier import",
         )
     for name in each.names:
         if name.key in owners:

@@ -86,7 +86,7 @@ def list_(cfg: Settings, email: str, dead: bool, limit: int, as_json: bool) -> N
     keys = ("id", "letter", "to", "state", "attempts", "next_attempt_at", "last_error")
     cells = [["–" if row[key] is None else str(row[key]) for key in keys] for row in rows]
     chosen = email or dead
-    empty = "No mail is like that." if chosen else "No mail waits, and none is dead."
+    empty = "No mail matches." if chosen else "No mail waits, and none is dead."
     print_table(columns, cells, empty=empty)
     print_more(total - len(rows))
 

@@ -27,7 +27,7 @@ from .transports import LeaseLost, Unreachable, open_transport
 log = structlog.get_logger("authsite.outbox")
 
 POLL = 1.0  # seconds
-STOP_TIMEOUT = 5.0  # seconds; a delivery that is cut off is repeated and may arrive twice
+STOP_TIMEOUT = 5.0  # seconds; a delivery that is interrupted is repeated and may arrive twice
 
 
 def make_job(services: Services) -> Job:

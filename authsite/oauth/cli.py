@@ -101,7 +101,7 @@ def list_(
     print_table(
         ("client_id", "name", "type", "scope", "secrets", "enabled", "created"),
         [_table_row(facts) for facts in rows],
-        empty="No client is like that."
+        empty="No client matches."
         if chosen
         else "No clients yet. Make one with `authsite client create`.",
     )

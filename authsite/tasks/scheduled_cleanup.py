@@ -21,11 +21,14 @@ from authsite.db import Database
 from authsite.settings import Settings
 
 from .cleanup import PARTS, steps
+from .failures import log_failure
 from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.cleanup")
 
-STOP_TIMEOUT = 2.0  # seconds; a batch that is cut off is rolled back, and repeated an hour later
+STOP_TIMEOUT = (
+    2.0  # seconds; a batch that is interrupted is rolled back, and repeated an hour later
+)
 
 
 class Waits(NamedTuple):
@@ -59,7 +62,10 @@ def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) 
             except Exception as error:  # also a bug: the thread must not end with it
                 leadership.close()
                 connection = None
-                last_error, wait = _logged(error, last_error), waits.after_error
+                last_error, wait = (
+                    log_failure(log, "cleanup_failed", error, last_error),
+                    waits.after_error,
+                )
             else:
                 if last_error:
                     log.info("cleanup_recovered")
@@ -113,12 +119,3 @@ def clean_up(connection: Connection, cfg: Settings, stop: threading.Event) -> No
 def _random_between(limits: tuple[int, int]) -> float:
     least, most = limits
     return least + randbelow(1 + (most - least) * 1000) / 1000
-
-
-def _logged(error: Exception, last_error: str) -> str:
-    """The type name of ``error``, which is logged if it differs from ``last_error``."""
-    kind = type(error).__name__
-    if kind != last_error:
-        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
-        log.warning("cleanup_failed", reason=kind, **cause)
-    return kind

@@ -11,7 +11,6 @@ from secrets import randbelow
 from time import perf_counter
 
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
 from authsite.audit.sealing import seal_events
@@ -21,6 +20,7 @@ from authsite.context import Job, Services
 from authsite.counters import TASK_SUCCESS
 from authsite.db import Database
 
+from .failures import log_failure
 from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.audit")
@@ -28,7 +28,7 @@ log = structlog.get_logger("authsite.audit")
 INTERVAL = timedelta(minutes=1)
 JITTER = 10.0  # seconds, so that processes that start together do not act at the same time
 REST = 4.0  # times the duration of the last seal, in which only requests use the database
-STOP_TIMEOUT = 2.0  # seconds; what is cut off is repeated
+STOP_TIMEOUT = 2.0  # seconds; a seal that is interrupted is made again
 
 
 def make_job(services: Services) -> Job:
@@ -46,7 +46,7 @@ def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
             if _is_due(database, keys):
                 _seal_alone(database, keys, stop)
         except Exception as error:  # also a bug: the thread must not end with it
-            last_error = _logged(error, last_error)
+            last_error = log_failure(log, "audit_sealing_failed", error, last_error)
         else:
             if last_error:
                 log.info("audit_sealing_recovered")
@@ -74,12 +74,3 @@ def _seal_alone(database: Database, keys: AuditKeys, stop: threading.Event) -> N
             if stop.wait(REST * (perf_counter() - began)):
                 return
             began = perf_counter()
-
-
-def _logged(error: Exception, last_error: str) -> str:
-    """The type name of ``error``, which is logged if it differs from ``last_error``."""
-    kind = type(error).__name__
-    if kind != last_error:
-        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
-        log.warning("audit_sealing_failed", reason=kind, **cause)
-    return kind

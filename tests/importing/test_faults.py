@@ -1,4 +1,4 @@
-"""A row with a fault is reported with its reason, and takes no other row with it."""
+"""A row with a fault is reported with its reason, and the other rows are imported."""
 
 import csv
 from datetime import timedelta
@@ -11,6 +11,7 @@ from sqlalchemy import Engine, event, select
 from authsite import clock
 from authsite.importing import clients, own, passport, table, users
 from authsite.importing import run as running
+from authsite.importing.report import Report
 from authsite.importing.sources import Row
 from authsite.users.models import FormerAddress, User
 from tests.support import foreign_systems as other
@@ -151,6 +152,27 @@ def test_an_error_that_no_check_foresees_costs_only_its_own_row(site):
         outcomes = users.write(acting(db), users.Rules(site.cfg, "x", read), rows)
     assert [each.result for each in outcomes] == ["refused", "imported"]
     assert "UnicodeError" in outcomes[0].reason
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_the_same_fault_of_many_rows_is_one_line_of_the_summary(site, tmp_path):
+    passports = passport.ClientOptions({"password": "", "personal": ""})
+    of_users = users.Rules(site.cfg, "x", table.user)
+    of_clients = clients.Rules("x", partial(passport.client, passports), 4)
+    later = {"created_at": "2022-01-01 00:00:00"}
+    for write, rules, made in (
+        (users.write, of_users, lambda n: good(f"u{n}")),
+        (clients.write, of_clients, lambda n: other.client(n, secret="x" * 40, redirect="")),
+    ):
+        report = Report("x", None, None)
+        for more in ({}, later):
+            rows = [Row(n, made(n) | more, n) for n in range(1, 4)]
+            with site.db() as db:
+                report.add(write(acting(db), rules, rows))
+        first, *reasons = report.lines()
+        assert "3 imported, 0 imported before, 3 not imported" in first
+        assert len(reasons) == 1
+        assert reasons[0].split()[0] == "3"
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer

@@ -169,6 +169,11 @@ def test_an_export_is_a_file_and_a_line_that_is_too_deep_a_fault_of_this_line(tm
         passport.client(passport.ClientOptions({}), row)
 
 
+def test_a_zero_date_of_mysql_is_none():
+    for zero in ("0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000"):
+        assert drafts.moment({"created_at": zero}, "created_at") is None
+
+
 def test_a_bit_of_mysql_is_a_boolean():
     values = {"bytes": (b"\1", b"\0"), "text": ("\1", "\0")}
     for true, false in values.values():

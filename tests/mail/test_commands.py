@@ -53,7 +53,7 @@ def test_mails_are_listed_by_state_and_address(site, run):
     assert ids("--email", "BO@") == ([str(waiting)], 1)
     assert ids("--email", "n_x") == ([str(dead)], 1)
     assert ids("--email", "n%x") == ([], 0)
-    assert "No mail is like that." in run("list", "--email", "nobody").stdout
+    assert "No mail matches." in run("list", "--email", "nobody").stdout
 
 
 def test_an_empty_outbox_says_so(run):

@@ -90,7 +90,7 @@ def list_(
     print_table(
         ("id", "email", "username", "phone", "confirmed", "enabled", "created"),
         [_cells(row) for row in rows],
-        empty="No user is like that."
+        empty="No user matches."
         if chosen
         else "No users yet. Make one with `authsite user create --email …`.",
     )

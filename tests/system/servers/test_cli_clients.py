@@ -171,7 +171,7 @@ def test_clients_are_listed_by_name_type_and_state(home):
     assert listed("--disabled") == ([ids["personal"]], 1)
     shown = home.run("client", "list", "--name", "100%", "--limit", "1").stdout
     assert "… and 1 more: --limit shows more of them." in shown
-    assert "No client is like that." in home.run("client", "list", "--name", "nowhere").stdout
+    assert "No client matches." in home.run("client", "list", "--name", "nowhere").stdout
 
 
 def test_each_change_of_a_client_prints_it_for_scripts(home):

@@ -184,7 +184,7 @@ def test_m15_users_are_listed_by_address_and_state(home):
     assert search(home, "--unconfirmed") == ([bo], 1)
     shown = home.run("user", "list", "--email", "search_", "--limit", "1").stdout
     assert "… and 1 more: --limit shows more of them." in shown
-    assert "No user is like that." in home.run("user", "list", "--email", "nowhere").stdout
+    assert "No user matches." in home.run("user", "list", "--email", "nowhere").stdout
 
 
 def test_m15_a_user_is_shown_with_the_number_of_sign_ins(home, site):

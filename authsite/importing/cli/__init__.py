@@ -1,30 +1,18 @@
 """``authsite import …``"""
 
-import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+from typing import Any, Literal
 
 import click
 
-from authsite.cli.private_output import private_file, refuse_overwriting
-from authsite.cli.shared import config_option, examples, json_option, print_json, session, visible
+from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
-from authsite.settings import Settings
-from authsite.settings.service_urls import sqlite_file
 
-from . import clients, django, own, passport, table, users
-from .errors import SourceUnusable
-from .export_file import ExportSource
-from .report import Report
-from .run import WriteRows, run
-from .seen import Seen
-from .sources import Source, open_source
-
-if TYPE_CHECKING:
-    from authsite.context import Context
+from .. import clients, django, own, passport, table
+from ..export_file import ExportSource
+from .parts import Options, Part, import_parts
 
 SOURCES = (
     "SOURCE is the URL of a database (postgresql://…, mysql+pymysql://…, sqlite:///…), a dump of "
@@ -34,29 +22,6 @@ SOURCES = (
 
 
 OWN = "authsite"  # the kind of import whose source is an export of ours
-
-
-class Options(NamedTuple):
-    """What all import commands take."""
-
-    cfg: Settings
-    source: str
-    users_table: str
-    system: str
-    confirmed: bool
-    without_password: bool
-    dry_run: bool
-    report: Path | None
-    ids: Path | None
-    as_json: bool
-
-
-class Part(NamedTuple):
-    """A table of the source, and what writes its rows."""
-
-    name: str
-    table: str
-    write: WriteRows
 
 
 @click.group("import")
@@ -164,7 +129,7 @@ def passport_(
         )
     scopes = {"password": scope, "personal": "" if client_scope is None else scope}
     of_clients = passport.ClientOptions(scopes, client_secrets, clients_with_redirect)
-    _import(
+    import_parts(
         options,
         passport.user,
         [_clients(options, passport.CLIENTS, partial(passport.client, of_clients))],
@@ -184,7 +149,7 @@ def passport_(
 )
 @_import_options("django", django.USERS)
 def django_(options: Options) -> None:
-    _import(options, django.user, [])
+    import_parts(options, django.user, [])
 
 
 @import_.command(
@@ -197,7 +162,7 @@ def django_(options: Options) -> None:
 )
 @_import_options("csv", table.USERS)
 def csv_(options: Options) -> None:
-    _import(options, table.user, [])
+    import_parts(options, table.user, [])
 
 
 @import_.command(
@@ -212,84 +177,9 @@ def csv_(options: Options) -> None:
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
     of_clients = _clients(options, own.CLIENTS, own.client)
-    _import(options, own.user, [of_clients], lambda: ExportSource(options.source))
+    import_parts(options, own.user, [of_clients], lambda: ExportSource(options.source))
 
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
     rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
     return Part("clients", table, lambda ctx, rows: clients.write(ctx, rules, rows))
-
-
-def _import(
-    options: Options,
-    read_user: users.ReadDraft,
-    more: Sequence[Part],
-    open_: Callable[[], Source] | None = None,
-) -> None:
-    """Import the users, then the other parts, and print what became of them."""
-    with ExitStack() as stack:
-        seen = Seen() if options.dry_run else None
-        if seen:
-            stack.callback(seen.close)
-        rules = users.Rules(
-            options.cfg,
-            options.system,
-            read_user,
-            options.confirmed,
-            options.without_password,
-            seen,
-        )
-        of_users = Part(
-            "users", options.users_table, lambda ctx, rows: users.write(ctx, rules, rows)
-        )
-        try:
-            source = open_() if open_ else open_source(options.source, options.users_table)
-            stack.callback(source.close)
-            if not source.has(options.users_table):
-                raise SourceUnusable(
-                    f"the source has no table {options.users_table} with rows: name it with "
-                    "--users-table"
-                )
-            own_file = sqlite_file(options.cfg.database_url.reveal())
-            refuse_overwriting((options.report, options.ids), [*source.files, own_file])
-            files = [
-                stack.enter_context(private_file(path)) if path else None
-                for path in (options.report, options.ids)
-            ]
-            ctx = stack.enter_context(session(options.cfg))
-            reports = [_part(ctx, source, of_users, files)]
-            for part in more:
-                if source.has(part.table):
-                    reports.append(_part(ctx, source, part, files))
-                else:
-                    click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
-        except SourceUnusable as error:
-            raise click.ClickException(visible(str(error))) from None
-    _print(options, reports)
-
-
-def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
-    report = Report(part.name, *files)
-    done = 0
-    with click.progressbar(
-        length=source.size(part.table), label=part.name, file=sys.stderr
-    ) as progress_bar:
-        for progress in run(ctx, source.rows(part.table), part.write):
-            report.add(progress.outcomes)
-            progress_bar.update(progress.done - done)
-            done = progress.done
-    return report
-
-
-def _print(options: Options, reports: Sequence[Report]) -> None:
-    if options.as_json:
-        counts: dict[str, object] = {report.table: report.counts() for report in reports}
-        return print_json({**counts, "dry_run": options.dry_run})
-    if options.dry_run:
-        click.echo("A dry run: nothing is written. An import would give:")
-    for report in reports:
-        for line in report.lines():
-            click.echo(visible(line))
-    refused = sum(report.counts()["refused"] for report in reports)
-    if refused and not options.report:
-        click.echo("Each row that is not imported is listed with  --report FILE.")
