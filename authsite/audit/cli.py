@@ -186,9 +186,10 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
             return print_json({"events": [_facts(event) for event in events]})
         first = events[0]
         by = f"from {first.address}" if first.address else "by a command"
-        click.secho(f"{clock.rfc3339(first.at)} {by}: {visible(first.agent or 'no user agent')}")
+        head = f"{clock.rfc3339(first.at)} {by}: {first.agent or 'no user agent'}"
+        click.echo(visible(head))
         for event in events:
-            click.echo(f"\n{event.event}: {_meaning(event.event)}")
+            click.echo(f"\n{visible(event.event)}: {_meaning(event.event)}")
             for name, value in _about(ctx, event).items():
                 click.echo(f"  {name}: {visible(value)}")
 
@@ -245,7 +246,10 @@ def _id_of(text: str | None, option: str) -> UUID | None:
         return None
     found = as_id(text)
     if found is None:
-        raise click.ClickException(f"{option}: nothing has the name or id {text!r}")
+        list_all = f"authsite {option.removeprefix('--')} list"
+        raise click.ClickException(
+            f"{option}: nothing has the name or id {text!r}; `{list_all}` shows the ids"
+        )
     return found
 
 

@@ -167,7 +167,9 @@ def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:
             "docs/backup.md has all the steps."
         )
     if not url.database or url.database == ":memory:":
-        raise click.ClickException("the database is in memory: there is no file")
+        raise click.ClickException(
+            "the database is in memory and has no file: set database-url to a file"
+        )
     return Path(url.database)
 
 

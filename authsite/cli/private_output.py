@@ -19,16 +19,19 @@ def private_file(path: Path) -> Iterator[TextIO]:
     """``path``, opened for writing, with the mode 0600.
 
     Raises `click.ClickException` for a file that others may read, since its mode is its owner's
-    decision, and for one that cannot be written.
+    decision, for a file of another user, for a symbolic link, and for one that cannot be written.
     """
     if advice := exposed(path):
         raise click.ClickException(f"{path}: {advice}")
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        yield file
+    if path.is_symlink():
+        raise click.ClickException(f"{path} is a symbolic link: name a new file")
+    with _writable(path):
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if os.fstat(descriptor).st_uid != os.geteuid():
+                raise click.ClickException(f"{path} belongs to another user: name a new file")
+            file.truncate()
+            yield file
 
 
 @contextmanager
@@ -36,24 +39,36 @@ def whole_private_file(path: Path) -> Iterator[TextIO]:
     """A new file with the mode 0600, which becomes ``path`` when all is written.
 
     Its name is not known before, so that no file or symbolic link of another user is written to.
-    Raises `click.ClickException` as `private_file`.
+    Raises `click.ClickException` for a file that others may read, and one that cannot be written.
     """
     if advice := exposed(path):
         raise click.ClickException(f"{path}: {advice}")
-    try:
+    with _writable(path):
         descriptor, name = mkstemp(prefix=f".{path.name[:99]}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from None
-    part = Path(name)
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into a `click.ClickException`."""
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
+        yield
+    except BrokenPipeError:  # of the standard output or its errors, whose reader has ended
         raise
+    except OSError as error:
+        raise click.ClickException(
+            f"{path}: {error.strerror}. Name a file in a folder that exists and that this user may "
+            "write to, on a disk that has space"
+        ) from None
 
 
 def refuse_overwriting(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:

@@ -21,13 +21,17 @@ class ExportSource:
         self._path = path = Path(source)
         self.files = [path]
         if not path.is_file():
-            raise SourceUnusable(f"{path}: there is no such file")
+            raise SourceUnusable(
+                f"{path}: there is no such file; give one that `authsite export` has written"
+            )
         with readable(path), path.open("rb") as file:
             first = file.read(_TAIL).partition(b"\n")[0]
             file.seek(max(0, path.stat().st_size - _TAIL), os.SEEK_SET)
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
         if _type(first) != "export":
-            raise SourceUnusable(f"{path} is no file of `authsite export`")
+            raise SourceUnusable(
+                f"{path} is no file of `authsite export`: give one that this command has written"
+            )
         if _type(last) != "end":
             raise SourceUnusable(f"{path} is incomplete: run `authsite export` again")
 

@@ -1,10 +1,13 @@
 """What commands print: the words of users and servers, and nothing that a terminal obeys."""
 
+import os
+import resource
+
 import click
 import pytest
 from sqlalchemy import text
 
-from authsite.cli.private_output import whole_private_file
+from authsite.cli.private_output import private_file, whole_private_file
 from authsite.cli.shared import print_facts, print_table, transaction
 
 HOSTILE = [
@@ -51,6 +54,40 @@ def test_a_file_is_complete_or_as_before_and_no_prepared_link_is_followed(tmp_pa
     assert names == {"export.jsonl", "export.jsonl.part", "victim"}
     with pytest.raises(click.ClickException, match="No such file"):
         whole_private_file(tmp_path / "none" / "export.jsonl").__enter__()
+
+
+def test_a_report_is_no_link_and_no_file_of_another_user(tmp_path):
+    victim = tmp_path / "victim"
+    for link, target in (("link", victim), ("dangling", tmp_path / "none")):
+        (tmp_path / link).symlink_to(target)
+        victim.write_text("kept")
+        victim.chmod(0o600)
+        with pytest.raises(click.ClickException, match="symbolic link: name a new file"):
+            private_file(tmp_path / link).__enter__()
+    if os.geteuid() == 0:
+        os.chown(victim, 65534, 65534)
+        with pytest.raises(click.ClickException, match="another user: name a new file"):
+            private_file(victim).__enter__()
+    assert victim.read_text() == "kept"
+    assert not (tmp_path / "none").exists()
+    with private_file(tmp_path / "own") as file:
+        file.write("longer than the next one")
+    with private_file(tmp_path / "own") as file:
+        file.write("short")
+    assert (tmp_path / "own").read_text() == "short"
+
+
+@pytest.mark.parametrize("opened", [private_file, whole_private_file])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, opened):
+    path = tmp_path / "out"
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+    try:
+        with pytest.raises(click.ClickException, match=r"out: .*space"), opened(path) as file:
+            file.write("x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, most))
+    assert [each.name for each in tmp_path.iterdir()] in ([], ["out"])
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no such limit
