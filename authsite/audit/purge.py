@@ -40,8 +40,8 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
     """Delete sealed events that are older than ``audit-keep``, unless it is ``forever``.
 
     What is not sealed yet is sealed first. The last seal of what is deleted stays, with the proof
-    that we deleted it, so that the rest still verifies. The newest event stays: SQLite would give
-    its id again. What does not verify is not deleted, and nothing after it.
+    that authsite deleted it, so that the rest still verifies. The newest event stays: SQLite would
+    give its id again. What does not verify is not deleted, and nothing after it.
     """
     keys = audit_keys(cfg)
     if cfg.audit_keep is not None:

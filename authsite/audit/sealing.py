@@ -20,7 +20,7 @@ AGE = timedelta(minutes=1)  # of an event that is sealed
 WRITERS_TIMEOUT = 5.0  # seconds; a transaction of a request has ended by then
 WRITERS_POLL = 0.05  # seconds
 
-# Who inserts has this lock until the transaction has ended, and takes it before the id.
+# A transaction that inserts takes this lock before it gets an id, and has it until its end.
 _WRITERS = text(
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'audit_events'::regclass"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"

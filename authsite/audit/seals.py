@@ -1,6 +1,6 @@
 """What a seal is: a MAC over some events and over the seal before it.
 
-A seal covers the events behind the last one of the seal before, up to its own last one, in the
+A seal covers the events after the last one of the seal before, up to its own last one, in the
 order of their ids. So an event that is changed, deleted or added later shows, and so does a seal
 that is. The MAC is HMAC-SHA-256 under a key that is not in the database. The row has everything
 that the MAC covers, so that a seal that authsite did not make is known without the events.
@@ -54,7 +54,7 @@ class Segment(NamedTuple):
 
 
 class AuditKey(NamedTuple):
-    """A key of seals. With ``until`` it was replaced: later seals than that are not from us."""
+    """A key of seals. With ``until`` it was replaced, and made no later seal than that one."""
 
     key: Key
     until: int | None = None
@@ -208,12 +208,12 @@ def _equal(one: str, other: str) -> bool:
 
 
 def purged_mac_of(key: Key, seal: Seal) -> str:
-    """The proof that we ourselves have deleted the events of ``seal`` and all before it."""
+    """The proof that authsite has deleted the events of ``seal`` and all before it."""
     return key.mac(_line("authsite audit purged", seal.id, seal.last_id, seal.mac)).hex()
 
 
 def is_purged(keys: AuditKeys, seal: Seal) -> bool:
-    """Whether ``seal`` is ours and has that proof."""
+    """Whether authsite has made ``seal``, and has deleted its events and all before it."""
     proof = seal.purged_mac
     return (
         proof is not None

@@ -84,8 +84,8 @@ def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Itera
 
 
 def checked(connection: Connection, keys: AuditKeys) -> Iterator[Checked]:
-    """Compute the seals again, the oldest first. A seal that is not ours covers no events."""
-    number: int | None = None  # of the seal before, also of one that is not ours
+    """Compute the seals again, the oldest first. One that authsite did not make has no events."""
+    number: int | None = None  # of the seal before, also of one that authsite did not make
     former: Seal | None = None
     for seal in seals(connection):
         expected = (number or 0) + 1
@@ -190,7 +190,7 @@ def compare(connection: Connection, logged: Iterable[LoggedSeal]) -> Iterator[Pr
 _EVENT = "audit_sealed"
 _SEAL = re.compile("[0-9]{1,18}")
 _MAC = re.compile("[0-9a-f]{64}")
-# A line of a terminal: the event comes first, behind what the program adds that keeps the log.
+# A line of a terminal: the event comes first, after what a program that keeps the log adds.
 _TERMINAL = re.compile(
     r"(?:[^=\"{]*\s)?(?:audit_sealed|event='audit_sealed')((?:\s+\w+='?[0-9a-f]+'?)+)\s*"
 )

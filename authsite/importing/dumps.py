@@ -23,7 +23,7 @@ _MYSQL_CREATE = re.compile(r"CREATE TABLE `([^`]+)`")
 _MYSQL_INSERT = re.compile(
     r"(?:INSERT(?: IGNORE)?|REPLACE) INTO `([^`]+)`\s*(?:\(([^)]*)\))?\s*VALUES\s*"
 )
-# A value and the sign behind it. Possessive, so that a long text takes linear time.
+# A value and the character after it. Possessive, so that a long text takes linear time.
 _MYSQL_VALUE = re.compile(
     r"\s*(?:(?:_binary )?'((?:[^'\\]++|\\.|'')*+)'|(NULL)|([-+.0-9eE]+)|(0x[0-9A-Fa-f]*))\s*([,)])"
 )

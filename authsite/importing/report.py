@@ -20,8 +20,8 @@ class Report:
     """What became of the rows of one table.
 
     ``rows``: a file that gets a line of JSON for each row that is not imported. ``ids``: one that
-    gets the id in the source and our id of every row that is, now or before. What a reason says
-    behind a colon belongs to one row, and is not counted apart.
+    gets the id in the source and our id of every row that is, now or before. What follows a
+    colon in a reason belongs to one row, and is not counted apart.
     """
 
     def __init__(self, table: str, rows: TextIO | None, ids: TextIO | None) -> None:

@@ -1,7 +1,7 @@
 """The background task that seals the audit trail every minute.
 
-Every process has one. The lock lets one of them seal at a time; who finds a seal that is younger
-than a minute has nothing to do.
+Every process has one. The lock lets one of them seal at a time; a process that finds a seal
+younger than a minute has nothing to do.
 """
 
 import threading

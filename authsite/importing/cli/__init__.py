@@ -21,7 +21,7 @@ SOURCES = (
 )
 
 
-OWN = "authsite"  # the kind of import whose source is an export of ours
+OWN = "authsite"  # the kind of import whose source is a file of `authsite export`
 
 
 @click.group("import")

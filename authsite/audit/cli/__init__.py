@@ -1,0 +1,17 @@
+"""``authsite audit …``, and ``authsite explain``."""
+
+import click
+
+from .reading import explain, list_
+from .verifying import verify
+
+__all__ = ["audit", "explain"]
+
+
+@click.group()
+def audit() -> None:
+    """The audit trail."""
+
+
+audit.add_command(list_)
+audit.add_command(verify)
