@@ -67,6 +67,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 
     from authsite.logs import configure
     from authsite.monitoring.workers import metrics_folder
+    from authsite.server.ready import tell_systemd
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
@@ -91,6 +92,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         log_dictconfig=LOGGERS,
         respawn_failed_workers=True,
     )
+    tell_systemd(host, port)
     with metrics_folder():
         server.serve()
 

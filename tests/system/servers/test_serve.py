@@ -14,10 +14,14 @@ from tests.support.servers import authsite, free_port, serving, write_ini
 from tests.support.site import SECRET
 
 
-def test_authsite_serve_answers(fresh_url, tmp_path):
+def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
     ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    with serving(ini, workers=2) as http:
-        assert http.get("/v1/user").status_code == 401
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(10)
+        with serving(ini, workers=2, NOTIFY_SOCKET=str(tmp_path / "notify")) as http:
+            assert http.get("/v1/user").status_code == 401
+            assert systemd.recv(100) == b"READY=1"
 
 
 def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
