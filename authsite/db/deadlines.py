@@ -27,11 +27,11 @@ CHECK_SECONDS = 0.2
 class Deadlines:
     """Ends connections on which a statement or a COMMIT takes longer than `RESULT_TIMEOUT`.
 
-    ``on_timeout`` is called then. A connection that has set a statement_timeout of its own (a
-    migration) has no deadline until it is back in the pool.
+    ``on_timeout`` is called with each of them. A connection that has set a statement_timeout of its
+    own (a migration) has no deadline until it is back in the pool.
     """
 
-    def __init__(self, on_timeout: Callable[[], None]) -> None:
+    def __init__(self, on_timeout: Callable[[Any], None]) -> None:
         self._on_timeout = on_timeout
         self._running: dict[int, tuple[float, Any]] = {}
         self._wake = threading.Event()
@@ -84,8 +84,10 @@ class Deadlines:
     def _end(self, driver_connection: Any) -> None:
         try:
             if _is_waiting(driver_connection):
-                _shut_down(driver_connection)
-                self._on_timeout()
+                try:
+                    self._on_timeout(driver_connection)
+                finally:
+                    _shut_down(driver_connection)
         except Exception as error:  # the thread watches the other connections, too
             log.error("deadline_failed", error=type(error).__name__)
 

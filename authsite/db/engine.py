@@ -63,18 +63,27 @@ class Database:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "breaker", Breaker(self._leave_host))
-        object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.breaker.open))
+        object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.note_timeout))
 
     def dispose(self) -> None:
         """Close all connections."""
         self.breaker.close()
-        self._close_idle()
+        self.close_idle()
+
+    def note_timeout(self, driver_connection: Any) -> None:
+        """Open the breaker, since the server does not answer on this connection.
+
+        Not for a connection that is older than a failover: the host that is used now answers.
+        """
+        if not self.hosts.is_former(driver_connection):
+            self.breaker.open()
 
     def _leave_host(self) -> None:
         self.hosts.note_unresponsive()
-        self._close_idle()
+        self.close_idle()
 
-    def _close_idle(self) -> None:
+    def close_idle(self) -> None:
+        """Close the connections that nothing uses now."""
         self.prepared.close()
         self.transactional.dispose()
         self.autocommit.dispose()
@@ -102,7 +111,7 @@ def open_database(url: str) -> Database:
     # Not here: rate limits and prepared queries run a statement again when a connection was lost.
     autocommit = create_engine(parsed, isolation_level="AUTOCOMMIT", **options)
     database = Database(transactional, autocommit)
-    deadlines = Deadlines(database.breaker.open)
+    deadlines = Deadlines(database.note_timeout)
     for engine in (transactional, autocommit):
         event.listen(engine, "handle_error", _mark_disconnect)
         event.listen(engine, "do_connect", partial(_connect, database))
@@ -117,7 +126,8 @@ def _connect(database: Database, dialect: Dialect, _record: object, *given: Any)
     def connect() -> Any:
         connection: Any = dialect.connect(*arguments, **database.hosts.ordered(options))
         try:
-            database.hosts.note(connection)
+            if database.hosts.note(connection):
+                database.close_idle()
             # PostgreSQL itself answers here: a pooler accepts connections also without it.
             if libpq.behind_pooler(connection):
                 connection.prepare_threshold = None

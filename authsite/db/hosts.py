@@ -29,13 +29,22 @@ class Hosts:
             "port": ",".join(port for _, port in pairs),
         }
 
-    def note(self, driver_connection: Any) -> None:
-        """Remember the host of a new connection."""
-        info = driver_connection.info
-        self._used = info.host, str(info.port)
+    def note(self, driver_connection: Any) -> bool:
+        """Remember the host of a new connection. Returns whether former ones are to another."""
+        former, self._used = self._used, _host_of(driver_connection)
         if self._unresponsive == self._used:
             self._unresponsive = None
+        return former not in (None, self._used)
+
+    def is_former(self, driver_connection: Any) -> bool:
+        """Whether newer connections are to another host than this one."""
+        return self._used not in (None, _host_of(driver_connection))
 
     def note_unresponsive(self) -> None:
         """Remember that the host of the last connection does not answer any more."""
         self._used, self._unresponsive = None, self._used or self._unresponsive
+
+
+def _host_of(driver_connection: Any) -> Host:
+    info = driver_connection.info
+    return info.host, str(info.port)

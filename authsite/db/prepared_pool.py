@@ -23,7 +23,7 @@ class PreparedPool:
     back because of a concurrent transaction runs again, at most `RETRIES` times.
     """
 
-    def __init__(self, engine: Engine, on_timeout: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, on_timeout: Callable[[Any], None]) -> None:
         self.dialect = engine.dialect
         self._engine, self._on_timeout = engine, on_timeout
         # A queue of tokens: a semaphore of the standard library is ten times slower.
@@ -114,9 +114,9 @@ class PreparedPool:
                 # The server has closed the other connections, too.
                 self.close()
                 self._engine.dispose()
-            driver_connection.close()
             if not connection.answers:
-                self._on_timeout()
+                self._on_timeout(driver_connection)
+            driver_connection.close()
             compiled, _parameters = queries[0]
             raise _wrapped(error, compiled.sql, lost=lost) from error
         self._idle.append(connection)

@@ -43,19 +43,26 @@ def test_the_host_that_answered_last_is_first_and_one_that_does_not_answer_last(
     def order():
         return hosts.ordered(options)["host"].replace(",", "")
 
+    def connection(host):
+        return SimpleNamespace(info=SimpleNamespace(host=host, port=5432))
+
     def connected(host):
-        hosts.note(SimpleNamespace(info=SimpleNamespace(host=host, port=5432)))
+        return hosts.note(connection(host))
 
     assert order() == "abc"
-    connected("b")
+    assert connected("b") is False
     assert order() == "bac"
+    assert connected("b") is False
     hosts.note_unresponsive()
     assert order() == "acb"
     hosts.note_unresponsive()  # no other host has answered meanwhile
     assert order() == "acb"
-    connected("c")
+    assert not hosts.is_former(connection("b"))  # the breaker is open, nothing is known of others
+    assert connected("c") is False  # the breaker has closed the connections to b
     assert order() == "cab"
-    connected("b")
+    assert hosts.is_former(connection("b"))
+    assert not hosts.is_former(connection("c"))
+    assert connected("b") is True
     assert order() == "bac"
     hosts.note_unresponsive()
     connected("b")
