@@ -207,10 +207,10 @@ def _engine(url: str) -> Engine:
 
 
 def _read_moments_as_text(connection: Any, _record: object) -> None:
-    # PostgreSQL has moments that Python has not: infinity, and years after 9999.
+    # PostgreSQL has times that Python does not: infinity, 24:00, years after 9999.
     from psycopg.types.string import TextLoader
 
-    for name in ("date", "timestamp", "timestamptz"):
+    for name in ("date", "time", "timetz", "timestamp", "timestamptz", "interval"):
         connection.adapters.register_loader(name, TextLoader)
     with connection.cursor() as cursor:
         cursor.execute("SET datestyle = ISO")

@@ -91,6 +91,8 @@ def test_a_value_of_postgresql_that_python_cannot_read_costs_only_its_own_row(
             " ('cy@example.com', 'cy', true, '-infinity', NULL),"
             " ('di@example.com', 'di', true, '12021-03-04', NULL)"
         )
+        connection.execute("ALTER TABLE auth_user ADD closes time DEFAULT '24:00'")
+        connection.execute("ALTER TABLE auth_user ADD trial interval DEFAULT '9999999 years'")
         connection.execute("ALTER DATABASE django_shop SET datestyle = 'German'")
     done = importing("django", django_database)
     assert done["users"] == {"imported": 2, "present": 0, "refused": 2}
