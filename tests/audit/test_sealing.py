@@ -4,13 +4,14 @@ import threading
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import delete, event, insert, select, text, update
+from sqlalchemy import Engine, delete, event, insert, select, text, update
 from structlog.testing import capture_logs
 
 from authsite import clock
 from authsite.audit import sealing
 from authsite.audit.models import AuditEvent
 from authsite.audit.purge import purge_problem
+from authsite.audit.seals import audit_keys, last_number
 from authsite.audit.stored import SEALS
 from authsite.audit.verify import LoggedSeal, Summary, seals_in_log
 from authsite.db import batches
@@ -112,6 +113,54 @@ def test_an_end_that_is_cut_off_with_its_seals_shows_in_comparison_with_the_log(
     seal_all(site)  # a new third seal
     [found] = problems(site, logged)
     assert found.text == "the log has another seal with this number: it was replaced"
+
+
+def test_of_two_that_seal_at_the_same_time_one_ends(site, monkeypatch):
+    monkeypatch.setattr(batches, "ROWS", 4)
+    add(site, 10)
+    with site.database.autocommit.connect() as connection:
+        now = clock.now() + sealing.AGE + timedelta(seconds=1)
+        one = sealing.seal_events(connection, audit_keys(site.cfg), now)
+        assert next(one).id == 1
+        assert [each.id for each in seal_all(site)] == [2, 3]
+        assert list(one) == []
+    assert [each.rows for each in seals(site)] == [4, 4, 2]
+    assert problems(site) == []
+
+
+def test_numbers_that_somebody_else_has_used_do_not_prolong_a_key(sealed):
+    forged = seals(sealed)[-1]._asdict() | dict.fromkeys(("at", "newest_at"), clock.now())
+    change(sealed, insert(SEALS).values([forged | {"id": number} for number in range(4, 100)]))
+    add(sealed, 1)
+    [made] = seal_all(sealed)
+    assert made.id == 100
+    change(sealed, delete(SEALS).where(SEALS.c.id > 3, SEALS.c.id < 100))
+    with sealed.database.autocommit.connect() as connection:
+        assert last_number(connection, audit_keys(sealed.cfg)) == 4
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_an_event_that_is_added_during_a_purge_is_not_deleted(site_with):
+    site = site_with(audit_keep="30d")
+    add(site, 3, days=50)
+    seal_all(site)
+    add(site, 1)
+    added = []
+
+    def add_before(_connection, _cursor, statement, *_rest):
+        if statement.startswith("DELETE FROM audit_events") and not added:
+            added.append(statement)
+            change(site, insert(AuditEvent).values(id=0, at=clock.now(), event="added"))
+
+    event.listen(Engine, "before_cursor_execute", add_before)
+    try:
+        with capture_logs() as log:
+            assert purged(site) == {}
+    finally:
+        event.remove(Engine, "before_cursor_execute", add_before)
+    assert "audit_purge_refused" in [line["event"] for line in log]
+    with site.db() as db:
+        assert len(db.scalars(select(AuditEvent.id)).all()) == 5
 
 
 def test_events_without_a_seal_are_reported_after_an_hour(site, frozen):

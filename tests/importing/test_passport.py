@@ -1,24 +1,28 @@
 """A shop on Laravel Passport moves: passwords, client ids and secrets stay as they are."""
 
 import json
+import uuid
 from hashlib import sha256, sha512
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import select
+from sqlalchemy import Engine, event, select
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
+from authsite.oauth.clients import rotate_secret
 from authsite.oauth.imported_secrets import hash_secret
 from authsite.oauth.models import Client
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support import foreign_systems as other
+from tests.support.acting import acting
 from tests.support.site import ClientKeys
 
 ANN, BO = "a password of Ann's", "ü" * 40 + "x"  # the second one has over 72 bytes
 SECRETS = {number: f"{number}Q2vZs9WmYtKx4LrJbH7dPfUc3NgEaXo1Ti8BwRy" for number in (2, 3, 4, 5)}
+UUID_OF_2 = uuid.UUID(int=2)
 UUID = "9c1f6f0e-3b1a-4b57-8f1e-2d7f3f5a9b10"
 
 
@@ -76,6 +80,26 @@ def test_old_passwords_and_old_client_ids_work_and_come_out_with_our_hashes(site
     stored = dict(read(site, select(Client.name, Client.secret_hash)))
     assert stored["Shop"] == sha256(SECRETS[2].encode()).hexdigest()
     assert stored[f"Client {UUID}"].startswith("$2y$")
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_a_secret_that_is_rotated_while_the_old_one_is_checked_stays(site, importing, dump):
+    importing("passport", dump)
+    rotated = []
+
+    def rotate_before(_connection, _cursor, statement, *_rest):
+        if statement.startswith("UPDATE clients") and not rotated:
+            rotated.append(statement)
+            with site.db() as db:
+                rotated.append(rotate_secret(acting(db), db.get(Client, UUID_OF_2)))
+
+    event.listen(Engine, "before_cursor_execute", rotate_before)
+    try:
+        site.login(ClientKeys("2", SECRETS[2]), "ann@example.com", ANN)
+    finally:
+        event.remove(Engine, "before_cursor_execute", rotate_before)
+    for secret in (rotated[1], SECRETS[2]):  # the former one until the next rotation
+        site.login(ClientKeys("2", secret), "ann@example.com", ANN)
 
 
 def test_what_is_known_of_a_user_and_a_client_is_kept_and_the_audit_trail_has_the_source(
