@@ -7,6 +7,7 @@ AUTOCOMMIT no lock is held after a statement, so none is held while a password i
 import os
 import select
 import sqlite3
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ class Database:
     def __post_init__(self) -> None:
         object.__setattr__(self, "breaker", Breaker(self._leave_host))
         object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.note_timeout))
+        _databases.add(self)
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -82,11 +84,27 @@ class Database:
         self.hosts.note_unresponsive()
         self.close_idle()
 
+    def forget_connections(self) -> None:
+        """Leave the connections to the process that this one was forked from, without closing."""
+        self.prepared.forget()
+        self.transactional.dispose(close=False)
+        self.autocommit.dispose(close=False)
+
     def close_idle(self) -> None:
         """Close the connections that nothing uses now."""
         self.prepared.close()
         self.transactional.dispose()
         self.autocommit.dispose()
+
+
+def _after_fork() -> None:
+    for database in list(_databases):
+        database.forget_connections()
+
+
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_database(url: str) -> Database:

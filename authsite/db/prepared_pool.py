@@ -26,6 +26,13 @@ class PreparedPool:
     def __init__(self, engine: Engine, on_timeout: Callable[[Any], None]) -> None:
         self.dialect = engine.dialect
         self._engine, self._on_timeout = engine, on_timeout
+        self.forget()
+
+    def forget(self) -> None:
+        """Start without connections; those of before belong to the process that has forked.
+
+        Nothing is sent on them: psycopg closes only connections of its own process.
+        """
         # A queue of tokens: a semaphore of the standard library is ten times slower.
         self._slots: SimpleQueue[None] = SimpleQueue()
         for _slot in range(PREPARED_POOL):

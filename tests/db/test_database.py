@@ -4,22 +4,24 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
+from typing import NamedTuple
 
 import psycopg
 import pytest
-from sqlalchemy import event, text, true
+from sqlalchemy import event, func, select, text, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import Pool
 
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
-from authsite.db import open_database, run_together
+from authsite.db import PreparedQuery, open_database, run_together
 from authsite.db.pool_sizes import PREPARED_POOL
 from authsite.http.request_info import RequestInfo
 from authsite.oauth.models import Family
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable, every_call
+from tests.support.forks import in_forked_process
 from tests.support.site import WEB, Site
 from tests.support.statements import fail_commits
 from tests.support.timing import best_of_five
@@ -226,3 +228,30 @@ def test_loading_the_application_opens_no_connection(site):
     finally:
         event.remove(Pool, "connect", note)
     made.database.dispose()
+
+
+class Backend(NamedTuple):
+    """The process of PostgreSQL that serves a connection."""
+
+    pid: int
+
+
+@POSTGRESQL_ONLY
+def test_a_forked_process_leaves_the_connections_to_its_parent(site):
+    """Two processes on one connection would read each other's rows."""
+    pid = select(func.pg_backend_pid().label("pid"))
+
+    def backends():
+        database = site.database
+        with database.transactional.connect() as first, database.autocommit.connect() as second:
+            third = PreparedQuery(pid, Backend).one(database).pid
+            return {first.scalar(pid), second.scalar(pid), third}
+
+    before = set().union(*(backends() for _ in range(5)))  # a pool may have several
+
+    def child():
+        own = backends()
+        return len(own) == 3 and not own & before
+
+    assert in_forked_process(child)
+    assert backends() <= before

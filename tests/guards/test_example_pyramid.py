@@ -101,6 +101,11 @@ def test_the_renderer_of_the_application_has_its_own_types(notes):
     assert "T" in note["written_at"]
 
 
+def test_loading_the_application_leaves_no_connection_open(notes):
+    """A server may fork its processes after that, and they cannot share a connection."""
+    assert notes.app.registry["notes.engine"].pool.checkedin() == 0
+
+
 def test_what_the_application_registered_is_its_own(notes):
     registry = notes.app.registry
     for interface in (ISecurityPolicy, IRootFactory):

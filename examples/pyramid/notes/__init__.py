@@ -28,6 +28,7 @@ def main(global_config, **settings):
     config.add_renderer("json", json)
     engine = create_engine(settings["notes.database-url"])
     Base.metadata.create_all(engine)
+    engine.dispose()  # a server may fork after this: processes must not share a connection
     config.registry["notes.engine"] = engine
     config.add_request_method(request_session, "db", reify=True)
 
