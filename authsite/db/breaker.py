@@ -29,15 +29,15 @@ class DatabaseAway(exc.TimeoutError):
 class Breaker:
     """The breaker of one database in one process.
 
-    ``at_opening`` closes the idle connections, so that nothing uses them any more.
+    ``on_open`` closes the idle connections, so that nothing uses them any more.
 
     Closed, it costs nothing for a connection that a pool has. Open, it refuses new connections,
     and the pools are empty. A thread then connects every `PROBE_SECONDS`, and closes the breaker
     when it succeeds.
     """
 
-    def __init__(self, at_opening: Callable[[], None]) -> None:
-        self._at_opening = at_opening
+    def __init__(self, on_open: Callable[[], None]) -> None:
+        self._on_open = on_open
         self._closed = threading.Event()
         self._closed.set()
         self._lock = threading.Lock()
@@ -68,7 +68,7 @@ class Breaker:
             self._closed.clear()
         log.error("database_away")
         try:
-            self._at_opening()
+            self._on_open()
             threading.Thread(
                 target=self._probe, args=(self._connect,), name="authsite-probe", daemon=True
             ).start()
