@@ -1,5 +1,7 @@
 """``authsite audit verify``: what it says, and after a rotation of the secret."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import delete, insert, update
 from structlog.testing import capture_logs
@@ -15,6 +17,7 @@ from authsite.audit.seals import (
 )
 from authsite.audit.stored import SEALS
 from authsite.db.autocommit import snapshot_on
+from authsite.settings import Secret
 from tests.support.home import initialized
 from tests.support.sealing import add, change, problems, seal_all, seals
 from tests.support.site import Site
@@ -114,3 +117,21 @@ def test_a_verification_may_wait_within_its_transaction(site):
     with site.database.autocommit.connect() as connection, snapshot_on(connection):
         for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
             assert connection.exec_driver_sql(f"SHOW {limit}").scalar() == "0"
+
+
+def test_a_key_that_was_replaced_proves_no_purge_of_later_seals(site_with):
+    first, second = "11" * 32, "22" * 32
+    site = site_with(audit_key=first)
+    add(site, 2)
+    seal_all(site)
+    site.cfg = replace(site.cfg, audit_key=(Secret(second), Secret(f"{first}@1")))
+    add(site, 2)
+    [later] = seal_all(site)
+    assert (later.id, problems(site)) == (2, [])
+    change(site, delete(AuditEvent).where(AuditEvent.id <= later.last_id))
+    change(site, delete(SEALS).where(SEALS.c.id < later.id))
+    new, old = audit_keys(site.cfg)
+    for key, found in ((old, True), (new, False)):
+        proof = purged_mac_of(key.key, later)
+        change(site, update(SEALS).values(purged_mac=proof))
+        assert bool(problems(site)) is found
