@@ -198,6 +198,33 @@ def test_a_name_that_is_taken_while_a_batch_is_written_costs_only_its_own_row(
     assert [(row["row"], row["field"]) for row in done["rows"]] == [(3, "email")]
 
 
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_a_name_that_a_change_of_address_reserves_meanwhile_is_not_taken(site, importing, tmp_path):
+    holder = site.user("holder@example.com")
+    reserved = []
+
+    def reserve_before(_connection, _cursor, statement, *_more):
+        if statement.startswith("INSERT INTO login_names") and not reserved:
+            reserved.append(statement)
+            with site.db() as db:
+                db.add(
+                    FormerAddress(
+                        id=holder.id, user_id=holder.id, key="good1@example.com",
+                        email="good1@example.com", epoch=0,
+                        expires_at=clock.now() + timedelta(days=1),
+                    )
+                )  # fmt: skip
+
+    path = write_csv(tmp_path / "users.csv", [good(f"good{number}") for number in range(3)])
+    event.listen(Engine, "before_cursor_execute", reserve_before)
+    try:
+        done = importing("csv", path)
+    finally:
+        event.remove(Engine, "before_cursor_execute", reserve_before)
+    assert done["users"] == {"imported": 2, "present": 0, "refused": 1}
+    assert [(row["row"], row["field"]) for row in done["rows"]] == [(3, "email")]
+
+
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_no_output_is_a_file_of_the_source_or_the_other_output(site, importing, tmp_path):
     folder = tmp_path / "shop"
