@@ -33,7 +33,7 @@ class Deadlines:
 
     def __init__(self, on_timeout: Callable[[Any], None]) -> None:
         self._on_timeout = on_timeout
-        self._running: dict[int, tuple[float, Any]] = {}
+        self._running: dict[int, tuple[int, float, Any]] = {}  # process, deadline, connection
         self._wake = threading.Event()
         self._process = 0
 
@@ -56,9 +56,10 @@ class Deadlines:
         if connection.invalidated or "without_deadline" in connection.info:
             return
         driver_connection = connection.connection.dbapi_connection
-        self._running[id(driver_connection)] = monotonic() + RESULT_TIMEOUT, driver_connection
-        if self._process != os.getpid():
-            self._process = os.getpid()
+        process, deadline = os.getpid(), monotonic() + RESULT_TIMEOUT
+        self._running[id(driver_connection)] = process, deadline, driver_connection
+        if self._process != process:
+            self._process = process
             threading.Thread(target=self._watch, name="authsite-deadlines", daemon=True).start()
         self._wake.set()
 
@@ -76,8 +77,10 @@ class Deadlines:
             while self._running:
                 time.sleep(CHECK_SECONDS)
                 now = monotonic()
-                for key, (deadline, driver_connection) in list(self._running.items()):
-                    if now > deadline:
+                for key, (process, deadline, driver_connection) in list(self._running.items()):
+                    if process != os.getpid():  # of the process that this one was forked from
+                        self._running.pop(key, None)
+                    elif now > deadline:
                         self._running.pop(key, None)
                         self._end(driver_connection)
 

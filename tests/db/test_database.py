@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from sqlalchemy.pool import Pool
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import PreparedQuery, open_database, run_together
+from authsite.db.libpq import RESULT_TIMEOUT
 from authsite.db.pool_sizes import PREPARED_POOL
 from authsite.http.request_info import RequestInfo
 from authsite.oauth.models import Family
@@ -255,3 +257,31 @@ def test_a_forked_process_leaves_the_connections_to_its_parent(site):
 
     assert in_forked_process(child)
     assert backends() <= before
+
+
+@POSTGRESQL_ONLY
+def test_a_forked_process_does_not_end_a_statement_of_its_parent(site):
+    engine = site.database.autocommit
+    pid, sent = select(func.pg_backend_pid()), Event()
+
+    def long_statement():
+        with engine.connect() as connection:
+            backend = connection.scalar(pid)
+            sent.set()
+            connection.exec_driver_sql("SELECT pg_sleep(2)")
+        return backend
+
+    def child():
+        with engine.connect() as connection:
+            connection.scalar(pid)
+        time.sleep(RESULT_TIMEOUT + 1)
+        return True
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(long_statement)
+        assert sent.wait(60)
+        time.sleep(0.5)  # until PostgreSQL works on it
+        assert in_forked_process(child)
+    with engine.connect() as connection:
+        alive = text("SELECT count(*) FROM pg_stat_activity WHERE pid = :pid")
+        assert connection.scalar(alive, {"pid": running.result()}) == 1
