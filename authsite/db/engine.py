@@ -85,7 +85,11 @@ class Database:
         self.close_idle()
 
     def forget_connections(self) -> None:
-        """Leave the connections to the process that this one was forked from, without closing."""
+        """Leave the connections to the process that this one was forked from, without closing.
+
+        The thread that would close the breaker is in that process, too.
+        """
+        self.breaker.close()
         self.prepared.forget()
         self.transactional.dispose(close=False)
         self.autocommit.dispose(close=False)

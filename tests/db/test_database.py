@@ -16,6 +16,7 @@ from sqlalchemy.pool import Pool
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import PreparedQuery, open_database, run_together
+from authsite.db.breaker import DatabaseAway
 from authsite.db.libpq import RESULT_TIMEOUT
 from authsite.db.pool_sizes import PREPARED_POOL
 from authsite.http.request_info import RequestInfo
@@ -285,3 +286,15 @@ def test_a_forked_process_does_not_end_a_statement_of_its_parent(site):
     with engine.connect() as connection:
         alive = text("SELECT count(*) FROM pg_stat_activity WHERE pid = :pid")
         assert connection.scalar(alive, {"pid": running.result()}) == 1
+
+
+@POSTGRESQL_ONLY
+def test_a_forked_process_asks_the_database_itself_though_its_parent_waits_for_it(site):
+    answers = [object()]  # to the first attempt alone: pop() fails at each probe
+    site.database.breaker.connect(answers.pop)
+    site.database.breaker.open()
+    select_1 = PreparedQuery(select(func.pg_backend_pid().label("pid")), Backend)
+    with pytest.raises(DatabaseAway):
+        select_1.one(site.database)
+    assert in_forked_process(lambda: select_1.one(site.database))
+    site.database.breaker.close()
