@@ -169,12 +169,20 @@ def sites(database_url):
     return site_with
 
 
+def counts_in_memory(site):
+    """Whether the site counts its limits in its own memory, since their storage has failed."""
+    limits = site.app.registry["authsite"].rate_limits
+    return limits is not None and getattr(limits.storage, "is_degraded", False)
+
+
 @pytest.fixture
 def site_with(sites):
     """A factory: ``site_with(refresh_grace="0s")`` is a site with these settings, empty."""
 
     def emptied(**settings):
         site = sites(**settings)
+        if counts_in_memory(site):
+            raise RuntimeError("in the test before, the storage of the limits failed unexpectedly")
         site.http.reset()
         databases.empty(site.database)
         mails.read_folder(site.cfg.mail_folder)  # what another test sent and did not read

@@ -23,6 +23,7 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
+from authsite.db import after_commit
 from authsite.login.subjects import limit_subject
 from authsite.users import service as users
 from authsite.users.models import User
@@ -77,12 +78,13 @@ def end(ctx: Context, token: str) -> None:
     Raises `InvalidSignature` as `find` does.
     """
     login = find(ctx, token)
-    ctx.limits.forget_recognized(limit_subject(login.user_id))
     ended = users.end_sign_ins(ctx, login.user_id, User.disabled_at.is_(None))
     # The row of the user is locked now: of concurrent requests, one uses the link.
     if ended is None or _has_ended(ctx, login):
         raise InvalidSignature
     record(ctx, USED, user_id=login.user_id, details={"sign_in": str(login.sign_in_id)})
+    # Not before: the counters may be in the same database, which has one writer in SQLite.
+    after_commit(ctx.db, lambda: ctx.limits.forget_recognized(limit_subject(login.user_id)))
 
 
 def _has_ended(ctx: Context, login: Login) -> bool:

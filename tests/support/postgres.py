@@ -113,7 +113,10 @@ class Cluster:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
             self.process.send_signal(how)
-            self.process.wait(30)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:  # seen once, of a server that had been frozen
+                self.kill()
 
     def kill(self):
         """SIGKILL to every process of the server, as a machine that loses its power."""
