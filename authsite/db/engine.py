@@ -7,7 +7,6 @@ AUTOCOMMIT no lock is held after a statement, so none is held while a password i
 import os
 import select
 import sqlite3
-import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from authsite.forks import after_fork
 
 from . import libpq, pool_sizes
 from .breaker import Breaker
@@ -65,7 +66,7 @@ class Database:
     def __post_init__(self) -> None:
         object.__setattr__(self, "breaker", Breaker(self._leave_host))
         object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.note_timeout))
-        _databases.add(self)
+        after_fork(self, Database.forget_connections)
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -99,16 +100,6 @@ class Database:
         self.prepared.close()
         self.transactional.dispose()
         self.autocommit.dispose()
-
-
-def _after_fork() -> None:
-    for database in list(_databases):
-        database.forget_connections()
-
-
-_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_database(url: str) -> Database:

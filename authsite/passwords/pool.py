@@ -7,7 +7,6 @@ cores.
 import os
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
@@ -16,6 +15,7 @@ from typing import TypeVar
 
 from authsite.cores import usable_cores
 from authsite.counters import HASH_WAITS, HASHES_REJECTED
+from authsite.forks import after_fork
 from authsite.http.errors import TemporarilyUnavailable
 from authsite.i18n import PluralString
 from authsite.slots import waiting
@@ -78,7 +78,7 @@ class HashPool:
         self._timeout = timeout
         self._niceness = niceness
         self._start()
-        _pools.add(self)
+        after_fork(self, HashPool._start)
 
     def _start(self) -> None:
         # The threads start with the first work: threads do not survive a fork.
@@ -156,13 +156,3 @@ def _lower_priority(niceness: int) -> None:
             os.setpriority(os.PRIO_PROCESS, thread, min(lowered, 19))
         except OSError:
             return  # a sandbox may forbid it; hashes then have the same priority as requests
-
-
-def _start_after_fork() -> None:
-    for pool in list(_pools):
-        pool._start()
-
-
-_pools: "weakref.WeakSet[HashPool]" = weakref.WeakSet()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_after_fork)
