@@ -8,9 +8,8 @@ import os
 import secrets
 import socket
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from threading import Event
 
 import structlog
@@ -33,15 +32,9 @@ STOP_TIMEOUT = 5.0  # seconds; a delivery that is interrupted is repeated and ma
 def make_job(services: Services) -> Job:
     """The background task that sends the application's mails."""
     stop = Event()
-    return Job(partial(_run_as_new_owner, open_sender(services), stop), stop.set, STOP_TIMEOUT)
-
-
-def _run_as_new_owner(sender: Sender, stop: Event) -> None:
-    """Run with an owner of this process; a server may have forked several after `make_job`.
-
-    With a common owner each would take the mails that another is sending for its own.
-    """
-    run(replace(sender, owner=_new_owner()), stop)
+    # A server may fork several processes after this. With a common sender each would take the mails
+    # that another is sending for its own.
+    return Job(lambda: run(open_sender(services), stop), stop.set, STOP_TIMEOUT)
 
 
 def open_sender(services: Services) -> Sender:
@@ -49,12 +42,8 @@ def open_sender(services: Services) -> Sender:
     return Sender(
         services=services,
         transport=open_transport(services.settings),
-        owner=_new_owner(),
+        owner=f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}",
     )
-
-
-def _new_owner() -> str:
-    return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
