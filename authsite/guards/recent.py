@@ -18,21 +18,26 @@ from .caller import Caller
 SIZE = 20_000  # callers: about 20 MB
 BATCH = 64  # callers that are read together
 IN_USE = 5  # seconds: reading a caller together with others that often costs less than once alone
-AHEAD = 0.1  # of the lifetime: an entry in use is read again in this last part of it
+AHEAD = 0.1  # of its time: an entry in use is read again in this last part of it
 
 ReadTogether = Callable[[Sequence[Caller]], Sequence[Caller | None]]
 """Reads callers again, at most `BATCH`; None for a credential that has ended."""
 
 
 class _Entry:
-    """A caller; when it was read and last used, and until when it is accepted (monotonic clock)."""
+    """A caller, and moments of the monotonic clock.
 
-    __slots__ = ("caller", "read_at", "until", "used_at")
+    ``read_at`` and ``used_at``: when it was read and last used. ``until``: when it ceases to be
+    accepted. ``due_at``: when it is read again if it is in use.
+    """
+
+    __slots__ = ("caller", "due_at", "read_at", "until", "used_at")
 
     def __init__(self, caller: Caller, read_at: float, lifetime: float, used_at: float) -> None:
-        left = caller.expires - clock.now().timestamp()
-        self.caller, self.read_at, self.until = caller, read_at, read_at + min(lifetime, left)
-        self.used_at = used_at
+        accepted_for = min(lifetime, caller.expires - clock.now().timestamp())
+        self.caller, self.read_at, self.used_at = caller, read_at, used_at
+        self.until = read_at + accepted_for
+        self.due_at = self.until - AHEAD * accepted_for
 
 
 class RecentCallers:
@@ -55,7 +60,7 @@ class RecentCallers:
         size: int = SIZE,
     ) -> None:
         self._lifetime, self._size, self._now = lifetime.total_seconds(), size, now
-        self._in_use, self._ahead = max(self._lifetime, IN_USE), AHEAD * self._lifetime
+        self._in_use = max(self._lifetime, IN_USE)
         self._read_together = read_together
         self._entries: dict[bytes, _Entry] = {}
         self._changing = Lock()  # the order of entries; held for moments only
@@ -72,7 +77,7 @@ class RecentCallers:
         if entry is None:
             return None
         in_use, entry.used_at = self._is_in_use(entry, now), now
-        if in_use and now >= entry.until - self._ahead:
+        if in_use and now >= entry.due_at:
             entry, now = self._read_again(key, entry), self._now()
         return entry.caller if entry and now < entry.until else None
 

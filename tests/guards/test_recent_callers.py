@@ -160,6 +160,23 @@ def test_what_expires_soon_is_read_again_while_other_threads_still_find_it(toget
     assert [sorted(names) for names in reader.read] == [["ann", "bob"]]
 
 
+def test_a_credential_at_the_end_of_its_own_time_is_not_read_for_each_request(
+    together, reader, watch, monkeypatch
+):
+    began = clock.now()
+    moment = lambda: began + timedelta(seconds=watch.seconds - 1000)  # noqa: E731
+    monkeypatch.setattr(clock, "now", moment)
+    found = caller(lasts=0.05)
+    found.name = "ann"
+    together.read("ann", lambda: found)
+    for _ in range(49):
+        watch.seconds += 0.001
+        assert together.find("ann")
+    assert len(reader.read) < 5
+    watch.seconds += 0.001
+    assert together.find("ann") is None
+
+
 def test_a_credential_that_has_ended_is_not_found_although_its_time_is_not_over(
     together, reader, watch
 ):
