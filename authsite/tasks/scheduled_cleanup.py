@@ -26,9 +26,7 @@ from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.cleanup")
 
-STOP_TIMEOUT = (
-    2.0  # seconds; a batch that is interrupted is rolled back, and repeated an hour later
-)
+STOP_TIMEOUT = 2.0  # seconds; a batch that is interrupted is rolled back and repeated later
 
 
 class Waits(NamedTuple):
