@@ -1,0 +1,49 @@
+"""Sign-ins from new devices, and the links of their notices."""
+
+from authsite.audit.models import AuditEvent
+from tests.support.pages import sign_in, submit
+from tests.support.site import PASSWORD, WEB
+
+HOME = "192.0.2.1"
+HEADERS = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"}
+
+
+def site_of_ann(site_with):
+    """For a fixture: a site with limits, and Ann, who has logged in at home before."""
+    made = site_with(limits="on", **WEB)
+    made.keys = made.first_party("web")
+    made.ann = made.user(confirmed=True)
+    made.login(made.keys)
+    assert made.mails() == []  # the first login is no notice
+    yield made
+    made.http.extra_environ["REMOTE_ADDR"] = HOME
+
+
+def arrive(site, address="203.0.113.9"):
+    """Sign in with a browser that was never here, from ``address``; the mails that come of it."""
+    site.http.reset()
+    site.http.extra_environ["REMOTE_ADDR"] = address
+    sign_in(site, headers=HEADERS)
+    return site.mails()
+
+
+def press(site, link):
+    site.http.reset()
+    return submit(site, "/login/not-me", page="/login", token=link.partition("?token=")[2])
+
+
+def use(site, cookies):
+    """Be the browser with these cookies."""
+    site.http.reset()
+    for name, value in cookies.items():
+        site.http.set_cookie(name, value)
+
+
+def token_sign_in(site, address="203.0.113.9"):
+    site.http.reset()
+    return site.try_login(site.keys, PASSWORD, address=address).json
+
+
+def events(site, name):
+    with site.db() as db:
+        return db.query(AuditEvent).filter_by(event=name).all()
