@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from authsite.cores import usable_cores
+from authsite.server.garbage import no_collections
 from authsite.settings import (
     SettingsError,
     check_start,
@@ -61,13 +62,14 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         click.secho(f"note: {warning}", err=True)
     refuse_if_taken(host, port)
     # Imported now, so that an invalid setting is reported without the time that this takes.
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces, Loops
-    from granian.http import HTTP1Settings
+    with no_collections():
+        from granian import Granian
+        from granian.constants import HTTPModes, Interfaces, Loops
+        from granian.http import HTTP1Settings
 
-    from authsite.logs import configure
-    from authsite.monitoring.workers import metrics_folder
-    from authsite.server.ready import tell_systemd
+        from authsite.logs import configure
+        from authsite.monitoring.workers import metrics_folder
+        from authsite.server.ready import tell_systemd
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()

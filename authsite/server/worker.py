@@ -14,6 +14,7 @@ from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
 from .asgi import AsgiBridge
+from .garbage import no_collections
 from .request_log import RequestLog, request_log, words_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ ACTIVE = {"sqlite": 3, "postgresql": 6}
 def application() -> AsgiBridge:
     """The ASGI application of a worker, from the ini file that $AUTHSITE_CONFIG names."""
     end_with_parent()
-    wsgi, services = wsgi_application()
+    with no_collections():
+        wsgi, services = wsgi_application()
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
