@@ -15,6 +15,11 @@ from typing import Literal
 
 from authsite import clock
 
+# Times are counted in units of 1/2^20 s (about 1 µs), so that sums of them are exact. Otherwise the
+# sum over several processes would depend on their order and could shrink by a rounding error, which
+# Prometheus takes for a new start.
+_UNITS = 2**20
+
 Labels = tuple[object, ...]
 Kind = Literal["counter", "histogram", "time"]
 Values = dict[str, list[tuple[tuple[str, ...], list[float]]]]
@@ -70,7 +75,7 @@ class Histogram(Metric):
             numbers = self._numbers.get(labels)
             if numbers is None:
                 numbers = self._numbers[labels] = [0.0] * (len(BOUNDS) + 2)
-            numbers[0] += seconds
+            numbers[0] += round(seconds * _UNITS) / _UNITS
             numbers[bisect_left(BOUNDS, seconds) + 1] += 1
 
 

@@ -62,7 +62,7 @@ def run(services: Services, stop: threading.Event) -> None:
         with _locked(folder / _LOCK):  # no other process may find the file before it is locked
             stack.enter_context(_locked(folder / f"{_own_name(os.getpid())}{_RUNS}"))
         while True:
-            with suppress(OSError):
+            with suppress(OSError), _locked(folder / _LOCK):
                 _write(folder, _own_name(os.getpid()), own_numbers(services))
             if stop.is_set():
                 return
@@ -75,28 +75,38 @@ def own_numbers(services: Services) -> Numbers:
 
 
 def all_numbers(services: Services) -> Numbers:
-    """The numbers of all processes that share the folder; without a folder of this process."""
-    own, folder = own_numbers(services), os.environ.get(FOLDER_VARIABLE)
+    """The numbers of all processes that share the folder; without a folder of this process.
+
+    Those of this process are written first: if it is killed, the next response has no smaller
+    number, which Prometheus would take for a new start and count once more as a whole.
+    """
+    folder = os.environ.get(FOLDER_VARIABLE)
     try:
-        return _together([own, *_others(Path(folder))]) if folder else own
+        if folder:
+            with _locked(Path(folder) / _LOCK):
+                own = own_numbers(services)
+                if (Path(folder) / f"{_own_name(os.getpid())}{_RUNS}").exists():
+                    with suppress(OSError):
+                        _write(Path(folder), _own_name(os.getpid()), own)
+                return _together([own, *_others(Path(folder))])
     except OSError:
-        return own
+        pass  # the folder is gone
+    return own_numbers(services)
 
 
 def _others(folder: Path) -> list[Numbers]:
     """The numbers of the other processes. The files of those that have ended become one."""
-    with _locked(folder / _LOCK):
-        names = {path.stem for path in folder.glob(f"*{_RUNS}")} - {_own_name(os.getpid())}
-        over = [name for name in names if not _is_locked(folder / f"{name}{_RUNS}")]
-        running = [_read(folder, name) for name in names.difference(over)]
-        ended = _together([_only_counts(_read(folder, name)) for name in (_ENDED, *over)])
-        if over:
-            with suppress(OSError):  # without space they are added up again the next time
-                _write(folder, _ENDED, ended)
-                for name in over:
-                    (folder / f"{name}{_NUMBERS}").unlink(missing_ok=True)
-                    (folder / f"{name}{_RUNS}").unlink()
-        return [*running, ended]
+    names = {path.stem for path in folder.glob(f"*{_RUNS}")} - {_own_name(os.getpid())}
+    over = [name for name in names if not _is_locked(folder / f"{name}{_RUNS}")]
+    running = [_read(folder, name) for name in names.difference(over)]
+    ended = _together([_only_counts(_read(folder, name)) for name in (_ENDED, *over)])
+    if over:
+        with suppress(OSError):  # without space they are added up again the next time
+            _write(folder, _ENDED, ended)
+            for name in over:
+                (folder / f"{name}{_NUMBERS}").unlink(missing_ok=True)
+                (folder / f"{name}{_RUNS}").unlink()
+    return [*running, ended]
 
 
 def _only_counts(numbers: Numbers) -> Numbers:

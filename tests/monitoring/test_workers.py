@@ -3,11 +3,12 @@
 import os
 import signal
 import threading
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from authsite.counters import BOUNDS, GUARDED, TASK_SUCCESS, add_up
+from authsite.counters import BOUNDS, GUARDED, REQUESTS, TASK_SUCCESS, add_up, counted
 from authsite.monitoring import workers
 from tests.support.forks import in_forked_process
 
@@ -57,6 +58,25 @@ def test_a_process_counts_for_all(site, folder):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert (accepted(site), processes(site)) == (before + 1, 1)
+
+
+def test_a_number_that_was_shown_never_shrinks_also_if_its_process_is_killed(site, folder):
+    """Prometheus would take a smaller number for a new start, and count all of it once more."""
+    shown, answer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        task = threading.Thread(
+            target=workers.run, args=(site.app.registry["authsite"], threading.Event())
+        )
+        task.start()
+        while not list(Path(folder).glob("*.json")):
+            threading.Event().wait(0.005)
+        GUARDED.add("of this test", "accepted")
+        os.write(answer, str(accepted(site)).encode())
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert accepted(site) == float(os.read(shown, 100))
 
 
 def test_the_files_of_processes_that_have_ended_become_one(site, folder):
@@ -117,3 +137,13 @@ def test_numbers_are_added_and_the_latest_time_counts():
     ]
     assert together[TASK_SUCCESS.name] == [(("mail",), [10.0])]
     assert together[GUARDED.name] == [(("api", "accepted"), [3])]
+
+
+def test_a_sum_of_seconds_does_not_depend_on_the_order_of_the_processes():
+    for number, seconds in enumerate((0.1, 0.2, 0.3, 0.7)):
+        REQUESTS.observe(seconds, "of this test", "GET", number)
+    values = [numbers for labels, numbers in counted()[REQUESTS.name] if "of this test" in labels]
+    parts = [{REQUESTS.name: [(("r", "GET", "200"), numbers)]} for numbers in values]
+    sums = {add_up(each)[REQUESTS.name][0][1][0] for each in permutations(parts)}
+    assert len(sums) == 1
+    assert sums.pop() == pytest.approx(1.3, abs=5e-6)
