@@ -80,9 +80,16 @@ class Histogram(Metric):
 
 
 class LatestTime(Metric):
-    """When something happened last, in seconds since 1970."""
+    """When something happened last, in seconds since 1970; before that, since when it is awaited.
+
+    Without a first time an alert could not tell what never happens from what does not exist.
+    """
 
     kind = "time"
+
+    def begin(self, *labels: object) -> None:
+        """It is awaited from now on."""
+        self.note(*labels)
 
     def note(self, *labels: object) -> None:
         """It happened now."""
@@ -102,6 +109,11 @@ GUARDED = Counter(
     "Requests that a guard has accepted, or why it has rejected them.",
     ("guard", "outcome"),
 )
+LOGINS = Counter(
+    "authsite_logins",
+    "Logins with a password, on all paths; succeeded, or failed: wrong name or password.",
+    ("outcome",),
+)
 HASH_WAITS = Histogram(
     "authsite_hash_wait_seconds", "How long password hashes have waited for a thread."
 )
@@ -118,7 +130,7 @@ MAILS = Counter(
 )
 TASK_SUCCESS = LatestTime(
     "authsite_task_last_success_timestamp_seconds",
-    "When a background task has last done its work without an error.",
+    "When a background task has last done its work without an error, or else has started.",
     ("task",),
 )
 

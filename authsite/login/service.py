@@ -8,6 +8,7 @@ from sqlalchemy import select
 from authsite.audit.events import EventName
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
+from authsite.counters import LOGINS
 from authsite.users.account import Account
 from authsite.users.models import LoginName
 
@@ -48,6 +49,7 @@ def log_in(
         notify = hidden_denial(ctx, account)
         attempt.succeeded = account is not None and notify is None
     if account is None or notify:
+        LOGINS.add("failed")
         # Counted before anything is written: the limits use a connection of their own.
         allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner)
         if account and notify:
@@ -59,6 +61,7 @@ def log_in(
             _record(ctx, "login.closed", found, typed, client_id)
         return None
     pass_steps(ctx, account)
+    LOGINS.add("succeeded")
     return account
 
 

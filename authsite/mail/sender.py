@@ -69,7 +69,6 @@ def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
             release(sender.services.database, sender.owner, ids)
             raise
         done[outcome.state] += 1
-        MAILS.add(outcome.state)
         _record(sender, outcome)
     return len(rows)
 
@@ -84,6 +83,7 @@ class Outage:
 
 def run(sender: Sender, stop: Event) -> None:
     """Send until ``stop`` is set. Survives every error, and logs an outage once when it begins."""
+    TASK_SUCCESS.begin("mail")
     outage = Outage()
     while not stop.is_set():
         done: Counter[str] = Counter()
@@ -129,6 +129,7 @@ def _after_batch(outage: Outage, done: Counter[str], ended: str = "") -> Outage:
 
 
 def _record(sender: Sender, outcome: Outcome) -> None:
+    MAILS.add(outcome.state)
     sender.pending_outcomes.append(outcome)
     _write_outcomes(sender)
 

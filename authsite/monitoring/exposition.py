@@ -5,6 +5,7 @@ The library is imported by the first scrape, so that other processes do not load
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -15,13 +16,22 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from authsite.counters import BOUNDS, METRICS
+from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED
+from authsite.mail.models import State
+from authsite.settings.rate_limits import RATE_LIMITS
 
 from .gauges import GAUGES
 from .outbox import OutboxNumbers
 from .workers import Numbers
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+# Prometheus sees no growth between no number and 1: without these zeros the first mail that is
+# given up would raise no alert.
+_SHOWN_FROM_THE_START = {
+    LOGINS.name: [("succeeded",), ("failed",)],
+    MAILS.name: [(state,) for state in get_args(State)],
+    RATE_LIMITED.name: [(limit,) for limit in RATE_LIMITS],
+}
 
 
 class _Families(Collector):
@@ -55,8 +65,8 @@ def _counted(numbers: Numbers) -> Iterator[Metric]:
             continue
         kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
         family = kind(name, metric.text, labels=metric.labels)
-        # Without labels: 0 before the first, so that its growth can be seen.
-        for labels, [number] in found or ([] if metric.labels else [((), [0])]):
+        zeros = _SHOWN_FROM_THE_START.get(name, [] if metric.labels else [()])
+        for labels, number in {**dict.fromkeys(zeros, 0.0), **{k: n for k, [n] in found}}.items():
             family.add_metric(labels, number)
         yield family
 

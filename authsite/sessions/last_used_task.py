@@ -24,6 +24,7 @@ def make_job(services: Services) -> Job:
 
 def run(tracker: LastUsedTracker, wake: threading.Event, stop: threading.Event) -> None:
     """Write the notes every minute, when one is urgent, and once more before the end."""
+    TASK_SUCCESS.begin("last_used")
     while not stop.is_set():
         wake.wait(INTERVAL)
         wake.clear()

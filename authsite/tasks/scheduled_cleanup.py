@@ -49,6 +49,7 @@ def make_job(services: Services, waits: Waits = DEFAULT_WAITS) -> Job:
 
 def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
     """Clean up every hour until ``stop`` is set. Survives every error, and logs each kind once."""
+    TASK_SUCCESS.begin("cleanup")
     last_error, wait = "", waits.first
     connection: Connection | None = None
     with ExitStack() as leadership:

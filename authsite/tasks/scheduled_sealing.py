@@ -40,6 +40,7 @@ def make_job(services: Services) -> Job:
 
 def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
     """Seal every minute until ``stop`` is set. Survives every error, and logs each kind once."""
+    TASK_SUCCESS.begin("audit_sealing")
     last_error = ""
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
         try:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
+from authsite.counters import MAILS, counted
 from authsite.mail import leases
 from authsite.mail.builder import MailContent
 from authsite.mail.sender import make_job, open_sender, send_batch
@@ -160,10 +161,16 @@ def test_after_an_hour_without_a_server_a_mail_leaves_within_a_minute_of_its_ret
 
 def test_without_a_server_for_a_day_a_mail_is_dead_and_stays_listed(site, smtp, frozen):
     smtp.mode = "refuse all"
-    id_ = put(site, "note")
+    id_, before = put(site, "note"), counted()[MAILS.name]
+    send(site)
     frozen.advance(24 * 3600)
     send(site)
     assert row(site, id_).state == "dead"
+    # Each attempt is counted, also that which finds no server: an alert waits for the dead ones.
+    grown = {
+        state: n - dict(before).get((state,), [0])[0] for (state,), [n] in counted()[MAILS.name]
+    }
+    assert (grown["waiting"], grown["dead"]) == (1, 1)
 
 
 @pytest.mark.control("M01")

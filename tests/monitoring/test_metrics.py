@@ -5,8 +5,14 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from authsite.counters import TASK_SUCCESS, counted
+from authsite.mail import sender
+from authsite.monitoring.exposition import exposition
 from authsite.passwords import HashPool
 from authsite.passwords.pool import HashCapacityExceeded
+from authsite.sessions import last_used_task
+from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.tasks import scheduled_cleanup, scheduled_sealing
 from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, Site, bearer
@@ -180,6 +186,20 @@ def test_hash_waits_and_rejections_are_counted(site):
     assert after["hash_waiting",] == 0
 
 
+def test_logins_with_a_password_are_counted_on_all_paths(site):
+    keys = site.client()
+    site.user()
+    before = Scrape(site)
+    tokens = site.login(keys)
+    site.try_login(keys, "wrong-password")
+    site.try_login(keys, username="nobody@example.com")
+    site.refresh(keys, tokens["refresh_token"])  # no login
+    sign_in(site)
+    after = Scrape(site)
+    assert after.since(before, "logins_total", "succeeded") == 2
+    assert after.since(before, "logins_total", "failed") == 2
+
+
 def test_limits_are_counted_by_name(site_with):
     site = site_with(limits="on", **{"limits.login-address": "2 per minute"})
     before = Scrape(site)
@@ -187,6 +207,37 @@ def test_limits_are_counted_by_name(site_with):
     for _ in range(3):
         site.try_login(keys)
     assert Scrape(site).since(before, "rate_limited_total", "login-address") == 1
+
+
+def test_mails_and_limits_are_shown_as_0_before_the_first():
+    """Else Prometheus would not see the growth to 1: no alert for the first mail that is dead."""
+    found = {
+        (sample.name, value): sample.value
+        for family in text_string_to_metric_families(
+            exposition({"counted": {}, "gauges": {}}, None).decode()
+        )
+        for sample in family.samples
+        for value in sample.labels.values()
+    }
+    mails = {("authsite_mails_total", state) for state in ("waiting", "sent", "expired", "dead")}
+    limits = {("authsite_rate_limited_total", name) for name in RATE_LIMITS}
+    logins = {("authsite_logins_total", outcome) for outcome in ("succeeded", "failed")}
+    assert found == dict.fromkeys(mails | limits | logins, 0)
+
+
+def test_a_task_that_has_never_succeeded_has_the_time_of_its_start(site, frozen):
+    """Else the alert for a task that fails would say nothing of one that fails from the start."""
+    services, stopped = site.app.registry["authsite"], threading.Event()
+    stopped.set()
+    for make_job in (scheduled_cleanup.make_job, scheduled_sealing.make_job, sender.make_job):
+        job = make_job(services)
+        job.stop()
+        job.run()
+    last_used_task.run(services.last_used, stopped, stopped)
+    assert dict(counted()[TASK_SUCCESS.name]) == {
+        (task,): [frozen.now().timestamp()]
+        for task in ("cleanup", "audit_sealing", "mail", "last_used")
+    }
 
 
 def test_mails_that_wait_are_shown_with_their_age_and_sent_ones_are_counted(site, frozen):
