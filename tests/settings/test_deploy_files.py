@@ -58,15 +58,20 @@ def test_the_containers_are_read_only_and_their_variables_are_settings():
     assert given == set(re.findall(r"^(\w+)=", example, re.MULTILINE))
 
 
+def rules():
+    return yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
+
+
+def panels():
+    return json.loads(DASHBOARD.read_text())["panels"]
+
+
 def expressions():
     """All expressions of alerts and dashboard."""
-    for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]:
-        yield rule["expr"]
-    dashboard = json.loads(DASHBOARD.read_text())
-    for panel in dashboard["panels"]:
-        for target in panel["targets"]:
-            yield target["expr"]
-    yield from (each["query"]["query"] for each in dashboard["templating"]["list"][1:])
+    yield from (rule["expr"] for rule in rules())
+    yield from (target["expr"] for panel in panels() for target in panel["targets"])
+    variables = json.loads(DASHBOARD.read_text())["templating"]["list"]
+    yield from (each["query"]["query"] for each in variables[1:])
 
 
 def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_exist(site):
@@ -82,14 +87,55 @@ def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_exist(site):
     assert asked <= printed
     labels = {label for family in families for each in family.samples for label in each.labels}
     found = {label for each in expressions() for label in re.findall(r"[{,](\w+)=", each)}
-    assert found - {"job", "instance"} <= labels | {"limit", "outcome"}
+    assert found - {"job", "instance", "alertname", "alertstate"} <= labels | {"limit", "outcome"}
 
 
 def test_each_alert_names_a_section_of_the_operations_page():
     text = (CHECKOUT / "docs" / "operations.md").read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
-    rules = yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
-    for rule in rules:
-        assert rule["annotations"]["runbook"] in anchors
+    for rule in rules():
+        page, anchor = rule["annotations"]["runbook"].split("#")
+        assert page == "docs/operations.md"
+        assert anchor in anchors
         assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def test_each_alert_has_a_test_in_which_it_fires():
+    cases = yaml.safe_load((DEPLOY / "prometheus" / "alerts_test.yaml").read_text())["tests"]
+    fired = {
+        each["alertname"]
+        for case in cases
+        for each in case.get("alert_rule_test", ())
+        if each["exp_alerts"]
+    }
+    assert fired == {rule["alert"] for rule in rules()}
+
+
+def test_the_interval_of_scrapes_fits_the_dashboard():
+    """Grafana's $__rate_interval is four intervals of 15 s unless its data source says otherwise.
+
+    With Prometheus' own default of a minute there would be one value in it, and no rate.
+    """
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
+    assert {job["scrape_interval"] for job in config["scrape_configs"]} == {"15s"}
+
+
+def test_the_dashboard_belongs_to_no_instance_of_grafana_and_its_panels_do_not_overlap():
+    dashboard = json.loads(DASHBOARD.read_text())
+    assert not dashboard.keys() & {"id", "__inputs", "gnetId"}
+    assert [each["type"] for each in dashboard["templating"]["list"]] == ["datasource", "query"]
+    fields = set()
+    for panel in panels():
+        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+        assert panel["type"] in ("timeseries", "stat")  # parts of Grafana itself
+        at = panel["gridPos"]
+        own = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert max(x for x, _ in own) < 24
+        assert not own & fields
+        fields |= own
+    assert len({panel["id"] for panel in panels()}) == len(panels())
