@@ -16,7 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED
+from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED, RESPONSES
 from authsite.mail.models import State
 from authsite.settings.rate_limits import RATE_LIMITS
 
@@ -25,9 +25,10 @@ from .outbox import OutboxNumbers
 from .workers import Numbers
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# Prometheus sees no growth between no number and 1: without these zeros the first mail that is
-# given up would raise no alert.
+# Prometheus sees no growth between no number and the first one: without these zeros the first mail
+# that is given up would raise no alert, and the first minute of an outage would have no 5xx.
 _SHOWN_FROM_THE_START = {
+    RESPONSES.name: [("2xx",), ("3xx",), ("4xx",), ("5xx",)],
     LOGINS.name: [("succeeded",), ("failed",)],
     MAILS.name: [(state,) for state in get_args(State)],
     RATE_LIMITED.name: [(limit,) for limit in RATE_LIMITS],

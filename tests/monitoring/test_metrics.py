@@ -129,6 +129,8 @@ def test_requests_are_counted_by_route_method_and_status(site):
     assert after.since(before, "request_seconds_bucket", "+Inf", "401", "GET", "authsite.user") == 2
     assert after.since(before, "request_seconds_sum", "401", "GET", "authsite.user") > 0
     assert after.since(before, "request_seconds_count", "404", "GET", "none") == 1
+    assert after.since(before, "responses_total", "4xx") == 4
+    assert after.since(before, "responses_total", "2xx") == 0  # not the scrapes
     assert after.since(before, "request_seconds_count", "405", "authsite.user", "other") == 1
 
 
@@ -222,7 +224,8 @@ def test_mails_and_limits_are_shown_as_0_before_the_first():
     mails = {("authsite_mails_total", state) for state in ("waiting", "sent", "expired", "dead")}
     limits = {("authsite_rate_limited_total", name) for name in RATE_LIMITS}
     logins = {("authsite_logins_total", outcome) for outcome in ("succeeded", "failed")}
-    assert found == dict.fromkeys(mails | limits | logins, 0)
+    responses = {("authsite_responses_total", each) for each in ("2xx", "3xx", "4xx", "5xx")}
+    assert found == dict.fromkeys(mails | limits | logins | responses, 0)
 
 
 def test_a_task_that_has_never_succeeded_has_the_time_of_its_start(site, frozen):
