@@ -80,21 +80,23 @@ class Histogram(Metric):
 
 
 class LatestTime(Metric):
-    """When something happened last, in seconds since 1970; before that, since when it is awaited.
+    """When something happened last, and since when it is awaited, in seconds since 1970.
 
-    Without a first time an alert could not tell what never happens from what does not exist.
+    Without the second time an alert could not tell what never happens from what does not exist.
     """
 
     kind = "time"
 
     def begin(self, *labels: object) -> None:
-        """It is awaited from now on."""
-        self.note(*labels)
+        """It is awaited from now on; it has not happened yet."""
+        with self._lock:
+            self._numbers[labels] = [0.0, clock.now().timestamp()]
 
     def note(self, *labels: object) -> None:
         """It happened now."""
+        now = clock.now().timestamp()
         with self._lock:
-            self._numbers[labels] = [clock.now().timestamp()]
+            self._numbers[labels] = [now, self._numbers.get(labels, (0.0, now))[1]]
 
 
 METRICS: dict[str, Metric] = {}
@@ -146,17 +148,23 @@ def counted() -> Values:
 
 
 def add_up(parts: Sequence[Values]) -> Values:
-    """The numbers of several processes together: sums, or for a time the latest."""
+    """The numbers of several processes together: sums, or when something happened last.
+
+    Since when it is awaited is the earliest time: a process that was started again did not do it.
+    """
     found: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in METRICS}
     for part in parts:
         for name, metric in METRICS.items():
-            combine = max if metric.kind == "time" else float.__add__
             together = found[name]
             for labels, numbers in part.get(name, ()):
                 key = tuple(labels)
                 before = together.get(key)
-                together[key] = [
-                    combine(float(one), float(other))
-                    for one, other in zip(before, numbers, strict=True)
-                ] if before else list(numbers)  # fmt: skip
+                if before is None:
+                    together[key] = list(numbers)
+                elif metric.kind == "time":
+                    together[key] = [max(before[0], numbers[0]), min(before[1], numbers[1])]
+                else:
+                    together[key] = [
+                        float(one) + other for one, other in zip(before, numbers, strict=True)
+                    ]
     return {name: list(together.items()) for name, together in found.items()}

@@ -67,9 +67,17 @@ def _counted(numbers: Numbers) -> Iterator[Metric]:
         kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
         family = kind(name, metric.text, labels=metric.labels)
         zeros = _SHOWN_FROM_THE_START.get(name, [] if metric.labels else [()])
-        for labels, number in {**dict.fromkeys(zeros, 0.0), **{k: n for k, [n] in found}}.items():
+        for labels, number in {
+            **dict.fromkeys(zeros, 0.0),
+            **{k: _value(n) for k, n in found},
+        }.items():
             family.add_metric(labels, number)
         yield family
+
+
+def _value(numbers: list[float]) -> float:
+    """The number of a counter; of a time the last one, or since when it is awaited."""
+    return next(filter(None, numbers), 0.0)
 
 
 def _gauges(numbers: Numbers) -> Iterator[Metric]:

@@ -228,6 +228,10 @@ def test_mails_and_limits_are_shown_as_0_before_the_first():
     assert found == dict.fromkeys(mails | limits | logins | responses, 0)
 
 
+def counted_now():
+    return dict(counted()[TASK_SUCCESS.name])
+
+
 def test_a_task_that_has_never_succeeded_has_the_time_of_its_start(site, frozen):
     """Else the alert for a task that fails would say nothing of one that fails from the start."""
     services, stopped = site.app.registry["authsite"], threading.Event()
@@ -237,10 +241,16 @@ def test_a_task_that_has_never_succeeded_has_the_time_of_its_start(site, frozen)
         job.stop()
         job.run()
     last_used_task.run(services.last_used, stopped, stopped)
-    assert dict(counted()[TASK_SUCCESS.name]) == {
-        (task,): [frozen.now().timestamp()]
-        for task in ("cleanup", "audit_sealing", "mail", "last_used")
-    }
+    assert counted_now()["last_used",] == [frozen.now().timestamp()] * 2  # it writes at its end
+    start = frozen.now().timestamp()
+    tasks = [("cleanup",), ("audit_sealing",), ("mail",)]
+    assert {task: counted_now()[task] for task in tasks} == {task: [0, start] for task in tasks}
+    name = "task_last_success_timestamp_seconds"
+    assert Scrape(site)[name, "cleanup"] == start
+    frozen.advance(60)
+    TASK_SUCCESS.note("cleanup")
+    assert counted_now()["cleanup",] == [start + 60, start]
+    assert Scrape(site)[name, "cleanup"] == start + 60
 
 
 def test_mails_that_wait_are_shown_with_their_age_and_sent_ones_are_counted(site, frozen):

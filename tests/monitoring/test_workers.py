@@ -124,18 +124,18 @@ def test_numbers_are_added_and_the_latest_time_counts():
     buckets = [0.0] * (len(BOUNDS) + 1)
     one = {
         "authsite_request_seconds": [(("r", "GET", "200"), [0.5, *buckets[1:], 1.0])],
-        TASK_SUCCESS.name: [(("mail",), [10.0])],
+        TASK_SUCCESS.name: [(("mail",), [10.0, 3.0])],
     }
     other = {
         "authsite_request_seconds": [(("r", "GET", "200"), [0.25, *buckets[1:], 2.0])],
-        TASK_SUCCESS.name: [(("mail",), [8.0])],
+        TASK_SUCCESS.name: [(("mail",), [8.0, 2.0])],
         GUARDED.name: [(("api", "accepted"), [3])],
     }
     together = add_up([one, other])
     assert together["authsite_request_seconds"] == [
         (("r", "GET", "200"), [0.75, *buckets[1:], 3.0])
     ]
-    assert together[TASK_SUCCESS.name] == [(("mail",), [10.0])]
+    assert together[TASK_SUCCESS.name] == [(("mail",), [10.0, 2.0])]
     assert together[GUARDED.name] == [(("api", "accepted"), [3])]
 
 
