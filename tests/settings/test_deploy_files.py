@@ -2,12 +2,15 @@
 
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from authsite.settings import unknown_variables
+from tests.conftest import need
 from tests.support.home import CHECKOUT
 
 DEPLOY = CHECKOUT / "deploy"
@@ -99,6 +102,27 @@ def test_each_alert_names_a_section_of_the_operations_page():
         assert page == "docs/operations.md"
         assert anchor in anchors
         assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def promtool(*arguments):
+    need(shutil.which("promtool"), "promtool (prometheus)")
+    run = subprocess.run(
+        ["promtool", *arguments], cwd=ALERTS.parent, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_prometheus_reads_the_files_and_each_alert_fires_when_it_should(tmp_path):
+    promtool("check", "config", "prometheus.yaml")
+    promtool("test", "rules", "alerts_test.yaml")
+    # Grafana replaces its variables; then each expression of the dashboard is one of Prometheus.
+    asked = [
+        each.replace("$__rate_interval", "1m") for each in expressions() if "label_" not in each
+    ]
+    named = [{"record": f"e{number}", "expr": each} for number, each in enumerate(asked)]
+    file = tmp_path / "dashboard.yaml"
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": named}]}))
+    promtool("check", "rules", str(file))
 
 
 def test_each_alert_has_a_test_in_which_it_fires():
