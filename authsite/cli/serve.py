@@ -70,6 +70,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         from authsite.logs import configure
         from authsite.monitoring.workers import metrics_folder
         from authsite.server.ready import tell_systemd
+        from authsite.server.signals import end_workers_that_start
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
@@ -94,6 +95,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         log_dictconfig=LOGGERS,
         respawn_failed_workers=True,
     )
+    end_workers_that_start()
     tell_systemd(host, port)
     with metrics_folder():
         server.serve()

@@ -106,7 +106,7 @@ def authsite(*arguments, ini, stdin=None, **variables):
 
 
 def _wait(client, process, log, workers):
-    """Until every worker runs: one that is told to stop while it starts does not hear it."""
+    """Until every worker runs and answers."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         if log.read_text(errors="replace").count("Started worker-") >= workers:

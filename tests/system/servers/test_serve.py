@@ -2,9 +2,12 @@
 
 import json
 import re
+import signal
 import socket
 import subprocess
+import sys
 import time
+from subprocess import DEVNULL, PIPE
 
 import pytest
 
@@ -22,6 +25,22 @@ def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
         with serving(ini, workers=2, NOTIFY_SOCKET=str(tmp_path / "notify")) as http:
             assert http.get("/v1/user").status_code == 401
             assert systemd.recv(100) == b"READY=1"
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_while_it_starts_ends_at_once(fresh_url, tmp_path, number):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
+               "--port", str(free_port())]  # fmt: skip
+    with subprocess.Popen(command, text=True, stdout=DEVNULL, stderr=PIPE) as process:
+        while "Spawning worker-2" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(number)
+        log = process.stderr.read()
+    assert process.returncode == 0
+    assert "refused to gracefully stop" not in log
+    assert "Started worker-" not in log
 
 
 def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
