@@ -106,11 +106,6 @@ REQUESTS = Histogram(
     "Requests, from the whole request to its response; waits for a worker thread included.",
     ("route", "method", "status"),
 )
-RESPONSES = Counter(
-    "authsite_responses",
-    "Responses by the class of their status, such as 5xx; without probes and scrapes.",
-    ("status",),
-)
 GUARDED = Counter(
     "authsite_guard_decisions",
     "Requests that a guard has accepted, or why it has rejected them.",

@@ -7,7 +7,7 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid_retry import is_error_retryable
 
-from authsite.counters import REQUESTS, RESPONSES
+from authsite.counters import REQUESTS
 from authsite.request_state import Request
 
 from . import cors, security_headers
@@ -18,7 +18,6 @@ from .own_routes import is_own_request
 from .request_info import REQUEST_ID
 
 Handler = Callable[[Request], Response]
-_PROBES = frozenset(("authsite.healthz", "authsite.readyz", "authsite.metrics"))
 BEGAN = "authsite.began"
 """The key in the WSGI environ for the time (`perf_counter`) when the server had the request."""
 
@@ -59,10 +58,7 @@ def _count(request: Request, status: int, seconds: float) -> None:
     route = getattr(request, "matched_route", None)
     method = request.environ["REQUEST_METHOD"]  # WebOb's attribute takes longer
     known = method if method in METHODS else "other"
-    name = route.name if route else "none"
-    REQUESTS.observe(seconds, name, known, status)
-    if name not in _PROBES:
-        RESPONSES.add(f"{status // 100}xx")
+    REQUESTS.observe(seconds, route.name if route else "none", known, status)
 
 
 def _complete(request: Request, response: Response) -> int:

@@ -16,7 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED, RESPONSES
+from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED, REQUESTS
 from authsite.mail.models import State
 from authsite.settings.rate_limits import RATE_LIMITS
 
@@ -25,10 +25,11 @@ from .outbox import OutboxNumbers
 from .workers import Numbers
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_PROBES = ("authsite.healthz", "authsite.readyz", "authsite.metrics")
 # Prometheus sees no growth between no number and the first one: without these zeros the first mail
 # that is given up would raise no alert, and the first minute of an outage would have no 5xx.
+_CLASSES = ("2xx", "3xx", "4xx", "5xx")
 _SHOWN_FROM_THE_START = {
-    RESPONSES.name: [("2xx",), ("3xx",), ("4xx",), ("5xx",)],
     LOGINS.name: [("succeeded",), ("failed",)],
     MAILS.name: [(state,) for state in get_args(State)],
     RATE_LIMITED.name: [(limit,) for limit in RATE_LIMITS],
@@ -48,9 +49,25 @@ class _Families(Collector):
 def exposition(numbers: Numbers, outbox: OutboxNumbers | None) -> bytes:
     """The response to a scrape; ``outbox`` is None while the database does not answer."""
     registry = CollectorRegistry()
-    registry.register(_Families([*_counted(numbers), *_gauges(numbers), *_of_database(outbox)]))
+    families = [_responses(numbers), *_counted(numbers), *_gauges(numbers), *_of_database(outbox)]
+    registry.register(_Families(families))
     text: bytes = generate_latest(registry)
     return text
+
+
+def _responses(numbers: Numbers) -> Metric:
+    found = dict.fromkeys(_CLASSES, 0.0)
+    for (route, _method, status), (_seconds, *buckets) in numbers["counted"].get(REQUESTS.name, ()):
+        if route not in _PROBES:
+            found[f"{status[0]}xx"] += sum(buckets)
+    family = CounterMetricFamily(
+        "authsite_responses",
+        "Responses by the class of their status, such as 5xx; without probes and scrapes.",
+        labels=("status",),
+    )
+    for status, number in found.items():
+        family.add_metric((status,), number)
+    return family
 
 
 def _counted(numbers: Numbers) -> Iterator[Metric]:

@@ -228,6 +228,15 @@ def test_mails_and_limits_are_shown_as_0_before_the_first():
     assert found == dict.fromkeys(mails | limits | logins | responses, 0)
 
 
+def test_responses_are_counted_by_class_without_probes_and_scrapes(site):
+    before = Scrape(site)
+    for path, status in (("/v1/user", 401), ("/nothing", 404), ("/login", 200), ("/healthz", 200)):
+        site.http.get(path, status=status)
+    after = Scrape(site)
+    grown = [after.since(before, "responses_total", each) for each in ("2xx", "4xx", "5xx")]
+    assert grown == [1, 2, 0]
+
+
 def counted_now():
     return dict(counted()[TASK_SUCCESS.name])
 
