@@ -81,11 +81,16 @@ def test_the_wheel_says_that_the_package_has_types(wheel):
 def test_trial_8_the_source_distribution_builds_the_same_wheel(sources, wheel, tmp_path):
     for name in ("sdist", "again"):
         (tmp_path / name).mkdir()
+    secrets = ("deploy/container/.env", "deploy/container/tls/privkey.pem")
+    for name in secrets:  # what the containers of this checkout use
+        (sources / name).parent.mkdir(exist_ok=True)
+        (sources / name).write_text("secret")
     archive = build(sources, tmp_path / "sdist", "sdist")
     shutil.unpack_archive(archive, tmp_path / "unpacked")
     [unpacked] = (tmp_path / "unpacked").iterdir()
     for name in ("production.ini", "development.ini", "requirements.txt", "docs/production.md"):
         assert (unpacked / name).read_bytes() == (CHECKOUT / name).read_bytes()
+    assert not [name for name in secrets if (unpacked / name).exists()]
     assert not (unpacked / "tests").exists()  # without its helpers a test is of no use
     assert contents(build(unpacked, tmp_path / "again", "wheel")) == contents(wheel)
 
