@@ -52,6 +52,7 @@ def test_the_containers_are_read_only_and_their_variables_are_settings():
     services = compose["services"]
     for name in ("authsite", "init", "nginx"):
         assert services[name]["read_only"] is True
+        assert services[name]["cap_drop"] == ["ALL"]
         assert "no-new-privileges:true" in services[name]["security_opt"]
     assert "init" not in [name for name in services if "profiles" not in services[name]]
     named = services["authsite"]["environment"]
@@ -59,6 +60,50 @@ def test_the_containers_are_read_only_and_their_variables_are_settings():
     given = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text()))
     example = (DEPLOY / "container" / "env.example").read_text()
     assert given == set(re.findall(r"^(\w+)=", example, re.MULTILINE))
+
+
+def test_a_container_that_ends_starts_again_and_nginx_does_not_need_it_to_be_reachable():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    for name in ("authsite", "db", "nginx"):
+        # Docker takes `kill -s HUP`, the reload, for a stop: then `unless-stopped` has no effect.
+        assert services[name]["restart"] == "always"
+    # In the network of a container that has ended nginx would stay unreachable.
+    assert services["nginx"]["network_mode"] == "host"
+
+
+def test_authsite_sees_the_addresses_of_clients_and_only_this_machine_connects_to_it():
+    compose = yaml.safe_load(COMPOSE.read_text())
+    authsite = compose["services"]["authsite"]
+    assert authsite["ports"] == ["127.0.0.1:6543:6543"]
+    [network] = compose["networks"]["default"]["ipam"]["config"]
+    assert authsite["environment"]["AUTHSITE_TRUSTED_PROXIES"] == network["subnet"]
+    # nginx has the published port as its upstream, and listens on both kinds of addresses.
+    nginx = (DEPLOY / "nginx" / "authsite.conf").read_text()
+    assert "server 127.0.0.1:6543;" in nginx
+    for port in ("80;", "443 ssl;"):
+        assert f"listen {port}" in nginx
+        assert f"listen [::]:{port}" in nginx
+
+
+def test_all_log_files_of_nginx_are_in_the_log_of_its_container():
+    [*_, script] = yaml.safe_load(COMPOSE.read_text())["services"]["nginx"]["command"]
+    written = re.findall(r"_log (\S+)", (DEPLOY / "nginx" / "authsite.conf").read_text())
+    assert {*written} <= {*re.findall(r"ln -sf /dev/std(?:out|err) (\S+)", script)}
+
+
+def test_the_secrets_of_the_containers_are_in_no_commit_and_in_no_image():
+    ignored = (CHECKOUT / ".gitignore").read_text().splitlines()
+    assert {"deploy/container/.env", "deploy/container/tls/"} <= {*ignored}
+    # Only what the Containerfile copies is sent to the builder.
+    first, *sent = [
+        line
+        for line in (CHECKOUT / ".dockerignore").read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    containerfile = (DEPLOY / "container" / "Containerfile").read_text()
+    copied = re.findall(r"^COPY (?!--from)(\S+)", containerfile, re.MULTILINE)
+    assert first == "*"
+    assert {name.partition("/")[0] for name in copied} == {line.lstrip("!") for line in sent}
 
 
 def rules():

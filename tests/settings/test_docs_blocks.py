@@ -59,6 +59,7 @@ NOT_RUN = {
     "fastapi": 1,
     "flask": 1,
     "monitoring": 1,
+    "production": 5,
     "protect-api": 1,
     "service-to-service": 1,
 }

@@ -10,7 +10,7 @@ from authsite.settings import load, unknown_variables
 from tests.support.home import CHECKOUT
 
 TEXT = (CHECKOUT / "docs/production.md").read_text(encoding="utf-8")
-FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+FENCES = re.findall(r"^```(\w*)[^\n]*\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 SHELL = [text for language, text in FENCES if language == "sh"]
 
 
@@ -53,8 +53,9 @@ def test_trial_24_the_proxy_overwrites_what_authsite_believes():
     assert "proxy_set_header X-Request-Id $request_id;" in nginx  # no id that a caller chose
     assert 'proxy_set_header traceparent "";' in nginx  # and no trace that a caller began
     # At level error nginx writes the URLs of mailed links, and their tokens, while we are away.
-    assert len(re.findall(r"error_log [^;]+ crit;", nginx)) == nginx.count("listen ")
-    assert nginx.count("access_log /var/log/nginx/authsite.log authsite;") == nginx.count("listen ")
+    servers = nginx.count("\nserver {")
+    assert len(re.findall(r"error_log [^;]+ crit;", nginx)) == servers == 2
+    assert nginx.count("access_log /var/log/nginx/authsite.log authsite;") == servers
     [log] = re.findall(r"log_format authsite ([^;]+);", nginx)
     assert not re.search(r"\$(request|request_uri|args|query_string|http_referer)\b", log)
     [unit] = [text for language, text in FENCES if language == "ini"]
