@@ -65,8 +65,12 @@ def test_the_containers_are_read_only_and_their_variables_are_settings():
 def test_a_container_that_ends_starts_again_and_nginx_does_not_need_it_to_be_reachable():
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     for name in ("authsite", "db", "nginx"):
-        # Docker takes `kill -s HUP`, the reload, for a stop: then `unless-stopped` has no effect.
+        # Docker takes any `docker kill` for a stop: then `unless-stopped` has no effect.
         assert services[name]["restart"] == "always"
+    # And podman, even with `always`: so the reload comes from within.
+    page = (CHECKOUT / "docs" / "production.md").read_text(encoding="utf-8")
+    assert "docker compose exec authsite sh -c 'kill -HUP 1'" in page
+    assert "kill -s HUP" not in page
     # In the network of a container that has ended nginx would stay unreachable.
     assert services["nginx"]["network_mode"] == "host"
 
