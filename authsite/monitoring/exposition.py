@@ -59,7 +59,8 @@ def _responses(numbers: Numbers) -> Metric:
     found = dict.fromkeys(_CLASSES, 0.0)
     for (route, _method, status), (_seconds, *buckets) in numbers["counted"].get(REQUESTS.name, ()):
         if route not in _PROBES:
-            found[f"{status[0]}xx"] += sum(buckets)
+            name = f"{status[0]}xx"
+            found[name] = found.get(name, 0.0) + sum(buckets)
     family = CounterMetricFamily(
         "authsite_responses",
         "Responses by the class of their status, such as 5xx; without probes and scrapes.",

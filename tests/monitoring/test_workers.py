@@ -75,6 +75,7 @@ def test_a_number_that_was_shown_never_shrinks_also_if_its_process_is_killed(sit
         GUARDED.add("of this test", "accepted")
         os.write(answer, str(accepted(site)).encode())
         os.kill(os.getpid(), signal.SIGKILL)
+    os.close(answer)
     os.waitpid(child, 0)
     assert accepted(site) == float(os.read(shown, 100))
 
@@ -141,7 +142,7 @@ def test_numbers_are_added_and_the_latest_time_counts():
 
 def test_a_sum_of_seconds_does_not_depend_on_the_order_of_the_processes():
     for number, seconds in enumerate((0.1, 0.2, 0.3, 0.7)):
-        REQUESTS.observe(seconds, "of this test", "GET", number)
+        REQUESTS.observe(seconds, "of this test", "GET", 200 + number)
     values = [numbers for labels, numbers in counted()[REQUESTS.name] if "of this test" in labels]
     parts = [{REQUESTS.name: [(("r", "GET", "200"), numbers)]} for numbers in values]
     sums = {add_up(each)[REQUESTS.name][0][1][0] for each in permutations(parts)}
