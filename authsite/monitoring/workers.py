@@ -6,25 +6,33 @@ one. A process writes every second, so one that is killed loses the counts of it
 
 import fcntl
 import json
+import math
 import os
 import secrets
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TypedDict
+from typing import IO, TypedDict
+
+import structlog
 
 from authsite.context import Job, Services
 from authsite.counters import Values, add_up, counted
+from authsite.http.errors import TemporarilyUnavailable
 
 from .gauges import GAUGES, gauges
+
+log = structlog.get_logger("authsite.monitoring")
 
 FOLDER_VARIABLE = "AUTHSITE_METRICS_FOLDER"
 INTERVAL = 1.0  # seconds
 STOP_TIMEOUT = 1.0  # seconds
+LOCK_TIMEOUT = 1.0  # seconds; the others hold the lock for a few milliseconds
 _ENDED = "ended"  # the name of the sum of the processes that have ended
 _RUNS = ".runs"  # a file that its process keeps locked: when it ends, the system unlocks it
 _NUMBERS = ".json"
@@ -78,17 +86,22 @@ def all_numbers(services: Services) -> Numbers:
     """The numbers of all processes that share the folder; without a folder of this process.
 
     Those of this process are written first: if it is killed, the next response has no smaller
-    number, which Prometheus would take for a new start and count once more as a whole.
+    number, which Prometheus would take for a new start and count once more as a whole. Raises
+    `TemporarilyUnavailable` if a process that holds the lock does not go on: a scrape must not keep
+    the thread of a request.
     """
     folder = os.environ.get(FOLDER_VARIABLE)
     try:
         if folder:
-            with _locked(Path(folder) / _LOCK):
+            with _locked(Path(folder) / _LOCK, LOCK_TIMEOUT):
                 own = own_numbers(services)
                 if (Path(folder) / f"{_own_name(os.getpid())}{_RUNS}").exists():
                     with suppress(OSError):
                         _write(Path(folder), _own_name(os.getpid()), own)
                 return _together([own, *_others(Path(folder))])
+    except TimeoutError:
+        log.warning("metrics_locked", folder=folder)
+        raise TemporarilyUnavailable from None
     except OSError:
         pass  # the folder is gone
     return own_numbers(services)
@@ -140,19 +153,29 @@ def _write(folder: Path, name: str, numbers: Numbers) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, timeout: float = math.inf) -> Iterator[None]:
+    """Hold the lock of a file; `TimeoutError` if another process holds it for ``timeout`` s."""
+    deadline = time.monotonic() + timeout
     with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while not _lock(file, fcntl.LOCK_EX):
+            if time.monotonic() >= deadline:
+                raise TimeoutError
+            time.sleep(0.005)
         yield
 
 
 def _is_locked(path: Path) -> bool:
     with open(path, "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return not _lock(file, fcntl.LOCK_SH)
+
+
+def _lock(file: IO[str], kind: int) -> bool:
+    """Lock an open file unless another one has locked it; whether that was done."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @cache

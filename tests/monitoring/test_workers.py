@@ -1,5 +1,6 @@
 """A scrape sees the numbers of all processes, also of those that have ended."""
 
+import fcntl
 import os
 import signal
 import threading
@@ -148,3 +149,16 @@ def test_a_sum_of_seconds_does_not_depend_on_the_order_of_the_processes():
     sums = {add_up(each)[REQUESTS.name][0][1][0] for each in permutations(parts)}
     assert len(sums) == 1
     assert sums.pop() == pytest.approx(1.3, abs=5e-6)
+
+
+def test_a_process_that_stands_still_while_it_writes_keeps_no_request_waiting(
+    site, folder, monkeypatch
+):
+    """Else a few scrapes would take all threads of guarded requests."""
+    monkeypatch.setattr(workers, "LOCK_TIMEOUT", 0.05)
+    local = {"REMOTE_ADDR": "127.0.0.1"}
+    with open(folder / "lock", "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        answer = site.http.get("/metrics", extra_environ=local, status=503)
+        assert answer.headers["Retry-After"]
+    site.http.get("/metrics", extra_environ=local, status=200)
