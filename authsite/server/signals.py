@@ -7,10 +7,11 @@ STOP = (signal.SIGTERM, signal.SIGINT)
 
 
 def end_workers_that_start() -> None:
-    """Let SIGTERM and Ctrl-C end each worker that is forked from now on until it runs.
+    """Let SIGTERM end each worker that is forked from now on, until it runs.
 
-    A forked process has the handlers of its parent, with which it would ignore both signals until
-    Granian has set the handlers of the worker.
+    A forked process has the handlers of its parent, with which it would ignore SIGTERM until
+    Granian has set the handlers of the worker. Ctrl-C reaches the parent as well, which then ends
+    its workers; to a worker that had ended before, it would start another one.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_end_at_once)
@@ -26,6 +27,6 @@ def _unblock() -> None:
 
 
 def _end_at_once() -> None:
-    for number in STOP:
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _unblock()

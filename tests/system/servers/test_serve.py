@@ -1,11 +1,13 @@
 """The server as its user starts it."""
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from subprocess import DEVNULL, PIPE
 
@@ -13,7 +15,7 @@ import pytest
 
 from tests.support import databases
 from tests.support.home import CHECKOUT
-from tests.support.servers import authsite, free_port, serving, write_ini
+from tests.support.servers import START_SECONDS, authsite, free_port, serving, write_ini
 from tests.support.site import SECRET
 
 
@@ -33,13 +35,21 @@ def test_a_server_that_is_told_to_stop_while_it_starts_ends_at_once(fresh_url, t
     ini = write_ini(tmp_path, databases.migrated(fresh_url))
     command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
                "--port", str(free_port())]  # fmt: skip
-    with subprocess.Popen(command, text=True, stdout=DEVNULL, stderr=PIPE) as process:
+    with subprocess.Popen(
+        command, text=True, stdout=DEVNULL, stderr=PIPE, start_new_session=True
+    ) as process:
+        late = threading.Timer(START_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        late.start()
         while "Spawning worker-2" not in process.stderr.readline():
             assert process.poll() is None
-        process.send_signal(number)
+        # A terminal sends Ctrl-C to all processes, a supervisor SIGTERM to the first one.
+        send = os.killpg if number == signal.SIGINT else os.kill
+        send(process.pid, number)
         log = process.stderr.read()
+        late.cancel()
     assert process.returncode == 0
     assert "refused to gracefully stop" not in log
+    assert "Unexpected exit" not in log
 
 
 def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
