@@ -156,7 +156,7 @@ def test_each_alert_names_a_section_of_the_operations_page():
 def promtool(*arguments):
     need(shutil.which("promtool"), "promtool (prometheus)")
     run = subprocess.run(
-        ["promtool", *arguments], cwd=ALERTS.parent, capture_output=True, text=True
+        ["promtool", *arguments], cwd=ALERTS.parent, capture_output=True, text=True, timeout=60
     )
     assert run.returncode == 0, run.stdout + run.stderr
 
