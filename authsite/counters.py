@@ -113,7 +113,7 @@ GUARDED = Counter(
 )
 LOGINS = Counter(
     "authsite_logins",
-    "Logins with a password, on all paths; succeeded, or failed: wrong name or password.",
+    "Logins with a password, on all paths; failed: wrong name or password, or a disabled user.",
     ("outcome",),
 )
 HASH_WAITS = Histogram(
