@@ -45,7 +45,6 @@ class RequestState:
     request_info: "RequestInfo"
     client_address: str | None
     through_trusted_proxy: bool
-    host: str
     cookies: dict[str, tuple[str, ...]]
     address: "Address"
     base_url: str

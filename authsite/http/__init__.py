@@ -10,13 +10,12 @@ from . import (
     bodies,
     cookies,
     error_views,
-    host,
     isolation,
     languages,
-    methods,
     own_files,
     proxies,
     request_info,
+    routes,
     security_headers,
 )
 from .application import HttpApplication
@@ -36,7 +35,6 @@ def includeme(config: Configurator) -> None:
         "request_info": request_info.request_info,
         "client_address": proxies.client_address,
         "through_trusted_proxy": proxies.through_trusted_proxy,
-        "host": host.host,
         "cookies": cookies.request_cookies,
         "address": address.address,
         "base_url": lambda request: request.authsite.address.base_url,
@@ -46,10 +44,10 @@ def includeme(config: Configurator) -> None:
         config.add_request_attribute(name, function)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
-    config.add_subscriber(methods.collect_methods, ApplicationCreated)
-    config.add_subscriber(host.reject_bad_host, BeforeTraversal)
+    config.add_subscriber(routes.collect_methods, ApplicationCreated)
+    config.add_subscriber(address.reject_bad_host, BeforeTraversal)
     config.add_subscriber(languages.choose_language, BeforeTraversal)
-    config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
+    config.add_subscriber(routes.reject_other_methods, BeforeTraversal)
     config.include(isolation)
     assets.add_assets(config)
     own_files.add_own_files(config)

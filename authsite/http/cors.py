@@ -4,7 +4,7 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
-from .own_routes import is_forward_auth
+from .routes import is_forward_auth
 
 METHODS = "GET, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (

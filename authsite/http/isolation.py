@@ -17,8 +17,8 @@ from pyramid.settings import asbool
 
 from authsite.request_state import Request, View
 
-from .own_routes import is_own
 from .rendering import render_page
+from .routes import is_own
 from .templates import page_templates
 
 TWEENS = ("authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory")

@@ -15,8 +15,8 @@ from authsite.request_state import Request
 from .address import absolute, route_path
 from .assets import asset_path
 from .languages import choices
-from .methods import SAFE_METHODS
 from .own_files import href
+from .routes import SAFE_METHODS
 
 CONTINUE = "authsite:templates/http/continue.jinja2"
 

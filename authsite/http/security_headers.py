@@ -8,7 +8,7 @@ from pyramid.response import Response
 
 from authsite.request_state import Request
 
-from .own_routes import is_forward_auth
+from .routes import is_forward_auth
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

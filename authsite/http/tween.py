@@ -13,9 +13,8 @@ from authsite.request_state import Request
 from . import cors, security_headers
 from .address import absolute, take_mount
 from .application import HttpApplication
-from .methods import METHODS
-from .own_routes import is_own_request
 from .request_info import REQUEST_ID
+from .routes import METHODS, is_own_request
 
 Handler = Callable[[Request], Response]
 BEGAN = "authsite.began"

@@ -1,17 +1,18 @@
-"""The methods of a path: other methods get 405, before any guard runs."""
+"""Which routes are authsite's own, and the methods of routes: other methods get 405.
 
-from collections.abc import Mapping
+The other routes are the host application's.
+"""
+
 from typing import Any
 
 from pyramid.events import ApplicationCreated, BeforeTraversal
-from pyramid.interfaces import IRoutesMapper
+from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.registry import Registry
 
 from authsite.request_state import Request
 
 from .application import HttpApplication
 from .errors import MethodNotAllowed
-from .own_routes import is_forward_auth, is_own
 
 SAFE_METHODS = ("GET", "HEAD")
 # Those that a log or a metric names: a caller may send any text as the method.
@@ -19,6 +20,35 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # The headers that have the method of the original request (Traefik and Caddy; nginx), as the WSGI
 # environ names them: WebOb's mapping of headers takes longer.
 ORIGINAL_METHOD = ("HTTP_X_FORWARDED_METHOD", "HTTP_X_ORIGINAL_METHOD")
+
+
+def is_own(route_name: str | None) -> bool:
+    """Whether a route is authsite's, by its name."""
+    return (route_name or "").startswith("authsite.")
+
+
+def is_own_view(info: IViewDeriverInfo) -> bool:
+    """Whether a view is authsite's: view options such as ``body`` mean nothing on a host's view."""
+    standalone = info.registry["authsite.http"].standalone
+    return standalone or is_own(info.options.get("route_name"))
+
+
+def is_own_request(request: Request) -> bool:
+    """Whether authsite responds to ``request``, and not the host application."""
+    if request.registry["authsite.http"].standalone:
+        return True
+    route = getattr(request, "matched_route", None)
+    return route is not None and is_own(route.name)
+
+
+def is_forward_auth(request: Request) -> bool:
+    """Whether a reverse proxy asks (forward auth).
+
+    Any 2xx response lets the original request pass, and the proxy may copy the headers of others to
+    a client of another host.
+    """
+    route = getattr(request, "matched_route", None)
+    return route is not None and route.name.startswith("authsite.guard.")
 
 
 def is_safe(request: Request) -> bool:
@@ -34,42 +64,32 @@ def is_original_safe(request: Request) -> bool:
     return all(method.upper() in SAFE_METHODS for method in given)
 
 
-def allowed_methods(registry: Registry) -> dict[str, tuple[str, ...]]:
-    """Route name -> the methods of its views, for authsite's own routes."""
-    methods: dict[str, set[str]] = {}
-    for item in registry.introspector.get_category("views") or ():
-        view = item["introspectable"]
-        route = view["route_name"]
-        if is_own(route):
-            methods.setdefault(route, set()).update(_methods(view))
-    return {
-        route: tuple(sorted(names | ({"HEAD"} if "GET" in names else set())))
-        for route, names in methods.items()
-    }
-
-
-def read_with_get(registry: Registry) -> dict[str, bool]:
-    """Route name -> whether one of its views has GET, for all routes of the application.
+def collect_methods(event: ApplicationCreated) -> None:
+    """At start-up: collect the methods of authsite's own routes, and which of all routes have GET.
 
     Routes that exclude GET are missing: for a GET request Pyramid tries the next route.
     """
-    found: dict[str, bool] = {}
-    for item in registry.introspector.get_category("routes") or ():
-        route = item["introspectable"]
-        if "GET" in (route["request_methods"] or ("GET",)):
-            found[route["name"]] = False
-    for item in registry.introspector.get_category("views") or ():
-        view = item["introspectable"]
-        if view["route_name"] in found:
-            found[view["route_name"]] |= "GET" in (_methods(view) or ("GET",))
-    return found
-
-
-def collect_methods(event: ApplicationCreated) -> None:
-    """At start-up: collect the methods of all routes."""
     registry = event.app.registry
+    own: dict[str, set[str]] = {}
+    with_get = {
+        route["name"]: False
+        for route in _introspectables(registry, "routes")
+        if "GET" in (route["request_methods"] or ("GET",))
+    }
+    for view in _introspectables(registry, "views"):
+        route, methods = view["route_name"], view["request_methods"] or ()
+        names = {methods} if isinstance(methods, str) else set(methods)
+        if is_own(route):
+            own.setdefault(route, set()).update(names, {"HEAD"} if "GET" in names else ())
+        if route in with_get:
+            with_get[route] |= not names or "GET" in names
     http: HttpApplication = registry["authsite.http"]
-    http.methods, http.read_with_get = allowed_methods(registry), read_with_get(registry)
+    http.methods = {route: tuple(sorted(names)) for route, names in own.items()}
+    http.read_with_get = with_get
+
+
+def _introspectables(registry: Registry, category: str) -> list[Any]:
+    return [item["introspectable"] for item in registry.introspector.get_category(category) or ()]
 
 
 def page_route(request: Request, path: str) -> tuple[bool, str | None]:
@@ -91,8 +111,3 @@ def reject_other_methods(event: BeforeTraversal) -> None:
     allowed = route and request.registry["authsite.http"].methods.get(route.name)
     if allowed and request.environ["REQUEST_METHOD"] not in allowed:
         raise MethodNotAllowed(allowed)
-
-
-def _methods(view: Mapping[str, Any]) -> tuple[str, ...]:
-    methods = view["request_methods"] or ()
-    return (methods,) if isinstance(methods, str) else tuple(methods)
