@@ -10,13 +10,13 @@ from . import (
     bodies,
     cookies,
     error_views,
+    headers,
     isolation,
     languages,
     own_files,
     proxies,
     request_info,
     routes,
-    security_headers,
 )
 from .application import HttpApplication
 
@@ -28,7 +28,7 @@ def includeme(config: Configurator) -> None:
     http: HttpApplication = config.registry["authsite.http"]
     # The header is valid for the whole host name, and so for the pages of a host application.
     hsts = cfg.hsts or ("host" if http.standalone else "off")
-    http.prefix, http.hsts = prefix, security_headers.HSTS.get(hsts)
+    http.prefix, http.hsts = prefix, headers.HSTS.get(hsts)
     http.addresses = address.configured(cfg.base_url, prefix)
     for name, function in {
         "request_id": request_info.request_id,

@@ -10,9 +10,9 @@ from pyramid_retry import is_error_retryable
 from authsite.counters import REQUESTS
 from authsite.request_state import Request
 
-from . import cors, security_headers
-from .address import absolute, take_mount
+from .address import take_mount
 from .application import HttpApplication
+from .headers import complete, preflight
 from .request_info import REQUEST_ID
 from .routes import METHODS, is_own_request
 
@@ -22,10 +22,7 @@ BEGAN = "authsite.began"
 
 
 def http_tween(handler: Handler, registry: Registry) -> Handler:
-    """Make the tween, which sets the request id for log lines and adds headers to responses.
-
-    The headers are security headers, CORS headers and the request id.
-    """
+    """Make the tween: it sets the request id for log lines, adds headers, and counts requests."""
     http: HttpApplication = registry["authsite.http"]
     # Inside a host application, the host takes care of the mount path.
     mounted = http.standalone and any(each.mount for each in http.addresses)
@@ -40,10 +37,8 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
         finally:
             REQUEST_ID.reset(previous)
         if is_own_request(request):
-            response = cors.preflight(request) or response
-            status = _complete(request, response)
-            security_headers.add(request, response)
-            cors.allow_origin(request, response)
+            response = preflight(request) or response
+            status = complete(request, response)
             error = getattr(request, "exception", None)
             if error is None or not is_error_retryable(request, error):  # else it runs again
                 _count(request, status, perf_counter() - began)
@@ -58,20 +53,3 @@ def _count(request: Request, status: int, seconds: float) -> None:
     method = request.environ["REQUEST_METHOD"]  # WebOb's attribute takes longer
     known = method if method in METHODS else "other"
     REQUESTS.observe(seconds, route.name if route else "none", known, status)
-
-
-def _complete(request: Request, response: Response) -> int:
-    """Add the request id, make a redirect absolute, and remove ``Content-Type`` from a 204.
-
-    Returns the status.
-    """
-    # The plain list is faster than WebOb's mapping, which searches the list for every name.
-    headers = response.headerlist
-    headers.append(("X-Request-Id", request.authsite.request_id))
-    status: int = response.status_int
-    # RFC 9110, section 10.2.2. WebOb takes 2 µs to look for a header that is missing.
-    if (status == 201 or 300 <= status < 400) and (location := response.location):
-        response.location = absolute(request, location)
-    if status == 204:  # without content, so without a type (RFC 9110, section 8.3)
-        headers[:] = [header for header in headers if header[0].lower() != "content-type"]
-    return status

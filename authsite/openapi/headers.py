@@ -5,7 +5,7 @@ from typing import Any
 
 from authsite.http.api_metadata import Headers, ResponseHeader
 from authsite.http.errors import ApiError
-from authsite.http.security_headers import API_HEADERS, NOT_STORED
+from authsite.http.headers import API_HEADERS, NOT_STORED
 
 EXAMPLE_REQUEST_ID = "0f8b1c6e5d7a4b3f9e2c8a1d6b5f4e3c"
 _REF = "#/components/headers/"

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import authsite
-from authsite.http.security_headers import PAGE_POLICY
+from authsite.http.headers import PAGE_POLICY
 from authsite.oauth import families
 from tests.support import databases
 from tests.support.acting import acting

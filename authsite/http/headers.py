@@ -1,0 +1,131 @@
+"""The headers of authsite's responses: security headers, CORS headers and the request id.
+
+The first restrict what browsers do with our responses (OWASP Secure Headers Project). The second
+let the origins in setting `cors-origins` read them (Fetch standard, CORS).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from urllib.parse import urlsplit
+
+from pyramid.response import Response
+
+from authsite.request_state import Request
+
+from .address import absolute
+from .routes import is_forward_auth
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # With no-referrer browsers would send `Origin: null` with our own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-Frame-Options": "DENY",
+}
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+# Lower-case name -> header.
+API_HEADERS = {
+    name.lower(): (name, value)
+    for name, value in {**HEADERS, "Content-Security-Policy": API_POLICY}.items()
+}
+NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
+# Setting `hsts` -> header value. The age is one year (RFC 6797, section 6.1).
+HSTS = {"host": "max-age=31536000", "subdomains": "max-age=31536000; includeSubDomains"}
+CORS_METHODS = "GET, POST, PUT, PATCH, DELETE"
+CORS_REQUEST_HEADERS = (
+    "Authorization, Content-Type, Accept, Accept-Language, X-Requested-With, X-Request-Id"
+)
+CORS_RESPONSE_HEADERS = "X-Request-Id, Retry-After, X-Auth-Scope"
+PREFLIGHT_LIFETIME = "600"  # seconds
+
+
+def complete(request: Request, response: Response) -> int:
+    """Add the headers, make a redirect absolute, and remove ``Content-Type`` from a 204.
+
+    Returns the status.
+    """
+    # The plain list, here and below: WebOb's mapping searches it for every name.
+    headers = response.headerlist
+    headers.append(("X-Request-Id", request.authsite.request_id))
+    status: int = response.status_int
+    # RFC 9110, section 10.2.2. WebOb takes 2 µs to look for a header that is missing.
+    if (status == 201 or 300 <= status < 400) and (location := response.location):
+        response.location = absolute(request, location)
+    if status == 204:  # without content, so without a type (RFC 9110, section 8.3)
+        headers[:] = [header for header in headers if header[0].lower() != "content-type"]
+    _add_security_headers(request, response)
+    _allow_origin(request, response)
+    return status
+
+
+def _add_security_headers(request: Request, response: Response) -> None:
+    """Add the security headers that the view has not set."""
+    headers = response.headerlist
+    present = {name.lower() for name, _ in headers}
+    page = request.authsite.error_format == "html"
+    wanted = _page_headers(request.authsite.settings.site_logo) if page else API_HEADERS
+    headers += [header for name, header in wanted.items() if name not in present]
+    if "cache-control" not in present:
+        headers += NOT_STORED
+    hsts = request.registry["authsite.http"].hsts
+    if hsts and request.authsite.address.https and not is_forward_auth(request):
+        headers.append(("Strict-Transport-Security", hsts))
+
+
+@cache
+def _page_headers(site_logo: str | None) -> Mapping[str, tuple[str, str]]:
+    """The headers of pages; the policy admits the origin of the logo in setting `site-logo`."""
+    logo = urlsplit(site_logo or "")
+    images = f"img-src 'self' {logo.scheme}://{logo.netloc}" if logo.netloc else "img-src 'self'"
+    policy = PAGE_POLICY.replace("img-src 'self'", images)
+    return {**API_HEADERS, "content-security-policy": ("Content-Security-Policy", policy)}
+
+
+def preflight(request: Request) -> Response | None:
+    """The response to a CORS preflight request of an allowed origin, or None."""
+    asks = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+    if not asks or _allowed_origin(request) is None:
+        return None
+    return Response(
+        status=204,
+        headers={
+            "Access-Control-Allow-Methods": CORS_METHODS,
+            "Access-Control-Allow-Headers": CORS_REQUEST_HEADERS,
+            "Access-Control-Max-Age": PREFLIGHT_LIFETIME,
+        },
+    )
+
+
+def _allow_origin(request: Request, response: Response) -> None:
+    """Let scripts of an allowed origin read ``response``, unless it is a page."""
+    if not request.authsite.settings.cors_origins or request.authsite.error_format == "html":
+        return
+    response.headers.add("Vary", "Origin")
+    if origin := _allowed_origin(request):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Expose-Headers"] = CORS_RESPONSE_HEADERS
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        if _allows_cookies(request):
+            response.headers["Access-Control-Allow-Credentials"] = "true"
+
+
+def _allows_cookies(request: Request) -> bool:
+    """Whether the path sets or clears the refresh cookie: the proxy endpoints and logout."""
+    prefix = request.registry["authsite.http"].prefix
+    # `request.path_info` raises for a path that is not UTF-8.
+    path: str = request.environ["PATH_INFO"].removeprefix(prefix)
+    return path.startswith("/v1/clients/") or path.rstrip("/") == "/v1/logout"
+
+
+def _allowed_origin(request: Request) -> str | None:
+    """The request's Origin if `cors-origins` lists exactly this text, else None."""
+    if request.authsite.error_format == "html" or is_forward_auth(request):
+        return None
+    origin = request.headers.get("Origin")
+    return origin if origin in request.authsite.settings.cors_origins else None
