@@ -67,7 +67,7 @@ def compose(settings: Mapping[str, str]) -> "Configurator":
     from authsite.db.conflicts import RETRIES, pause
     from authsite.guards.policy import DefaultDenyPolicy
     from authsite.http.application import HttpApplication
-    from authsite.http.request_class import freeze_request_class
+    from authsite.request_state import freeze_request_class
 
     settings = {
         # By default pyramid_tm reads the identity before routing; a guard runs after it.

@@ -1,4 +1,4 @@
-"""Contrast of colors as WCAG 2.2 defines it, and shades of a color.
+"""The colors of pages and mails, and their contrast as WCAG 2.2 defines it.
 
 A color is text: ``#rgb`` or ``#rrggbb``.
 """
@@ -9,7 +9,35 @@ READABLE = 4.5  # contrast of text: WCAG 2.2, success criterion 1.4.3
 VISIBLE = 3.0  # contrast of controls: 1.4.11
 WHITE, BLACK = "#ffffff", "#000000"
 ACCENT = "#3452c9"  # without setting `accent-color`; as in base.css
+# The backgrounds in the stylesheet, for the light and the dark color scheme.
+LIGHT = ("#fff", "#f3f4f6", "#eef0f4")
+DARK = ("#181b20", "#101216", "#22262d")
+_DEEPER = 0.14  # the share of black or white in ``--accent-deep``
 _STEP = 0.04
+
+
+def accent_css(color: str | None) -> bytes:
+    """The CSS that setting `accent-color` adds to ``authsite.css`` and ``docs.css``.
+
+    It is in the files, since the Content-Security-Policy forbids inline styles.
+    """
+    if color is None:
+        return b""
+    light = _custom_properties(color, towards(color, BLACK, LIGHT, READABLE), LIGHT[0])
+    on_dark = towards(color, WHITE, DARK[:1], VISIBLE)
+    dark = _custom_properties(on_dark, towards(color, WHITE, DARK, READABLE), DARK[0])
+    return (f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n").encode()
+
+
+def _custom_properties(fill: str, text: str, background: str) -> str:
+    on_fill = readable_on(fill)
+    deep = mixed(fill, BLACK if on_fill == WHITE else WHITE, _DEEPER)
+    # A button whose color is too close to the background is visible only with a border.
+    border = fill if contrast(fill, background) >= VISIBLE else text
+    return (
+        f"--accent:{fill};--accent-deep:{deep};--accent-edge:{border};"
+        f"--on-accent:{on_fill};--accent-text:{text}"
+    )
 
 
 def contrast(one: str, other: str) -> float:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from pyramid import request as pyramid_request
 from pyramid.events import ApplicationCreated
 from pyramid.exceptions import ConfigurationError
-from pyramid.interfaces import IRoute
+from pyramid.interfaces import IRequestExtensions, IRoute
 from pyramid.registry import Registry
 from pyramid.response import Response
 
@@ -163,6 +163,22 @@ def check_name(event: ApplicationCreated) -> None:
             "the application adds its own request.authsite, which is the one name that authsite"
             " needs on a request; give it another name"
         )
+
+
+def freeze_request_class(config: "Configurator") -> None:
+    """Move all request methods and properties registered so far onto one request class.
+
+    Pyramid creates a class for each request, with the request methods and properties that packages
+    have added. In the stand-alone application nothing is added after start-up, so one class serves
+    all.
+    """
+    config.commit()
+    extensions = config.registry.queryUtility(IRequestExtensions)
+    members = {**extensions.methods, **extensions.descriptors}
+    request_class = type("AuthsiteRequest", (pyramid_request.Request,), members)
+    extensions.methods.clear()
+    extensions.descriptors.clear()
+    config.set_request_factory(request_class)
 
 
 def includeme(config: "Configurator") -> None:

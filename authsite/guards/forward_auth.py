@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from authsite.http.address import absolute, is_host, origin_of
-from authsite.http.proxies import nearest
+from authsite.http.request_info import nearest
 from authsite.http.routes import is_original_safe
 from authsite.request_state import Request
 from authsite.settings import Settings

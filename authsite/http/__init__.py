@@ -9,12 +9,12 @@ from . import (
     assets,
     bodies,
     cookies,
+    error_bodies,
     error_views,
     headers,
     isolation,
     languages,
     own_files,
-    proxies,
     request_info,
     routes,
 )
@@ -33,13 +33,13 @@ def includeme(config: Configurator) -> None:
     for name, function in {
         "request_id": request_info.request_id,
         "request_info": request_info.request_info,
-        "client_address": proxies.client_address,
-        "through_trusted_proxy": proxies.through_trusted_proxy,
+        "client_address": request_info.client_address,
+        "through_trusted_proxy": request_info.through_trusted_proxy,
         "cookies": cookies.request_cookies,
         "address": address.address,
         "base_url": lambda request: request.authsite.address.base_url,
         "base_urls": address.base_urls,
-        "error_format": error_views.error_format,
+        "error_format": error_bodies.error_format,
     }.items():
         config.add_request_attribute(name, function)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)

@@ -21,7 +21,7 @@ from authsite.request_state import Request
 
 from .application import HttpApplication
 from .errors import ApiError
-from .proxies import nearest
+from .request_info import nearest
 from .routes import is_own_request
 
 _PATH_SAFE = "/~!$&'()*+,;=:@"

@@ -8,6 +8,7 @@ is not Pyramid's static view.
 import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,14 +17,13 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from authsite.colors import ACCENT, accent_css, readable_on
 from authsite.request_state import Request
 from authsite.settings import Settings
 
-from .accent import accent_css
 from .address import route_path
 from .cached_response import CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
-from .icon import letter_icon
 
 FOLDER = Path(__file__).parent.parent / "static"
 STYLES = ("base", "forms", "page", "account")  # in this order, one stylesheet: authsite.css
@@ -31,6 +31,12 @@ ROUTE = "authsite.static"
 ONE_YEAR = "public, max-age=31536000, immutable"
 # For a URL with the fingerprint of another release: the content may change.
 REVALIDATE = "public, no-cache"
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="8" fill="{fill}"/>'
+    '<text x="16" y="23" fill="{ink}" font-family="system-ui, sans-serif" font-size="20"'
+    ' font-weight="600" text-anchor="middle">{letter}</text></svg>\n'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +109,15 @@ def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
     accent = accent_css(cfg.accent_color)
     styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
-    made = {"authsite.css": b"\n".join([*styles, accent]), "icon.svg": letter_icon(cfg)}
+    made = {"authsite.css": b"\n".join([*styles, accent]), "icon.svg": _letter_icon(cfg)}
     return load(FOLDER, {"docs.css": accent}, made)
+
+
+def _letter_icon(cfg: Settings) -> bytes:
+    """The icon of a site without `site-icon`: the first letter of its name, as on its pages."""
+    fill = cfg.accent_color or ACCENT
+    letter = escape(cfg.site_name[0].upper())
+    return _SVG.format(fill=fill, ink=readable_on(fill), letter=letter).encode()
 
 
 def content_type(name: str) -> str:

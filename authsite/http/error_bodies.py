@@ -5,6 +5,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from authsite.i18n import translate
+from authsite.request_state import Request
 
 from .api_metadata import response_body
 from .errors import ApiError
@@ -55,6 +56,15 @@ class FieldErrorsBody(TypedDict):
     """Human-readable."""
     errors: dict[str, list[str]]
     """The messages of each field; of an error about no field, under its code."""
+
+
+def error_format(request: Request) -> ErrorFormat:
+    """``request.authsite.error_format``: the format of errors at the path of ``request``."""
+    try:
+        path = request.path_info
+    except UnicodeDecodeError:
+        path = request.environ["PATH_INFO"]
+    return error_format_of(path.removeprefix(request.registry["authsite.http"].prefix))
 
 
 def error_format_of(path: str) -> ErrorFormat:

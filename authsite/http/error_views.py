@@ -14,7 +14,7 @@ from authsite.db.conflicts import is_conflict
 from authsite.db.transaction import commit_and_begin
 from authsite.request_state import Request
 
-from .error_bodies import ErrorFormat, error_body, error_format_of, error_style
+from .error_bodies import error_body, error_style
 from .errors import (
     ERROR_OF_REQUEST,
     ApiError,
@@ -30,15 +30,6 @@ ERROR = "authsite:templates/http/error.jinja2"
 log = structlog.get_logger("authsite.errors")
 
 STORAGE_ERRORS = (OperationalError, InterfaceError, InternalError, PoolTimeout)
-
-
-def error_format(request: Request) -> ErrorFormat:
-    """The format of errors at the path of ``request``."""
-    try:
-        path = request.path_info
-    except UnicodeDecodeError:
-        path = request.environ["PATH_INFO"]
-    return error_format_of(path.removeprefix(request.registry["authsite.http"].prefix))
 
 
 def respond(error: ApiError, request: Request) -> Response:

@@ -17,9 +17,8 @@ from pyramid.settings import asbool
 
 from authsite.request_state import Request, View
 
-from .rendering import render_page
+from .rendering import page_templates, render_page
 from .routes import is_own
-from .templates import page_templates
 
 TWEENS = ("authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory")
 

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
 from markupsafe import Markup
 from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
 from pyramid.response import Response
+from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.catalogs import DOMAIN
 from authsite.i18n import direction, localizer, moment_words, tag, translate
 from authsite.request_state import Request
+from authsite.settings import TEMPLATES
 
 from .address import absolute, route_path
 from .assets import asset_path
@@ -19,6 +22,24 @@ from .own_files import href
 from .routes import SAFE_METHODS
 
 CONTINUE = "authsite:templates/http/continue.jinja2"
+
+
+def page_templates(folder: str | None, *, reload: bool) -> Environment:
+    """The templates; ``folder`` (setting `templates-folder`) has a site's own under our names.
+
+    A template is named ``authsite:templates/layout.jinja2``. ``original/layout.jinja2`` is always
+    ours, for a template that extends the one it replaces. ``reload``: notice changed files.
+    """
+    own: list[BaseLoader] = []
+    if folder:
+        own.append(PrefixLoader({"authsite:templates": FileSystemLoader(folder)}))
+    original = PrefixLoader({"original": FileSystemLoader(TEMPLATES)})
+    return Environment(  # nosec  autoescape is on
+        loader=ChoiceLoader([*own, original, SmartAssetSpecLoader()]),
+        autoescape=True,
+        extensions=["jinja2.ext.i18n"],
+        auto_reload=reload,
+    )
 
 
 def page_values(request: Request) -> dict[str, Any]:

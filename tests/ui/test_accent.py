@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import authsite
-from authsite.colors import READABLE, VISIBLE, contrast, readable_on
-from authsite.http.accent import DARK, LIGHT, accent_css
+from authsite.colors import (
+    DARK,
+    LIGHT,
+    READABLE,
+    VISIBLE,
+    accent_css,
+    contrast,
+    readable_on,
+)
 
 COLOURS = st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True)
 STYLESHEET = (Path(authsite.__file__).parent / "static/styles/base.css").read_text()
