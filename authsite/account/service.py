@@ -1,8 +1,13 @@
 """Change the account of the signed-in user, end its sign-ins, delete it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from uuid import UUID
 
+from sqlalchemy import delete as delete_rows
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
@@ -14,11 +19,10 @@ from authsite.oauth import families
 from authsite.passwords import policy
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
-from authsite.users import erasure, profile
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
-from authsite.users.errors import SignInEnded
-from authsite.users.models import User, unchanged_since
+from authsite.users.errors import IdentifierTaken, SignInEnded
+from authsite.users.models import LoginName, User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
 from .errors import UnknownSignIn
@@ -38,11 +42,11 @@ def change_profile(
         for kind, text in identifiers.items()
         if kind in ctx.settings.login_identifiers and text is not None
     }
-    valid = _read_profile(ctx, name, given)
+    names = _read_profile(ctx, name, given)
     ctx.limits.count("profile", limit_subject(account.id))
-    if any(item.display != getattr(account, item.kind) for item in valid):
+    if any(new and new.display != getattr(account, kind) for kind, new in names.items()):
         ctx.limits.count("login-names", limit_subject(account.id))
-    return profile.change(ctx, account.id, account.epoch, name, _names(given, valid))
+    return _change(ctx, account.id, account.epoch, name, names)
 
 
 def change_as_administrator(
@@ -52,8 +56,7 @@ def change_as_administrator(
 
     Raises `ValidationFailed` and `IdentifierTaken`.
     """
-    valid = _read_profile(ctx, name, identifiers)
-    return profile.change(ctx, user.id, None, name, _names(identifiers, valid))
+    return _change(ctx, user.id, None, name, _read_profile(ctx, name, identifiers))
 
 
 def change_password(
@@ -106,24 +109,66 @@ def delete(ctx: Context, user: SignedInUser, current: str) -> None:
     Raises what `reauthenticate` raises, and `SignInEnded`.
     """
     reauthenticate(ctx, user, current)
-    erasure.erase(ctx, user.account.id, user.account.epoch)
+    users.erase(ctx, user.account.id, user.account.epoch)
 
 
 def _read_profile(
     ctx: Context, name: str | None, identifiers: Mapping[str, str]
-) -> list[Identifier]:
+) -> dict[str, Identifier | None]:
+    """The login names by kind; None for a kind whose text is empty, which removes it."""
     valid, errors = read_identifiers(ctx.settings, identifiers)
     errors += check_line("name", name)
     if errors:
         raise ValidationFailed(details=errors)
-    return valid
+    return dict.fromkeys(identifiers) | {item.kind: item for item in valid}
 
 
-def _names(given: Mapping[str, str], valid: Iterable[Identifier]) -> dict[str, Identifier | None]:
-    """The identifiers by kind; None for a kind whose text is empty, which removes it."""
-    names: dict[str, Identifier | None] = dict.fromkeys(given)
-    names.update((item.kind, item) for item in valid)
-    return names
+def _change(
+    ctx: Context,
+    user_id: UUID,
+    epoch: int | None,
+    name: str | None,
+    names: Mapping[str, Identifier | None],
+) -> User:
+    """Set the name and the login names (kind -> name) of a user.
+
+    A ``name`` of None stays as it is, an empty one is removed; a login name of None is removed.
+    Raises `IdentifierTaken`, and `SignInEnded` unless ``epoch`` is still that of the user, who is
+    enabled; with None (an administrator) neither is checked.
+    """
+    conditions = () if epoch is None else unchanged_since(epoch)
+    now = clock.now()
+    user = ctx.db.scalar(select(User).where(User.id == user_id, *conditions).with_for_update())
+    if user is None:
+        raise SignInEnded
+    changed = [
+        kind for kind, new in names.items() if getattr(user, kind) != (new.display if new else None)
+    ]
+    for kind in changed:
+        _set_login_name(ctx, user, kind, names[kind])
+    if name is not None and user.name != (name or None):
+        user.name = name or None
+        changed.append("name")
+    user.updated_at = now
+    details = {"changed": " ".join(sorted(changed))}
+    record(ctx, "user.changed", user_id=user_id, details=details)
+    return user
+
+
+def _set_login_name(ctx: Context, user: User, kind: str, identifier: Identifier | None) -> None:
+    setattr(user, kind, identifier.display if identifier else None)
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.execute(
+                delete_rows(LoginName)
+                .where(LoginName.user_id == user.id, LoginName.kind == kind)
+                .execution_options(synchronize_session=False)
+            )
+            if identifier:
+                row = {"key": identifier.key, "kind": kind, "user_id": user.id}
+                ctx.db.execute(insert(LoginName), [row])
+    except IntegrityError:
+        raise IdentifierTaken([kind]) from None
 
 
 def _exempt_present(

@@ -15,7 +15,7 @@ from authsite.oauth.purge import purge as families
 from authsite.rate_limit.purge import purge as counters
 from authsite.sessions.purge import purge as sessions
 from authsite.settings import Settings
-from authsite.users.purge import purge as former_addresses
+from authsite.users.former import purge as former_addresses
 
 REST = 4.0  # times the duration of the batch, in which only requests use the database
 PER_ROW = 0.0001  # additional seconds per deleted row, until its page is written to the disk

@@ -3,15 +3,19 @@
 Until a row expires, no other user can take its address, so that the change can still be taken back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, delete, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from authsite import clock
 from authsite.db import Database, PreparedQuery
+from authsite.db.batches import Batch
+from authsite.db.table_scan import sweep_table
+from authsite.settings import Settings
 
 from .models import FormerAddress, User
 
@@ -105,6 +109,11 @@ def end_returned(db: Session, user_id: UUID, key: str) -> bool:
 def end_all(db: Session, user_id: UUID) -> None:
     """End every link that takes a change of the user back, and free the addresses."""
     _delete(db, FormerAddress.user_id == user_id)
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete former addresses that no link can restore any more."""
+    return sweep_table(connection, FormerAddress, FormerAddress.expires_at <= now)
 
 
 def _delete(db: Session, *conditions: ColumnElement[bool]) -> None:

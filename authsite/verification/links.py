@@ -6,7 +6,7 @@ from authsite import clock
 from authsite.context import Context
 from authsite.mail.outbox import Recipient
 from authsite.sessions.service import RenewedSession
-from authsite.users import erasure, pending
+from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.models import User
 
@@ -69,7 +69,7 @@ def disown(ctx: Context, link: VerifiedLink) -> None:
     user, new_address = _find_user(ctx, link, lock=True)
     if new_address or user.email_verified_at is not None:
         raise InvalidSignature
-    erasure.erase(ctx, user.id, user.epoch, why="disowned")
+    users.erase(ctx, user.id, user.epoch, why="disowned")
 
 
 def _find_user(ctx: Context, link: VerifiedLink, *, lock: bool = False) -> tuple[User, str | None]:

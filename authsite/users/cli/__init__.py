@@ -2,7 +2,7 @@
 
 import click
 
-from . import account, changes, data
+from . import account, changes
 
 
 @click.group()
@@ -21,7 +21,7 @@ for _command in (
     changes.sign_out,
     changes.disable,
     changes.enable,
-    data.export,
-    data.delete,
+    account.export,
+    account.delete,
 ):
     user.add_command(_command)

@@ -1,6 +1,7 @@
-"""``authsite user create``, ``list`` and ``show``."""
+"""``authsite user create``, ``list``, ``show``, ``export`` and ``delete``."""
 
-from typing import Any
+import json
+import sys
 
 import click
 
@@ -27,6 +28,8 @@ from .shared import (
     read_password,
     user_argument,
 )
+
+LISTED = ("id", "email", "username", "phone", "confirmed", "enabled", "created_at")
 
 
 @click.command(
@@ -89,7 +92,7 @@ def list_(
     chosen = email or disabled or unconfirmed
     print_table(
         ("id", "email", "username", "phone", "confirmed", "enabled", "created"),
-        [_cells(row) for row in rows],
+        [[_text(row[name]) for name in LISTED] for row in rows],
         empty="No user matches."
         if chosen
         else "No users yet. Make one with `authsite user create --email …`.",
@@ -118,9 +121,47 @@ def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
     print_facts("The user:", {name: _text(value) for name, value in facts.items()})
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    names = ("id", "email", "username", "phone", "confirmed", "enabled", "created_at")
-    return [_text(row[name]) for name in names]
+@click.command(epilog=examples("authsite user export ann@example.com > ann.json"))
+@user_argument
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON object on one line.")
+@config_option
+def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
+    """Print all that is stored about a user.
+
+    It is one JSON object (GDPR, articles 15 and 20): user, login names, former addresses, sign-ins,
+    personal access tokens, mails, audit events and rate limits; never a hash, a key or a secret.
+    """
+    from authsite.account import export as data
+
+    with transaction(cfg) as ctx:
+        found = data.export(ctx, find(ctx.db, email_or_id))
+    if as_json:
+        return print_json(found)
+    click.echo(json.dumps(found, indent=2))
+
+
+@click.command(epilog=examples("authsite user delete ann@example.com"))
+@user_argument
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@json_option
+@config_option
+def delete(cfg: Settings, email_or_id: str, yes: bool, as_json: bool) -> None:
+    """Erase a user and all stored data.
+
+    Tokens and sessions end at once, and the address is free again. The audit trail keeps the id.
+    """
+    with transaction(cfg) as ctx:
+        found = find(ctx.db, email_or_id)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("there is no terminal to ask on: use --yes")
+        question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
+        click.confirm(question, abort=True)
+    with transaction(cfg) as ctx:
+        service.erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
+    if as_json:
+        return print_json({"id": str(found.id), "email": found.email, "deleted": True})
+    click.echo(f"{found.email} is erased.")
 
 
 def _text(value: object) -> str:
