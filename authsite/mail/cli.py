@@ -101,7 +101,7 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool, as_json: bool) 
     if (mail_id is None) != every:
         raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
     with transaction(cfg) as ctx:
-        count = queue.retry(ctx.db, clock.now(), mail_id)
+        count = queue.retry(ctx.db, mail_id)
     if mail_id and not count:
         raise click.ClickException(
             f"no dead mail has the id {mail_id}; `authsite mail list` shows them"

@@ -13,11 +13,17 @@ from authsite.spans import span
 
 from .builder import MailJob
 from .leases import ClaimedMail, Outcome, renew
-from .message import Mail, compose
+from .message import compose
 from .outbox import KEEP_TRYING
 from .rendering import render
-from .transports import LeaseLost, PermanentFailure, TemporaryFailure, Transport, Unreachable
-from .transports.transport import MIN_LEASE_AT_SEND
+from .transports import (
+    MIN_LEASE_AT_SEND,
+    LeaseLost,
+    PermanentFailure,
+    TemporaryFailure,
+    Transport,
+    Unreachable,
+)
 
 log = structlog.get_logger("authsite.outbox")
 
@@ -42,15 +48,17 @@ def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
 
     Raises `Unreachable` when no mail can be sent now, `LeaseLost`, and SQLAlchemy's errors.
     """
-    now = clock.now()
+    services, now = sender.services, clock.now()
     if row.expires_at is not None and row.expires_at <= now:
         return Outcome(row.id, "expired", now, "its link would not work any more")
-    if row.kind not in sender.services.extensions.mail_builders:
+    if row.kind not in services.extensions.mail_builders:
         return retry_outcome(row, now, f"this version has no mail {row.kind!r}")
     try:
-        mail = _make(sender, row, now)
-        if mail is None:
+        content = services.extensions.mail_builders[row.kind](MailJob(services, row, now))
+        if content is None:
             return Outcome(row.id, "expired", now, "not needed any more")
+        rendered = render(content, row, services.settings, now)
+        mail = compose(row, rendered, services.settings, now)
         with span("send mail"):
             sender.transport(mail, lambda: _ensure_lease(sender, row))
     except PermanentFailure as error:
@@ -89,15 +97,6 @@ def retry_outcome(
 def jittered(delay: timedelta) -> timedelta:
     """``delay`` plus or minus up to 20 %, so that attempts that failed together spread out."""
     return delay * (0.8 + secrets.randbelow(4001) / 10000)
-
-
-def _make(sender: Sender, row: ClaimedMail, now: datetime) -> Mail | None:
-    """The composed mail; None if it is not needed any more."""
-    services = sender.services
-    content = services.extensions.mail_builders[row.kind](MailJob(services, row, now))
-    if content is None:
-        return None
-    return compose(row, render(content, row, services.settings, now), services.settings, now)
 
 
 def _ensure_lease(sender: Sender, row: ClaimedMail) -> None:

@@ -1,19 +1,25 @@
-"""The outbox as requests use it: enqueue a mail, delete the mails of a user."""
+"""The outbox as requests use it: enqueue a mail, delete mails of a user, and old ones."""
 
 import re
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import delete, insert
+from sqlalchemy import Connection, and_, delete, insert, or_
 from sqlalchemy.orm import Session
 
 from authsite import clock
 from authsite.context import Context
+from authsite.db.batches import Batch
+from authsite.db.table_scan import sweep_table
+from authsite.settings import Settings
 
 from .models import OutboxMessage
 
 KEEP_TRYING = timedelta(hours=24)
+KEEP = timedelta(days=7)  # to answer whether a mail was sent
+KEEP_DEAD = timedelta(days=30)  # for `authsite mail retry`
 
 # Exactly one address: no list, display name, comment or line end.
 _ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
@@ -81,3 +87,12 @@ def erase(db: Session, user_id: uuid.UUID) -> None:
         .where(OutboxMessage.user_id == user_id)
         .execution_options(synchronize_session=False)
     )
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete mails that were sent or dropped a week ago, or are dead since a month."""
+    over = or_(
+        and_(OutboxMessage.state.in_(("sent", "expired")), OutboxMessage.ended_at <= now - KEEP),
+        and_(OutboxMessage.state == "dead", OutboxMessage.ended_at <= now - KEEP_DEAD),
+    )
+    return sweep_table(connection, OutboxMessage, over)

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import CursorResult, case, func, select, update
@@ -63,9 +62,10 @@ def hold_back(db: Session) -> int:
     return cast(CursorResult[Any], done).rowcount
 
 
-def retry(db: Session, now: datetime, id_: uuid.UUID | None = None) -> int:
+def retry(db: Session, id_: uuid.UUID | None = None) -> int:
     """Make dead mails wait for another 24 hours: the one with this id, or all; how many."""
     dead = update(OutboxMessage).where(OutboxMessage.state == "dead")
+    now = clock.now()
     if id_ is not None:
         dead = dead.where(OutboxMessage.id == id_)
     revived = dead.values(

@@ -2,8 +2,9 @@
 
 import re
 import textwrap
+import unicodedata
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,18 +22,22 @@ from jinja2 import (
 from authsite.catalogs import DOMAIN
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
-from authsite.i18n import direction, localizer, moment_words, tag
+from authsite.i18n import direction, duration_words, localizer, moment_words, tag
 from authsite.settings import Settings
 
 from .builder import MailContent
 from .leases import ClaimedMail
-from .wording import lifetime_words, tame_name
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 # A non-breaking hyphen, for a narrow headline would be broken after the E.
 _BLANKS = re.compile(r"[ \t\r\n]+")  # not the no-break spaces of French
 _E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
+MAX_NAME = 60  # characters
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Text that a mail client makes a link of, or that looks like one: a scheme, a path, an address, or
+# a dot (in any script) before two letters.
+_LINK_LIKE = re.compile(r"[/\\@:<>]|[.。・·][^\W\d_]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,28 @@ def _values(
         "lifetime": mail.expires_at
         and lifetime_words(mail.created_at, mail.expires_at, now, mail.language),
     }
+
+
+def tame_name(name: str | None) -> str | None:
+    """``name`` for the text of a mail, or None if it looks like a link.
+
+    An attacker can register another person's address with a name such as "you won, see
+    evil.example", which our mail would deliver (CVE-2026-48019). Control and direction characters
+    are removed, and the name is cut to 60 characters.
+    """
+    text = unicodedata.normalize("NFKC", name or "")
+    shown = "".join(char for char in text if unicodedata.category(char) not in _HIDDEN)
+    shown = " ".join(shown.split())[:MAX_NAME].rstrip()
+    return None if _LINK_LIKE.search(shown) else shown or None
+
+
+def lifetime_words(created_at: datetime, expires_at: datetime, now: datetime, language: str) -> str:
+    """How long a link works: "1 hour", "90 minutes"; in a late mail, the time that is left."""
+    left = expires_at - now
+    if now - created_at < timedelta(minutes=2):
+        # The request read the clock for the expiry before it enqueued the mail.
+        left = expires_at - created_at + timedelta(seconds=5)
+    return duration_words(left, language)
 
 
 def _href(place: str | None, cfg: Settings, mail: ClaimedMail) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from authsite import clock
 from authsite.audit.purge import purge as audit
 from authsite.db.batches import Batch
-from authsite.mail.purge import purge as mails
+from authsite.mail.outbox import purge as mails
 from authsite.oauth.purge import purge as families
 from authsite.rate_limit.purge import purge as counters
 from authsite.sessions.purge import purge as sessions

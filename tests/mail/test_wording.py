@@ -6,7 +6,7 @@ import pytest
 
 from authsite.colors import readable_on
 from authsite.i18n import duration_words, moment_words
-from authsite.mail.wording import lifetime_words, tame_name
+from authsite.mail.rendering import lifetime_words, tame_name
 
 NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 

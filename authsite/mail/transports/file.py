@@ -6,7 +6,7 @@ from pathlib import Path
 from authsite.mail.message import Mail
 from authsite.settings import Settings
 
-from .transport import BeforeSend, Transport, Unreachable
+from . import BeforeSend, Transport, Unreachable
 
 
 def transport(cfg: Settings) -> Transport:

@@ -9,7 +9,7 @@ import logging
 from authsite.mail.message import Mail
 from authsite.settings import Settings
 
-from .transport import BeforeSend, Transport
+from . import BeforeSend, Transport
 
 _log = logging.getLogger("authsite.mail")
 _SHOWN = ("Date", "From", "To", "Message-ID", "Auto-Submitted", "Subject")

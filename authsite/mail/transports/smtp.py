@@ -19,7 +19,7 @@ from authsite.mail.message import Mail
 from authsite.settings import Settings, SmtpServer, smtp_server
 from authsite.settings.urls import host_name, is_loopback
 
-from .transport import (
+from . import (
     BeforeSend,
     LeaseLost,
     PermanentFailure,

@@ -205,7 +205,7 @@ def test_a_server_that_hangs_up_after_its_yes_has_the_mail():
 def test_a_lease_outlasts_the_longest_sending():
     """A second copy could leave if the answer to DATA could take longer than the lease."""
     from authsite.mail.leases import LEASE
-    from authsite.mail.transports.transport import MIN_LEASE_AT_SEND
+    from authsite.mail.transports import MIN_LEASE_AT_SEND
 
     longest = 2 * smtp.TIMEOUT + smtp.DATA_TIMEOUT
     assert longest < MIN_LEASE_AT_SEND.total_seconds() < LEASE.total_seconds()
