@@ -1,4 +1,4 @@
-"""The names of all audit events. docs/audit.md says when each is recorded."""
+"""All audit events: their names, and what each means. docs/audit.md says when it is recorded."""
 
 from typing import Literal, TypeAlias
 
@@ -50,3 +50,62 @@ EventName: TypeAlias = Literal[
     "verification.asked",
     "verification.refused",
 ]
+
+# For the operator who reads the trail.
+MEANINGS: dict[EventName, str] = {
+    "client.changed": "An administrator changed the name or the scopes of a client.",
+    "client.created": "An administrator created a client.",
+    "client.disabled": "An administrator disabled a client. Its tokens ended.",
+    "client.enabled": "An administrator enabled a client.",
+    "client.refused": "A client could not authenticate (401, invalid_client).",
+    "client.secret_retired": "An administrator removed the former secret of a client.",
+    "client.secret_rotated": "An administrator gave a client a new secret.",
+    "database.exported": "An administrator exported all users, clients, sign-ins and events.",
+    "database.restored": "An administrator restored a backup.",
+    "email.change_asked": "A change of the e-mail address was requested. A link was mailed to the "
+    "new one.",
+    "email.change_canceled": "The pending change of the e-mail address was canceled.",
+    "email.change_reverted": "The former e-mail address took the change back. All sign-ins ended.",
+    "email.changed": "The e-mail address was changed. The sign-ins ended.",
+    "form.foreign": "A form was rejected: it had no valid CSRF token, or came from another site.",
+    "limit.exceeded": "A rate limit was exceeded. Until its window ends, what it counts is "
+    "rejected (429), or not mailed.",
+    "login.closed": "A failed login used up the attempts of the account. Further logins are "
+    "rejected for some minutes (429).",
+    "login.disowned": "A user ended all sign-ins with the mailed link: one was not the user's own.",
+    "login.failed": "A login failed: the name is unknown, the password is wrong, or the user is "
+    "disabled.",
+    "proxy.foreign_origin": "A page of another site called a proxy endpoint and was rejected. "
+    "Setting cors-origins lists the sites that may.",
+    "reauthentication.failed": "A signed-in user gave a wrong current password.",
+    "reauthentication.locked": "A wrong current password used up the attempts of the sign-in.",
+    "recovery.asked": "A mail to reset a password was requested.",
+    "recovery.done": "The password was reset with a mailed link. All sign-ins ended.",
+    "recovery.refused": "A reset was rejected: the link is wrong, was used, or has expired.",
+    "secret.announced": "An administrator added a secret or pepper that is accepted and does not "
+    "sign yet.",
+    "secret.retired": "An administrator removed the oldest secret or pepper.",
+    "secret.rotated": "An administrator made the new secret or pepper the one that signs.",
+    "session.begun": "The user signed in with a browser.",
+    "session.ended": "A browser session ended.",
+    "token.created": "The user created a personal access token.",
+    "token.issued": "Tokens were issued.",
+    "token.replayed": "A refresh token was used a second time within refresh-grace. The same "
+    "tokens were returned.",
+    "token.reused": "A refresh token was used a second time after refresh-grace. All tokens of "
+    "that login were revoked: it may have been stolen.",
+    "token.revoked": "A token was revoked.",
+    "user.changed": "The profile was changed.",
+    "user.confirmed": "The e-mail address was confirmed.",
+    "user.created": "The user was created.",
+    "user.disabled": "An administrator disabled the user. All sign-ins ended.",
+    "user.enabled": "An administrator enabled the user.",
+    "user.erased": "The user was deleted.",
+    "user.exported": "An administrator exported what is stored about the user.",
+    "user.others_signed_out": "All other sign-ins of the user were ended.",
+    "user.password_changed": "The password was changed. The other sign-ins ended.",
+    "user.signed_out": "An administrator ended all sign-ins of the user.",
+    "verification.asked": "A link that confirms an e-mail address was requested.",
+    "verification.refused": "A link that confirms an e-mail address was rejected: it was changed, "
+    "or is for an address that the user no longer has.",
+}

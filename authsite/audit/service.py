@@ -1,11 +1,13 @@
-"""Write the audit trail."""
+"""Write and search the audit trail."""
 
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 from hashlib import sha256
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, insert, select
+from sqlalchemy import ColumnElement, Table, bindparam, func, insert, select
+from sqlalchemy.orm import Session
 
 from authsite.context import Context
 from authsite.db import NoRow, PreparedQuery
@@ -87,3 +89,35 @@ def event_values(info: RequestInfo, event: EventName, **about: Unpack[About]) ->
 def pseudonym(text: str) -> str:
     """A short hash of ``text``: events about the same unknown name have the same pseudonym."""
     return sha256(text.encode(errors="replace")).hexdigest()[:16]
+
+
+class Found(NamedTuple):
+    """Some events, and how many there are in all."""
+
+    events: Sequence[AuditEvent]
+    total: int
+
+
+def search(
+    db: Session,
+    limit: int,
+    *,
+    event: str | None = None,
+    since: datetime | None = None,
+    **equal: uuid.UUID | str | None,
+) -> Found:
+    """Up to ``limit`` events, the latest ones, in the order in which they were recorded.
+
+    ``event``: a name, or the beginning of names: ``login`` finds ``login.failed``. ``equal``: the
+    values of further columns; None for any value.
+    """
+    conditions = [
+        getattr(AuditEvent, name) == value for name, value in equal.items() if value is not None
+    ]
+    if event:
+        conditions.append(AuditEvent.event.startswith(event, autoescape=True))
+    if since:
+        conditions.append(AuditEvent.at >= since)
+    latest = select(AuditEvent).where(*conditions).order_by(AuditEvent.id.desc()).limit(limit)
+    total = db.scalar(select(func.count()).select_from(AuditEvent).where(*conditions)) or 0
+    return Found(db.scalars(latest).all()[::-1], total)

@@ -7,8 +7,7 @@ from uuid import uuid4
 import pytest
 
 from authsite import clock
-from authsite.audit.events import EventName
-from authsite.audit.wording import MEANINGS
+from authsite.audit.events import MEANINGS, EventName
 from authsite.oauth.client_auth import MAX_BASIC_LENGTH
 from authsite.users import service as users
 from tests.support.acting import acting
