@@ -36,34 +36,52 @@ class ActiveSession:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveSessions:
-    """At most `MAX_LISTED` sessions; ``more`` says whether there are others."""
+def list_active(
+    ctx: Context, user_id: UUID, current: UUID | None
+) -> tuple[list[ActiveSession], bool]:
+    """The active sessions of a user: ``current`` first, then by last use.
 
-    sessions: list[ActiveSession]
-    more: bool
-
-
-def list_active(ctx: Context, user_id: UUID, current: UUID | None) -> ActiveSessions:
-    """The active sessions of a user: ``current`` first, then by last use."""
+    At most `MAX_LISTED`, and whether there are others.
+    """
+    last_used = case((Family.used_at > Family.rotated_at, Family.used_at), else_=Family.rotated_at)
+    families_used = ctx.db.execute(
+        ACTIVE_FAMILIES.with_only_columns(Family, Client.name, last_used)
+        .where(
+            Family.user_id == user_id,
+            Family.kind == OAUTH,
+            Family.refresh_expires_at > clock.now(),
+        )
+        .order_by(Family.id != current, last_used.desc())
+        .limit(MAX_LISTED + 1)
+    )
     found = [
-        *_list_families(ctx, user_id, current),
-        *(
-            ActiveSession(
-                id=row.id,
-                kind="browser",
-                client=None,
-                address=row.address,
-                agent=row.agent,
-                created=row.created_at,
-                last_used=row.used_at,
-                current=row.id == current,
-            )
-            for row in sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
-        ),
+        ActiveSession(
+            id=family.id,
+            kind="app",
+            client=client_name,
+            address=family.address,
+            agent=family.agent,
+            created=family.created_at,
+            last_used=used,
+            current=family.id == current,
+        )
+        for family, client_name, used in families_used
+    ]
+    found += [
+        ActiveSession(
+            id=row.id,
+            kind="browser",
+            client=None,
+            address=row.address,
+            agent=row.agent,
+            created=row.created_at,
+            last_used=row.used_at,
+            current=row.id == current,
+        )
+        for row in sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
     ]
     found.sort(key=lambda item: (not item.current, -item.last_used.timestamp()))
-    return ActiveSessions(found[:MAX_LISTED], more=len(found) > MAX_LISTED)
+    return found[:MAX_LISTED], len(found) > MAX_LISTED
 
 
 def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> bool:
@@ -78,33 +96,6 @@ def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> 
     if ended and session_id != current:
         pending.end(ctx.db, user_id)
     return ended
-
-
-def _list_families(ctx: Context, user_id: UUID, current: UUID | None) -> list[ActiveSession]:
-    last_used = case((Family.used_at > Family.rotated_at, Family.used_at), else_=Family.rotated_at)
-    rows = ctx.db.execute(
-        ACTIVE_FAMILIES.with_only_columns(Family, Client.name, last_used)
-        .where(
-            Family.user_id == user_id,
-            Family.kind == OAUTH,
-            Family.refresh_expires_at > clock.now(),
-        )
-        .order_by(Family.id != current, last_used.desc())
-        .limit(MAX_LISTED + 1)
-    )
-    return [
-        ActiveSession(
-            id=family.id,
-            kind="app",
-            client=client_name,
-            address=family.address,
-            agent=family.agent,
-            created=family.created_at,
-            last_used=used,
-            current=family.id == current,
-        )
-        for family, client_name, used in rows
-    ]
 
 
 def _end_family(ctx: Context, user_id: UUID, family_id: UUID) -> bool:

@@ -241,7 +241,7 @@ def change_password(request: Request) -> Message:
 @Operation("List the active sign-ins of the user", {200: SignInsAnswer}, errors=(UserRequired,))
 def list_sign_ins(request: Request) -> SignInsAnswer:
     caller = caller_of(request)
-    found = active_sessions.list_active(
+    found, more = active_sessions.list_active(
         request.authsite.ctx, caller.acting_user().id, caller.family_uuid
     )
     return {
@@ -256,9 +256,9 @@ def list_sign_ins(request: Request) -> SignInsAnswer:
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
             }
-            for item in found.sessions
+            for item in found
         ],
-        "more": found.more,
+        "more": more,
     }
 
 

@@ -48,13 +48,13 @@ def account(request: Request) -> dict[str, Any]:
     caller = caller_of(request)
     user = caller.acting_user()
     change = pending.find(request.authsite.ctx.db, user.id)
-    found = active_sessions.list_active(request.authsite.ctx, user.id, caller.session_uuid)
+    sessions, more = active_sessions.list_active(request.authsite.ctx, user.id, caller.session_uuid)
     route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
     return {
         "user": user,
         "pending_email": change and change.email,
-        "sessions": found.sessions,
-        "more_sessions": found.more,
+        "sessions": sessions,
+        "more_sessions": more,
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
         "new_token": None,
         "events": activity.list_latest(request.authsite.ctx, user.id),

@@ -111,10 +111,11 @@ def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
     with transaction(cfg) as ctx:
         found = find(ctx.db, email_or_id)
         change = pending.find(ctx.db, found.id)
+        sessions, _more = list_active(ctx, found.id, None)
         facts = {
             **facts_of(found),
             "pending_email": change.email if change else None,
-            "active_sessions": len(list_active(ctx, found.id, None).sessions),
+            "active_sessions": len(sessions),
         }
     if as_json:
         return print_json(facts)
