@@ -11,8 +11,7 @@ from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view, password_check, rating
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
-from authsite.http.errors import ApiError
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
 from authsite.personal_tokens import service as personal_tokens
@@ -21,6 +20,7 @@ from authsite.sessions import cookies
 from authsite.users import agents, pending
 from authsite.verification import email_change
 from authsite.verification import service as verification
+from authsite.verification.pages import TokenForm, token_page
 
 from . import active_sessions, activity, not_me, service
 from .api import DeleteBody, PasswordBody, ProfileBody
@@ -180,27 +180,14 @@ def back(request: Request, done: str) -> Response:
     return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")
 
 
-class NotMeForm(Body):
-    """The token of the link that the page was opened with."""
-
-    token: Token
-
-
 def show_not_me(request: Request) -> dict[str, Any]:
-    """The page with a button while the link works; opening it changes nothing."""
-    token = (request.authsite.raw_form or request.GET).get("token", "")
-    try:
-        not_me.find(request.authsite.ctx, token)
-    except ApiError as error:
-        request.authsite.record_denial(error)
-        request.response.status_int = error.status
-        return {"state": "invalid", "token": None}
-    return {"state": "ready", "token": token}
+    """The page that ends all sign-ins."""
+    return token_page(request, not_me.find)
 
 
 @form_view(
     "authsite.not_me.page",
-    NotMeForm,
+    TokenForm,
     show=show_not_me,
     renderer=NOT_ME,
     permission=NO_PERMISSION_REQUIRED,

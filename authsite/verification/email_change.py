@@ -1,6 +1,5 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
-from datetime import datetime
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, update
@@ -14,12 +13,13 @@ from authsite.login.fields import address_errors, read_address
 from authsite.login.identifiers import Identifier, normalized_key
 from authsite.login.reauthentication import reauthenticate
 from authsite.login.subjects import limit_subject
+from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
 from authsite.users import former, pending
 from authsite.users import service as users
-from authsite.users.account import SignedInUser
+from authsite.users.account import Account, SignedInUser
 from authsite.users.errors import AddressTaken
 from authsite.users.mails import MAIL_USER
 from authsite.users.models import FormerAddress, LoginName, User
@@ -60,16 +60,14 @@ def request_change(
     ctx.limits.count("verification", limit_subject(account.id))
     may_mail_new = may_mail(ctx, email)
     may_mail_present = may_mail_own_address(ctx, account)
-    expires_at = clock.now() + ctx.settings.verification_expires_in
-    present = pending.begin(ctx.db, account.id, account.epoch, address.display, expires_at)
-    _record_asked(ctx, account.id, present, address.key)
+    present = _begin(ctx, account, address)
     if owner and may_mail_new:
         notify_owner(ctx, owner)
     else:
         recipient = Recipient(account.id, address.display)
         mail_link(ctx, recipient, page_url, suppress=not may_mail_new)
     if may_mail_present:
-        mails.send_email_changed(ctx, Recipient(account.id, present))
+        outbox.put(ctx, "email_changed", Recipient(account.id, present))
 
 
 def complete_change(
@@ -84,10 +82,9 @@ def complete_change(
     restored (`former.end_returned`). Raises `AddressTaken`, and `InvalidSignature` if the change
     has ended meanwhile.
     """
-    now, old, confirmed = clock.now(), user.email, user.email_verified_at is not None
-    conditions = (pending.EXISTS, User.pending_email == address)
+    old, confirmed = user.email, user.email_verified_at is not None
     new = read_address(address)
-    changed = _replace(ctx, user, new, now, *conditions)
+    changed = _replace(ctx, user, new, pending.EXISTS, User.pending_email == address)
     if changed is None:
         raise InvalidSignature
     former_address = None
@@ -99,7 +96,7 @@ def complete_change(
             key=normalized_key("email", old),
             email=old,
             epoch=changed.epoch,
-            expires_at=now + ctx.settings.email_revert_expires_in,
+            expires_at=clock.now() + ctx.settings.email_revert_expires_in,
         )
         ctx.db.add(former_address)
     if notify:
@@ -120,12 +117,10 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
     taken = found is not None and found.account.id != user.id
     if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
         raise AddressTaken
-    expires_at = clock.now() + ctx.settings.verification_expires_in
-    present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
-    _record_asked(ctx, user.id, present, new.key)
+    present = _begin(ctx, user, new)
     mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
     if user.email_verified_at is not None:
-        mails.send_email_changed(ctx, Recipient(user.id, present))
+        outbox.put(ctx, "email_changed", Recipient(user.id, present))
 
 
 def set_address(ctx: Context, user: User, email: str) -> None:
@@ -137,21 +132,17 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     no e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
-    _replace(ctx, user, read_address(email), clock.now())
+    _replace(ctx, user, read_address(email))
     former.end_all(ctx.db, user.id)
     if old_confirmed:
         mails.send_email_replaced(ctx, Recipient(user.id, old))
 
 
 def _replace(
-    ctx: Context,
-    user: User,
-    new: Identifier,
-    verified_at: datetime,
-    *conditions: ColumnElement[bool],
+    ctx: Context, user: User, new: Identifier, *conditions: ColumnElement[bool]
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's address, and end all sign-ins; None if ``conditions`` do not hold."""
-    old_key = normalized_key("email", user.email)
+    old_key, now = normalized_key("email", user.email), clock.now()
     claim_address(ctx, user.id, new.key)
     changed = users.end_sign_ins(
         ctx,
@@ -159,17 +150,21 @@ def _replace(
         *conditions,
         end_reset_links=True,
         email=new.display,
-        email_verified_at=verified_at,
-        updated_at=clock.now(),
+        email_verified_at=now,
+        updated_at=now,
     )
     if changed:
         record(ctx, "email.changed", user_id=user.id, details=_old_and_new(old_key, new.key))
     return changed
 
 
-def _record_asked(ctx: Context, user_id: UUID, present: str, new_key: str) -> None:
-    details = _old_and_new(normalized_key("email", present), new_key)
-    record(ctx, "email.change_asked", user_id=user_id, details=details)
+def _begin(ctx: Context, user: Account | User, new: Identifier) -> str:
+    """Make ``new`` the pending address; return the present one. Raises `SignInEnded`."""
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
+    details = _old_and_new(normalized_key("email", present), new.key)
+    record(ctx, "email.change_asked", user_id=user.id, details=details)
+    return present
 
 
 def _old_and_new(old_key: str, new_key: str) -> dict[str, str]:

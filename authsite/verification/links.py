@@ -2,31 +2,17 @@
 
 from uuid import UUID
 
-from authsite import clock
 from authsite.context import Context
+from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 from authsite.sessions.service import RenewedSession
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.models import User
 
-from . import email_change, mails, signed_urls
+from . import email_change
 from .errors import InvalidSignature
 from .signed_urls import VerifiedLink, address_hash
-
-
-def read(ctx: Context, path: str, query: str) -> VerifiedLink:
-    """The link with this ``path`` (from ``/v1`` on) and query string.
-
-    Raises `InvalidSignature` and `ExpiredSignature`.
-    """
-    return signed_urls.read(ctx.services.keys[signed_urls.PURPOSE], path, query, clock.now())
-
-
-def read_url(ctx: Context, url: str) -> VerifiedLink:
-    """`read` for a whole URL, which must begin with one of the application's base URLs."""
-    ring, base_urls = ctx.services.keys[signed_urls.PURPOSE], ctx.request_info.base_urls
-    return signed_urls.read_own(ring, url, base_urls, clock.now())
 
 
 def redeem(
@@ -46,7 +32,7 @@ def redeem(
         )
     if user.email_verified_at is None:
         users.confirm(ctx, user)
-        mails.send_welcome(ctx, Recipient(user.id, user.email))
+        outbox.put(ctx, "welcome", Recipient(user.id, user.email))
     return None
 
 

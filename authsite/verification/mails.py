@@ -27,16 +27,6 @@ def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
     outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
 
 
-def send_welcome(ctx: Context, recipient: Recipient) -> None:
-    """Enqueue the mail that follows the confirmation of an address."""
-    outbox.put(ctx, "welcome", recipient)
-
-
-def send_email_changed(ctx: Context, recipient: Recipient) -> None:
-    """Enqueue the notice to the present address that another one was requested."""
-    outbox.put(ctx, "email_changed", recipient)
-
-
 def send_email_replaced(
     ctx: Context, recipient: Recipient, former: FormerAddress | None = None
 ) -> None:
@@ -49,11 +39,6 @@ def send_email_replaced(
     else:
         expires_at = former.expires_at
         outbox.put(ctx, "email_replaced", recipient, about_id=former.id, expires_at=expires_at)
-
-
-def send_already_registered(ctx: Context, recipient: Recipient) -> None:
-    """Enqueue the notice that the recipient's address was entered for another account."""
-    outbox.put(ctx, "already_registered", recipient)
 
 
 def build_link(job: MailJob) -> MailContent | None:

@@ -1,6 +1,7 @@
 """The page that a mailed link opens, and the page that mails a new one."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pyramid.response import Response
@@ -17,7 +18,7 @@ from authsite.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
-from . import links, service, undo
+from . import links, service, signed_urls, undo
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
@@ -42,42 +43,38 @@ def show_again(request: Request) -> dict[str, Any]:
     return _page(request, url, errors=request.authsite.form_errors)
 
 
-@form_view(
-    "authsite.verify.page",
-    VerifyForm,
+verify_form = partial(
+    form_view,
+    form=VerifyForm,
     show=show_again,
     get=show,
     renderer=VERIFY,
     permission=NO_PERMISSION_REQUIRED,
 )
+
+
+@verify_form("authsite.verify.page")
 def verify(request: Request) -> dict[str, Any]:
     """Confirm the address that the link was mailed to."""
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
-    link = links.read_url(ctx, request.authsite.validated.url)
+    link = signed_urls.read_url(ctx, request.authsite.validated.url)
     renewed = links.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
     cookies.renew_session(request, request.response, renewed)
     return {"state": "done", "link": None}
 
 
-@form_view(
-    "authsite.disown.page",
-    VerifyForm,
-    show=show_again,
-    get=show,
-    renderer=VERIFY,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@verify_form("authsite.disown.page")
 def disown(request: Request) -> dict[str, Any]:
     """Delete the unconfirmed account that another person registered; see `links.disown`."""
     ctx = request.authsite.ctx
-    links.disown(ctx, links.read_url(ctx, request.authsite.validated.url))
+    links.disown(ctx, signed_urls.read_url(ctx, request.authsite.validated.url))
     return {"state": "disowned", "link": None}
 
 
 def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     ctx = request.authsite.ctx
     try:
-        disownable = links.is_disownable(ctx, links.read_url(ctx, url))
+        disownable = links.is_disownable(ctx, signed_urls.read_url(ctx, url))
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status
@@ -116,20 +113,36 @@ def request_link(request: Request) -> Response:
     return see_other(request, page_path(request, "link.page", sent="1"))
 
 
-class UndoForm(Body):
-    """The token of the link that the page was opened with."""
+class TokenForm(Body):
+    """The token of the link that a page was opened with."""
 
     token: Token
 
 
+def token_page(request: Request, find: Callable[[Context, str], object]) -> dict[str, Any]:
+    """A page with a button while a mailed link works; opening it changes nothing.
+
+    Its values: ``state`` ("ready", or "invalid" if ``find`` raises an `ApiError`), the token, and
+    what ``find`` returns as ``address``.
+    """
+    token = (request.authsite.raw_form or request.GET).get("token", "")
+    try:
+        address = find(request.authsite.ctx, token)
+    except ApiError as error:
+        request.authsite.record_denial(error)
+        request.response.status_int = error.status
+        return {"state": "invalid", "address": None, "token": None}
+    return {"state": "ready", "address": address, "token": token}
+
+
 def show_cancel(request: Request) -> dict[str, Any]:
-    """The page with a button if the change is pending; opening it changes nothing."""
-    return _undo_page(request, lambda ctx, token: undo.find_pending(ctx, token).email)
+    """The page that cancels a change."""
+    return token_page(request, lambda ctx, token: undo.find_pending(ctx, token).email)
 
 
 @form_view(
     "authsite.cancel_change.page",
-    UndoForm,
+    TokenForm,
     show=show_cancel,
     renderer=CANCEL_CHANGE,
     permission=NO_PERMISSION_REQUIRED,
@@ -141,13 +154,13 @@ def cancel_change(request: Request) -> dict[str, Any]:
 
 
 def show_revert(request: Request) -> dict[str, Any]:
-    """The page with a button if the change can be taken back; opening it changes nothing."""
-    return _undo_page(request, lambda ctx, token: undo.find_former(ctx, token).email)
+    """The page that takes a change back."""
+    return token_page(request, lambda ctx, token: undo.find_former(ctx, token).email)
 
 
 @form_view(
     "authsite.revert_change.page",
-    UndoForm,
+    TokenForm,
     show=show_revert,
     renderer=REVERT_CHANGE,
     permission=NO_PERMISSION_REQUIRED,
@@ -157,15 +170,3 @@ def revert_change(request: Request) -> dict[str, Any]:
     address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
     keep_address(request, address)
     return {"state": "done", "address": address, "token": None}
-
-
-def _undo_page(request: Request, find_address: Callable[[Context, str], str]) -> dict[str, Any]:
-    """The values of both pages: ``state`` ("ready", "invalid"), the address and the token."""
-    token = (request.authsite.raw_form or request.GET).get("token", "")
-    try:
-        address = find_address(request.authsite.ctx, token)
-    except ApiError as error:
-        request.authsite.record_denial(error)
-        request.response.status_int = error.status
-        return {"state": "invalid", "address": None, "token": None}
-    return {"state": "ready", "address": address, "token": token}

@@ -12,6 +12,7 @@ from authsite.http.page_urls import choose_page_url
 from authsite.login.check import find_account
 from authsite.login.identifiers import normalized_key
 from authsite.login.subjects import limit_subject
+from authsite.mail import outbox
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
@@ -123,7 +124,7 @@ def notify_owner(ctx: Context, owner: Account | None) -> None:
     outbox row has no recipient, so that the cost is the same.
     """
     recipient = Recipient(owner.id, owner.email) if owner else NO_RECIPIENT
-    mails.send_already_registered(ctx, recipient)
+    outbox.put(ctx, "already_registered", recipient)
 
 
 def may_mail(ctx: Context, address: str) -> bool:

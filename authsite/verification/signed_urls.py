@@ -6,13 +6,14 @@ balancer may change. ``hash`` binds the link to the address that it was mailed t
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
+from authsite import clock
+from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 
 from .errors import ExpiredSignature, InvalidSignature
@@ -42,13 +43,13 @@ def sign(ring: KeyRing, base_url: str, user_id: UUID, address: str, expires: dat
     return f"{base_url}{path}?{query}&signature={ring.sign(_message(path, query))}"
 
 
-def read(ring: KeyRing, path: str, query: str, now: datetime) -> VerifiedLink:
+def read(ctx: Context, path: str, query: str) -> VerifiedLink:
     """The link at ``path`` (from /v1 on) with this query string.
 
     Checks the signature before the expiry. Raises `InvalidSignature` for anything that is not
     exactly as `sign` made it, and `ExpiredSignature`.
     """
-    parts = _PATH.fullmatch(path)
+    ring, parts = ctx.services.keys[PURPOSE], _PATH.fullmatch(path)
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError:
@@ -59,13 +60,14 @@ def read(ring: KeyRing, path: str, query: str, now: datetime) -> VerifiedLink:
     expires, message = values["expires"], _message(path, f"expires={values['expires']}")
     if not _EXPIRES.fullmatch(expires) or not ring.is_signature(message, values["signature"]):
         raise InvalidSignature
-    if int(expires) <= now.timestamp():
+    if int(expires) <= clock.now().timestamp():
         raise ExpiredSignature
     return VerifiedLink(UUID(parts[1]), parts[2])
 
 
-def read_own(ring: KeyRing, url: str, base_urls: Sequence[str], now: datetime) -> VerifiedLink:
-    """`read` for a whole URL, which must begin with one of ``base_urls``."""
+def read_url(ctx: Context, url: str) -> VerifiedLink:
+    """`read` for a whole URL, which must begin with one of the application's base URLs."""
+    base_urls = ctx.request_info.base_urls
     own = (base for base in base_urls if url.startswith(f"{base}/v1/email/verify/"))
     base_url = next(own, None)
     if base_url is None or not url.isascii():
@@ -73,7 +75,7 @@ def read_own(ring: KeyRing, url: str, base_urls: Sequence[str], now: datetime) -
     parts = urlsplit(url.removeprefix(base_url))
     if parts.scheme or parts.netloc or parts.fragment or "#" in url:
         raise InvalidSignature
-    return read(ring, parts.path, parts.query, now)
+    return read(ctx, parts.path, parts.query)
 
 
 def _message(path: str, query: str) -> bytes:
