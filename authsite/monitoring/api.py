@@ -1,16 +1,39 @@
-"""The views for probes and for Prometheus; no API of users, so without an `Operation`."""
+"""The views for probes and for Prometheus; no API of users, so without an `Operation`.
 
+The metrics can be read from this machine, and with the token of setting `metrics-token`.
+"""
+
+import hmac
 import json
+import re
+from ipaddress import ip_address
 from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.http.errors import ApiError, NotFound
+from authsite.http.request_info import peer
 from authsite.request_state import Request
 
-from .access import require_access
 from .workers import all_numbers
+
+_BEARER = re.compile(r"bearer +(.{1,512})", re.IGNORECASE)
+# A proxy adds them: then the peer is the proxy, and not who asks.
+_FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+
+
+class MetricsTokenRequired(ApiError):
+    """The request has no bearer token, or not that of setting `metrics-token`."""
+
+    status = 401
+    code = "unauthenticated"
+    message = "Send the value of setting metrics-token as a bearer token."
+    listed = False
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": 'Bearer realm="authsite metrics"'})
 
 
 @view_config(route_name="authsite.healthz", request_method="GET", permission=NO_PERMISSION_REQUIRED)
@@ -34,7 +57,7 @@ def readyz(request: Request) -> Response:
 @view_config(route_name="authsite.metrics", request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def metrics(request: Request) -> Response:
     """The numbers of all processes, for those who may read them."""
-    require_access(request)
+    _require_access(request)
     from .exposition import CONTENT_TYPE, exposition
 
     outbox = request.registry["authsite.monitoring"].outbox.get()
@@ -49,3 +72,30 @@ def _answer(values: dict[str, Any]) -> Response:
         json.dumps(values), content_type="application/json", charset="utf-8",
         cache_control="no-store",
     )  # fmt: skip
+
+
+def _require_access(request: Request) -> None:
+    """Return if the caller may read the metrics.
+
+    Raises `MetricsTokenRequired`; without a `metrics-token` `NotFound`, as if there were nothing.
+    """
+    if _is_local(request):
+        return
+    token = request.authsite.settings.metrics_token
+    if token is None:
+        raise NotFound
+    sent = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
+    if sent is None or not hmac.compare_digest(sent[1].encode("latin-1"), token.reveal().encode()):
+        raise MetricsTokenRequired
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a process of this machine asks, without a proxy in between."""
+    if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in request.environ):
+        return False
+    address = peer(request)
+    if address is None:
+        return False
+    ip = ip_address(address)
+    # A server that listens on :: gets IPv4 addresses in this form.
+    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback

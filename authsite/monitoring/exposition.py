@@ -20,8 +20,8 @@ from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED, REQU
 from authsite.mail.models import State
 from authsite.settings.rate_limits import RATE_LIMITS
 
+from .database import OutboxNumbers
 from .gauges import GAUGES
-from .outbox import OutboxNumbers
 from .workers import Numbers
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -1,0 +1,131 @@
+"""What the probes and the metrics read from the database, and only again after some seconds."""
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from time import monotonic
+from typing import Generic, NamedTuple, TypeVar
+
+from sqlalchemy import bindparam, column, func, select, table
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
+
+from authsite import clock
+from authsite.db import Database, PreparedQuery, migrate
+from authsite.mail.models import WAITING, OutboxMessage
+from authsite.mail.outbox import KEEP_TRYING
+
+T = TypeVar("T")
+DATABASE = "database"
+SCHEMA_BEHIND = "schema behind"
+
+
+class Cached(Generic[T]):
+    """What ``read()`` returned at most ``seconds`` ago.
+
+    One thread reads at a time. Meanwhile the others get the value before, so that a database that
+    does not answer holds up one thread and no more.
+    """
+
+    def __init__(self, read: Callable[[], T], seconds: float) -> None:
+        self._read, self._seconds = read, seconds
+        self._lock = threading.Lock()
+        self._until = 0.0
+        self._values: list[T] = []  # the last one, or none before the first
+
+    def get(self) -> T:
+        """The value. Raises what ``read`` raises."""
+        if (not self._values or monotonic() >= self._until) and self._lock.acquire(
+            blocking=not self._values
+        ):
+            try:
+                if not self._values or monotonic() >= self._until:
+                    self._values = [self._read()]
+                    self._until = monotonic() + self._seconds
+            finally:
+                self._lock.release()
+        return self._values[0]
+
+    def forget(self) -> None:
+        """Read again at the next `get`."""
+        self._until = 0.0
+
+
+class Monitoring:
+    """``registry["authsite.monitoring"]``: what was read from the database a moment ago."""
+
+    def __init__(self, database: Database) -> None:
+        self.problems = Cached(lambda: problems(database), seconds=1)
+        self.outbox = Cached(lambda: outbox_numbers(database), seconds=15)
+
+
+class _Version(NamedTuple):
+    version_num: str
+
+
+_earlier = cache(migrate.earlier)  # reads the files of the migrations
+# A prepared query, since the wait for its result is limited also if the server hangs.
+_VERSION = PreparedQuery(
+    select(column("version_num")).select_from(table(migrate.VERSION_TABLE)), _Version
+)
+
+
+def problems(database: Database) -> list[str]:
+    """Why requests cannot be served: `DATABASE` or `SCHEMA_BEHIND`, without details; else empty.
+
+    A newer schema than that of this code is no problem (`migrate.SchemaState`).
+    """
+    try:
+        row = _VERSION.one(database)
+    except SQLAlchemyError as error:
+        return [SCHEMA_BEHIND if _lacks_table(error) else DATABASE]
+    behind = row is None or row.version_num in _earlier()
+    return [SCHEMA_BEHIND] if behind else []
+
+
+def _lacks_table(error: SQLAlchemyError) -> bool:
+    """Whether the database works and has no version table."""
+    return isinstance(error, ProgrammingError) or "no such table" in str(error)
+
+
+class OutboxNumbers(NamedTuple):
+    """What waits in the outbox; the ages are 0 without such a mail."""
+
+    mails: int
+    oldest_seconds: float
+    """The age of the oldest mail that waits."""
+    due_seconds: float
+    """For how long the sender should have tried a mail already."""
+
+
+class _Waiting(NamedTuple):
+    mails: int
+    created: datetime | None
+    due: datetime | None
+
+
+_WAITING = PreparedQuery(
+    select(
+        func.count().label("mails"),
+        func.min(OutboxMessage.created_at).label("created"),
+        func.min(OutboxMessage.next_attempt_at).label("due"),
+    ).where(WAITING, OutboxMessage.next_attempt_at <= bindparam("until")),
+    _Waiting,
+)
+
+
+def outbox_numbers(database: Database) -> OutboxNumbers | None:
+    """The numbers now; None if the database does not answer."""
+    now = clock.now()
+    try:
+        # All of them: a mail waits a day at most. With a range every database uses the index.
+        waiting = _WAITING.one(database, until=now + 2 * KEEP_TRYING)
+    except SQLAlchemyError:
+        return None
+    if waiting is None:
+        return None
+    return OutboxNumbers(waiting.mails, _age(now, waiting.created), _age(now, waiting.due))
+
+
+def _age(now: datetime, moment: datetime | None) -> float:
+    return max(0.0, (now - moment).total_seconds()) if moment else 0.0
