@@ -21,10 +21,9 @@ from authsite.oauth.imported_secrets import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
 
-from .columns import require_storable, size
-from .drafts import ClientDraft, Fault, text
-from .outcomes import PRESENT, Outcome, refused
-from .sources import Row
+from .drafts import ClientDraft, Fault, require_storable, size, text
+from .report import PRESENT, Outcome, refused
+from .rows import Row
 
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 _CLIENTS = cast(Table, Client.__table__)

@@ -3,7 +3,9 @@
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import Column, String, Table
 
 from authsite.ids import as_id
 
@@ -111,3 +113,27 @@ def moment(row: Mapping[str, object], column: str) -> datetime | None:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
         raise Fault(column, "is outside of the calendar") from None
+
+
+def size(column: Column[Any]) -> int:
+    """The characters that a column of text holds."""
+    return cast(String, column.type).length or 0
+
+
+def require_storable(table: Table, values: Mapping[str, Any]) -> None:
+    """Raise `Fault` for a text that is too long for its column, or that PostgreSQL cannot store."""
+    for name, value in values.items():
+        if not isinstance(value, str):
+            continue
+        if "\0" in value or not _is_unicode(value):
+            raise Fault(name, "has a NUL character, or bytes that are not UTF-8")
+        if len(value) > (longest := size(table.c[name])):
+            raise Fault(name, f"has more than {longest} characters")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a surrogate, which stands for a byte that is not UTF-8
+        return False
+    return True

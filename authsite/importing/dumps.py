@@ -7,15 +7,10 @@ write is not understood, and is an error.
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple
 
-from .errors import SourceUnusable
-
-if TYPE_CHECKING:
-    from .sources import Row
+from .rows import FileSource, Lines, Row, SourceUnusable, readable
 
 _MYSQL_COLUMN = re.compile(r"\s+`([^`]+)`\s")
 _MYSQL_USE = re.compile(r"USE `([^`]+)`;")
@@ -42,45 +37,6 @@ _ADVICE = (
 )
 
 
-class Lines:
-    """The lines of a text file, and the number of bytes that are read.
-
-    A byte that is not UTF-8 becomes a surrogate, which no field may contain. Raises
-    `SourceUnusable` for a file that cannot be read.
-    """
-
-    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
-        self._path, self._encoding = path, encoding
-        self.read = 0
-
-    def __enter__(self) -> Self:
-        with readable(self._path):
-            self._file: BufferedReader = self._path.open("rb")
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._file.close()
-
-    def __iter__(self) -> Iterator[str]:
-        while line := self._next():
-            encoding = self._encoding if self.read == 0 else "utf-8"
-            self.read += len(line)
-            yield line.decode(encoding, "surrogateescape")
-
-    def _next(self) -> bytes:
-        with readable(self._path):
-            return self._file.readline()
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Raise `SourceUnusable` if the file ``path`` cannot be read."""
-    try:
-        yield
-    except OSError as error:
-        raise SourceUnusable(f"{path}: {error.strerror}: give a file that can be read") from None
-
-
 def schema_and_name(table: str) -> tuple[str | None, str]:
     """The two parts of ``schema.table``; None without a schema."""
     schema, _, name = table.rpartition(".")
@@ -94,12 +50,11 @@ class InSchema(NamedTuple):
     values: Mapping[str, object]
 
 
-class DumpSource:
-    """A dump. Each table is read in a pass of its own."""
+class DumpSource(FileSource):
+    """A dump."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self.files = [path]
+        super().__init__(path)
         with readable(path), path.open("rb") as file:
             head = file.read(_HEAD)
         if head.startswith(b"PGDMP"):
@@ -131,22 +86,13 @@ class DumpSource:
             )
         return bool(found)
 
-    def size(self, _table: str) -> int:
-        """The bytes of the file."""
-        return self._path.stat().st_size
-
-    def rows(self, table: str) -> "Iterator[Row]":
+    def rows(self, table: str) -> Iterator[Row]:
         """The rows of the table, in the order of the file."""
-        from .sources import Row
-
         wanted, name = schema_and_name(table)
         with Lines(self._path) as lines:
             found = (row for row in self._read(lines, name) if _is_in(wanted, row))
             for number, row in enumerate(found, start=1):
                 yield Row(number, row.values, lines.read)
-
-    def close(self) -> None:
-        """Nothing is open between two tables."""
 
 
 def _is_in(schema: str | None, row: InSchema) -> bool:

@@ -5,21 +5,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .dumps import Lines, readable
-from .errors import SourceUnusable
-from .sources import Row
+from .rows import FileSource, Lines, Row, SourceUnusable, readable
 
 _TAIL = 4096  # bytes; the last line is shorter
 
 
-class ExportSource:
+class ExportSource(FileSource):
     """An export; its tables are the types of the lines. Raises `SourceUnusable`."""
 
     def __init__(self, source: str) -> None:
         if "://" in source:  # with a password perhaps, which no message has
             raise SourceUnusable("give a file of `authsite export`, and no URL")
-        self._path = path = Path(source)
-        self.files = [path]
+        path = Path(source)
+        super().__init__(path)
         if not path.is_file():
             raise SourceUnusable(
                 f"{path}: there is no such file; give one that `authsite export` has written"
@@ -39,10 +37,6 @@ class ExportSource:
         """An export has all tables, perhaps without rows."""
         return True
 
-    def size(self, _table: str) -> int:
-        """The bytes of the file."""
-        return self._path.stat().st_size
-
     def rows(self, table: str) -> Iterator[Row]:
         """The lines of the type ``table``."""
         with Lines(self._path) as lines:
@@ -55,9 +49,6 @@ class ExportSource:
                     yield Row(number, {}, lines.read, "is no JSON object")
                 elif values.get("type") == table:
                     yield Row(number, values, lines.read)
-
-    def close(self) -> None:
-        """Nothing is open between two tables."""
 
 
 def _type(line: bytes) -> object:

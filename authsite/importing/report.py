@@ -1,19 +1,40 @@
-"""Count what became of the rows, and write the files that list them."""
+"""What became of each row: counted, and written to the files that list them."""
 
 import csv
 import json
 from collections import Counter
-from typing import TextIO, TypedDict
+from typing import Literal, NamedTuple, TextIO, get_args
+from uuid import UUID
 
-from .outcomes import Outcome
+from .drafts import Fault
+from .rows import Row
+
+Result = Literal["imported", "present", "refused"]
+PRESENT = "was imported before"
 
 
-class Counts(TypedDict):
-    """How many rows of a table had each result."""
+class Outcome(NamedTuple):
+    """``present``: an earlier import has written the row. ``reason`` is None for ``imported``."""
 
-    imported: int
-    present: int
-    refused: int
+    row: int
+    source_id: str | None
+    id: UUID | None
+    result: Result
+    field: str | None = None
+    reason: str | None = None
+
+
+def refused(row: Row, source_id: str | None, error: Fault | ValueError) -> Outcome:
+    """The outcome of a row that is not taken.
+
+    Any other error than a `Fault` is one that no check foresaw: only its own row is refused.
+    """
+    fault = (
+        error
+        if isinstance(error, Fault)
+        else Fault(None, f"has a value that cannot be read: {type(error).__name__}")
+    )
+    return Outcome(row.number, source_id, None, "refused", fault.field, fault.reason)
 
 
 class Report:
@@ -30,7 +51,7 @@ class Report:
         self._ids = csv.writer(ids) if ids else None
         if self._ids and ids and ids.tell() == 0:
             self._ids.writerow(("table", "source_id", "id"))
-        self._results: Counter[str] = Counter()
+        self._results: Counter[Result] = Counter()
         self._reasons: Counter[str] = Counter()
 
     def add(self, outcomes: list[Outcome]) -> None:
@@ -45,14 +66,9 @@ class Report:
             if self._ids and outcome.id:
                 self._ids.writerow((self.table, _as_text(outcome.source_id), outcome.id))
 
-    def counts(self) -> Counts:
+    def counts(self) -> dict[Result, int]:
         """The number of rows with each result."""
-        results = self._results
-        return {
-            "imported": results["imported"],
-            "present": results["present"],
-            "refused": results["refused"],
-        }
+        return {result: self._results[result] for result in get_args(Result)}
 
     def lines(self) -> list[str]:
         """What people read: the numbers, and how often each reason occurred."""

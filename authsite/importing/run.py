@@ -10,8 +10,8 @@ from authsite.context import Context
 from authsite.db.conflicts import RETRIES, is_conflict, pause
 from authsite.db.engine import without_time_limit
 
-from .outcomes import Outcome
-from .sources import Row
+from .report import Outcome
+from .rows import Row
 from .users import Reserved
 
 ROWS = 1000  # of a batch, which is one transaction

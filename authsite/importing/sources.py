@@ -5,50 +5,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from sqlalchemy import ColumnClause, Engine, column, create_engine, event, func, inspect, select
 from sqlalchemy import table as named_table
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from . import dumps
-from .errors import SourceUnusable
+from .dumps import DumpSource, schema_and_name
+from .rows import Lines, Row, Source, SourceUnusable
 
 FETCHED = 1000  # rows that are in memory at once
 _MAX_FIELD = 1 << 20  # characters of a field
-
-
-class Row(NamedTuple):
-    """A row: its number (the line in a file of values), and how much of the table is read with it.
-
-    ``fault``: why the row cannot be read, or None.
-    """
-
-    number: int
-    values: Mapping[str, object]
-    done: int
-    fault: str | None = None
-
-
-class Source(Protocol):
-    """Where rows come from. Methods raise `SourceUnusable`."""
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """The files that are read."""
-
-    def has(self, table: str) -> bool:
-        """Whether there is such a table."""
-
-    def size(self, table: str) -> int:
-        """What `Row.done` is at the end: rows, or bytes."""
-
-    def rows(self, table: str) -> Iterator[Row]:
-        """The rows, in the order of the primary key or of the file."""
-
-    def close(self) -> None:
-        """Close what is open."""
 
 
 def open_source(text: str, users_table: str) -> Source:
@@ -68,10 +36,10 @@ def open_source(text: str, users_table: str) -> Source:
         )
     if path.suffix.lower() == ".csv":
         return CsvSource({users_table: path})
-    return dumps.DumpSource(path)
+    return DumpSource(path)
 
 
-class DatabaseSource:
+class DatabaseSource(Source):
     """A database of another system, which is only read."""
 
     def __init__(self, url: str) -> None:
@@ -83,18 +51,18 @@ class DatabaseSource:
             self._tables.get_table_names()
 
     def has(self, table: str) -> bool:
-        schema, name = dumps.schema_and_name(table)
+        schema, name = schema_and_name(table)
         with _reported():
             return self._tables.has_table(name, schema)
 
     def size(self, table: str) -> int:
-        schema, name = dumps.schema_and_name(table)
+        schema, name = schema_and_name(table)
         with _reported(), self._engine.connect() as connection:
             counted = select(func.count()).select_from(named_table(name, schema=schema))
             return connection.scalar(counted) or 0
 
     def rows(self, table: str) -> Iterator[Row]:
-        schema, name = dumps.schema_and_name(table)
+        schema, name = schema_and_name(table)
         with _reported():
             names = [each["name"] for each in self._tables.get_columns(name, schema)]
             keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
@@ -113,7 +81,7 @@ class DatabaseSource:
         self._engine.dispose()
 
 
-class CsvSource:
+class CsvSource(Source):
     """Files of comma-separated values with a line of names; ``files``: table -> file."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
@@ -129,7 +97,7 @@ class CsvSource:
 
     def rows(self, table: str) -> Iterator[Row]:
         path = self._files[table]
-        with dumps.Lines(path, "utf-8-sig") as lines:
+        with Lines(path, "utf-8-sig") as lines:
             first = next(iter(lines), "")
             delimiter = ";" if ";" in first and "," not in first else ","
             names = _names_of_columns(path, first, delimiter)
@@ -146,9 +114,6 @@ class CsvSource:
                     return
                 if fields:
                     yield _csv_row(reader.line_num + 1, names, fields, lines.read)
-
-    def close(self) -> None:
-        """Nothing is open between two tables."""
 
 
 def _names_of_columns(path: Path, line: str, delimiter: str) -> list[str]:

@@ -18,11 +18,10 @@ from authsite.settings import Settings
 from authsite.users import former
 from authsite.users.models import LoginName, User
 
-from .columns import require_storable, size
-from .drafts import Fault, UserDraft, new_id, text
-from .outcomes import PRESENT, Outcome, refused
+from .drafts import Fault, UserDraft, new_id, require_storable, size, text
+from .report import PRESENT, Outcome, refused
+from .rows import Row
 from .seen import Seen
-from .sources import Row
 
 MAX_SOURCE_ID = 255  # characters
 

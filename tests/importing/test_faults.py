@@ -12,7 +12,7 @@ from authsite import clock
 from authsite.importing import clients, own, passport, table, users
 from authsite.importing import run as running
 from authsite.importing.report import Report
-from authsite.importing.sources import Row
+from authsite.importing.rows import Row
 from authsite.users.models import FormerAddress, User
 from tests.support import foreign_systems as other
 from tests.support.acting import acting

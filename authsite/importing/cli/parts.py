@@ -14,11 +14,11 @@ from authsite.settings import Settings
 from authsite.settings.service_urls import sqlite_file
 
 from .. import users
-from ..errors import SourceUnusable
 from ..report import Report
+from ..rows import Source, SourceUnusable
 from ..run import WriteRows, run
 from ..seen import Seen
-from ..sources import Source, open_source
+from ..sources import open_source
 
 if TYPE_CHECKING:
     from authsite.context import Context
