@@ -8,11 +8,15 @@ from authsite.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
 from authsite.http.bodies import FORM, JSON, Body
 from authsite.settings import Settings
 
-from . import headers
 from .endpoints import Endpoint, endpoints
 from .error_responses import errors_of
-from .headers import SECURITY_HEADERS
-from .responses import ERROR_BODIES, failures, successes
+from .responses import (
+    ERROR_BODIES,
+    SECURITY_HEADERS,
+    failures,
+    header_components,
+    successes,
+)
 from .schemas import Key, example_of, schemas_of, tidied
 
 BEARER = "bearer"
@@ -98,7 +102,7 @@ def document(registry: Any, server: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "headers": headers.components(),
+            "headers": header_components(),
             "securitySchemes": SCHEMES,
         },
     }
