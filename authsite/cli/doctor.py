@@ -1,6 +1,7 @@
 """``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -19,11 +20,23 @@ from authsite.settings import (
     unknown_variables,
 )
 
-from .findings import Finding
-from .shared import cause_of, config_path, examples, json_option, print_json
+from .shared import cause_of, config_path, examples, ini_option, json_option, print_json
 
 if TYPE_CHECKING:
     from authsite.db import Database
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    ``state``: ``ok``; ``change`` before production; ``wrong``: an error that has an effect.
+    """
+
+    state: str
+    subject: str
+    message: str
+
 
 MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG", "red")}
 
@@ -36,8 +49,7 @@ PRODUCTION_MARKS = {
 LENIENT = ("start",)
 STRICT = ("start", "refused", "required", "production-off")
 
-# The state and the message of each line, except those of `RULES`. ``wrong``: an error that has an
-# effect now. ``change``: to be changed before production.
+# The state and the message of each line, except those of `RULES`.
 LINES: Mapping[str, tuple[str, str]] = {
     "settings-understood": ("ok", "{path} and the environment are understood"),
     "settings-wrong": ("wrong", "{error}"),
@@ -90,7 +102,7 @@ LINES: Mapping[str, tuple[str, str]] = {
         "authsite doctor --config production.ini --production",
     )
 )
-@click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@ini_option
 @click.option(
     "--production",
     is_flag=True,

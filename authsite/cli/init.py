@@ -18,7 +18,7 @@ from authsite.settings import (
 from .db import upgrade_schema
 from .envwriter import editing
 from .production import write_production
-from .shared import config_path, examples, json_option, print_json, transaction
+from .shared import config_path, examples, ini_option, json_option, print_json, transaction
 
 
 @click.command(
@@ -27,7 +27,7 @@ from .shared import config_path, examples, json_option, print_json, transaction
         "authsite init --production --folder /etc/authsite --base-url https://auth.example.org",
     )
 )
-@click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@ini_option
 @click.option("--production", is_flag=True, help="Write production.ini and authsite.env first.")
 @click.option(
     "--folder",

@@ -6,14 +6,11 @@ import click
 
 from authsite.settings import new_secret
 
-from .shared import examples, json_option, print_json
+from .shared import examples, ini_option, json_option, print_json
 
 if TYPE_CHECKING:
     from .rotation import Rotated, Rotation
 
-_config_option = click.option(
-    "--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini."
-)
 _pepper_option = click.option(
     "--pepper",
     is_flag=True,
@@ -61,7 +58,7 @@ def new(as_json: bool) -> None:
         "authsite secret rotate --finish --config production.ini",
     )
 )
-@_config_option
+@ini_option
 @_pepper_option
 @click.option("--finish", is_flag=True, help="The second step: use the new one.")
 @click.option("--at-once", is_flag=True, help="Both steps: use a new one from the next reload on.")
@@ -87,7 +84,7 @@ def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_jso
         "authsite secret retire --pepper --config production.ini",
     )
 )
-@_config_option
+@ini_option
 @_pepper_option
 @click.option(
     "--force",

@@ -10,6 +10,7 @@ import click
 from authsite.cores import usable_cores
 from authsite.server.garbage import no_collections
 from authsite.settings import (
+    Settings,
     SettingsError,
     check_start,
     environment,
@@ -18,11 +19,11 @@ from authsite.settings import (
     start_warnings,
 )
 
-from .greeting import greeting
-from .shared import config_path, examples, settings_of
+from .shared import config_path, examples, ini_option, settings_of
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
+SAMPLE = "-d {field}=you@example.com -d 'password=purple wolf 77 tea'"
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 
 
@@ -32,7 +33,7 @@ MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
         "authsite serve --config production.ini --workers 4",
     )
 )
-@click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@ini_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", default=6543, show_default=True, type=click.IntRange(1, 65535), help="Its port."
@@ -127,3 +128,41 @@ def refuse_if_taken(host: str, port: int) -> None:
             f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
             "give another with --host and --port."
         ) from None
+
+
+def greeting(cfg: Settings, local_url: str) -> str:
+    """What to open, and commands to copy; ``local_url`` is where the server listens."""
+    url = cfg.base_url[0] if cfg.base_url else local_url
+    where = f"; it listens on {local_url}" if url != local_url else ""
+    lines = [
+        f"authsite is running at {url}{where}  (stop with Ctrl-C)",
+        "",
+        f"  Home page      {url}/",
+        f"  Login page     {cfg.login_page_url if '://' in cfg.login_page_url else f'{url}/login'}",
+        *([f"  API            {url}/docs"] if cfg.docs_page else []),
+        "",
+    ]
+    if not cfg.production:
+        lines += [*_examples(cfg, url), ""]
+    return "\n".join(lines)
+
+
+def _examples(cfg: Settings, url: str) -> list[str]:
+    if cfg.registration:
+        lines = [
+            f"  Register       curl -s {url}/v1/register \\",
+            f"                   {SAMPLE.format(field='email')}",
+        ]
+    else:
+        lines = ["  Register       authsite user create --email you@example.com"]
+    if cfg.registration and cfg.variant == "B" and cfg.require_email_confirmation:
+        place = "shown below" if cfg.mail_driver == "log" else "that you get"
+        lines.append(f"  Confirm        open the link in the mail {place}")
+    if cfg.clients:
+        name = "web" if "web" in cfg.clients else next(iter(cfg.clients))
+        lines += [
+            f"  Log in         curl -s {url}/v1/clients/{name}/login \\",
+            f"                   {SAMPLE.format(field='username')}",
+            f"  Who am I       curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'",
+        ]
+    return lines

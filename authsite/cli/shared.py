@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOCAL_URL = "http://localhost:6543"  # where `authsite serve` listens by default
+ini_option = click.option(
+    "--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
 limit_option = click.option(
     "--limit",
     default=200,
@@ -45,7 +47,7 @@ def config_path(option: str | None) -> Path:
 def config_option(command: Callable[..., T]) -> Callable[..., T]:
     """Add the option ``--config INI``; ``command`` gets the settings as ``cfg``."""
 
-    @click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+    @ini_option
     @wraps(command)
     def with_settings(config: str | None, **arguments: object) -> T:
         return command(cfg=settings_of(config), **arguments)

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from authsite.cli.greeting import greeting
+from authsite.cli.serve import greeting
 from tests.support.mails import link_in
 from tests.support.site import WEB
 
