@@ -1,18 +1,24 @@
 """Settings: read once from ini and environment into one frozen value."""
 
-from .definitions import DEFINITIONS, ProxyClient, Settings
+from .definitions import DEFINITIONS, Settings
 from .durations import duration
 from .envfile import assignment, env_file_path, environment, read_env_file
 from .errors import InvalidSetting, SettingsError
 from .folders import TEMPLATES, files_of, folder_errors
 from .inifile import folder_of, read_ini
-from .load import canonical_client, load
+from .load import (
+    canonical_client,
+    check_start,
+    load,
+    load_at_start,
+    rule_warnings,
+    start_warnings,
+)
 from .lookup import documented_key
 from .private_files import exposed, private_paths
 from .secret import Secret, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
 from .sources import read_sources, unknown_variables
-from .start import check_start, load_at_start, rule_warnings, start_warnings
 from .unsafe_choices import RULES
 from .urls import is_file_name
 
@@ -21,7 +27,6 @@ __all__ = [
     "RULES",
     "TEMPLATES",
     "InvalidSetting",
-    "ProxyClient",
     "Secret",
     "Settings",
     "SettingsError",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, MutableMapping
 
 from .definitions import DEFINITIONS, PREFIX, Definition
 from .errors import InvalidSetting, display_value
-from .rate_limits import RATE_LIMITS, RateLimit, rate, single_rate
+from .rate_limits import RATE_LIMITS, rate, single_rate
 from .secret import HiddenText, client_secret
 from .values import client_id
 
@@ -24,6 +24,14 @@ def limit_name(limit: str) -> str:
     return f"limits_{normalize(limit)}"
 
 
+_LIMITS: Mapping[str, Definition] = {
+    limit_name(name): Definition(
+        single_rate if limit.growing_delay else rate, limit.default, key=f"{PREFIX}limits.{name}"
+    )
+    for name, limit in RATE_LIMITS.items()
+}
+
+
 def documented_key(name: str) -> str:
     """The key for an attribute of `Settings`, as the documentation writes it, with prefix."""
     return DEFINITIONS[name].key
@@ -34,7 +42,11 @@ def find_definition(name: str) -> Definition | None:
     if definition := DEFINITIONS.get(name) or _LIMITS.get(name):
         return definition
     client = CLIENT_NAME.fullmatch(name)
-    return _client_definition(client[1], client[2]) if client else None
+    if client is None:
+        return None
+    key = f"{PREFIX}clients.{client[1]}.{client[2]}"
+    secret = client[2] == "secret"
+    return Definition(client_secret if secret else client_id, key=key, secret=secret)
 
 
 def definition_of_key(key: str) -> Definition | None:
@@ -75,20 +87,3 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     message = f"there is no such key; did you mean {suggested.key}?"
     hidden = suggested.secret or _SENSITIVE.search(name) is not None
     return InvalidSetting(key, message, value=display_value(text, hidden=hidden))
-
-
-def _limit_definition(name: str, limit: RateLimit) -> Definition:
-    parse = single_rate if limit.growing_delay else rate
-    return Definition(parse, limit.default, key=f"authsite.limits.{name}")
-
-
-def _client_definition(client: str, field: str) -> Definition:
-    key = f"authsite.clients.{client}.{field}"
-    if field == "secret":
-        return Definition(client_secret, key=key, secret=True)
-    return Definition(client_id, key=key)
-
-
-_LIMITS: Mapping[str, Definition] = {
-    limit_name(name): _limit_definition(name, limit) for name, limit in RATE_LIMITS.items()
-}

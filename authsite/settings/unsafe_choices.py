@@ -19,11 +19,10 @@ _LOOSE = 10  # times the default of a limit
 def broken_rules(settings: Settings, *levels: Level) -> Iterator[InvalidSetting]:
     """An error for each rule of these levels that the settings break."""
     for rule in RULES:
-        if rule.level in levels and (message := rule.broken_by(settings)):
-            found = rule.found(settings)
+        if rule.level in levels and (found := rule.found(settings)):
             in_message = "{found}" in rule.message
             value = repr(found) if isinstance(found, str) and not in_message else None
-            yield InvalidSetting(rule.key, message, value=value)
+            yield InvalidSetting(rule.key, rule.message.format(found=found), value=value)
 
 
 def _unencrypted_rule(attribute: str, what: str) -> Rule:
@@ -66,14 +65,10 @@ def _over(
     return found
 
 
-def _audit_keep_under(minimum: timedelta) -> Callable[[Settings], str]:
-    """Finds an ``audit-keep`` shorter than ``minimum``; returns it as ``15m``."""
-
-    def found(settings: Settings) -> str:
-        span = settings.audit_keep
-        return format_duration(span) if span is not None and span < minimum else ""
-
-    return found
+def _short_audit_keep(settings: Settings) -> str:
+    """An ``audit-keep`` of less than 30 days, as ``15m``."""
+    span = settings.audit_keep
+    return format_duration(span) if span is not None and span < 30 * _DAY else ""
 
 
 def _loose_limits(settings: Settings) -> str:
@@ -286,7 +281,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "audit-keep-short",
         "audit_keep",
-        _audit_keep_under(30 * _DAY),
+        _short_audit_keep,
         "audit events are deleted after {found}, too early to investigate: give 30d or more (365d"
         " is the default)",
         WARNED,
