@@ -40,8 +40,7 @@ SCHEMES = {
         "description": "Set by a first-party login; scripts cannot read it.",
     },
 }
-INTRODUCTION = (
-    """\
+INTRODUCTION = f"""\
 Get an access token from the token endpoint, or from the login of a first-party client, and send \
 it as `Authorization: Bearer <access_token>`. When it expires, use the refresh token to get the \
 next pair.
@@ -51,12 +50,9 @@ Bodies are JSON or forms, at most 64 KiB; the OAuth endpoints take forms only. T
 
 Errors are JSON with a stable code and a human-readable message. Every path responds to other \
 methods with 405 and `Allow`. Besides the listed headers, every response has `Content-Type` (if it \
-has a body), `Content-Length` and """
-    + SECURITY_HEADERS
-    + """, and over TLS, depending on the \
+has a body), `Content-Length` and {SECURITY_HEADERS}, and over TLS, depending on the \
 settings, `Strict-Transport-Security`. Scripts of the origins in `cors-origins` get `Vary` and the \
 headers of CORS."""
-)
 
 
 # The order in which the tags are shown: how a new reader needs them. Others follow.
