@@ -31,11 +31,11 @@ class UserDraft(NamedTuple):
     name: str | None
     password: str | None
     """The stored hash; None for a user without a password."""
-    confirmed: bool
-    confirmed_at: datetime | None
-    disabled: bool
     created_at: datetime | None
-    updated_at: datetime | None
+    updated_at: datetime | None = None
+    confirmed: bool = False
+    confirmed_at: datetime | None = None
+    disabled: bool = False
     disabled_at: datetime | None = None
     terms: tuple[str | None, datetime | None] = (None, None)
     """The URL of the terms that the user has accepted, and when."""

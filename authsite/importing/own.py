@@ -18,7 +18,6 @@ def user(row: Mapping[str, object]) -> UserDraft:
         login_names={kind: text(row, kind) for kind in ("email", "username", "phone")},
         name=text(row, "name"),
         password=text(password, "hash") if isinstance(password, dict) else None,
-        confirmed=False,
         confirmed_at=confirmed_at,
         disabled=disabled_at is not None,
         created_at=moment(row, "created_at"),

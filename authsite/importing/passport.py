@@ -37,9 +37,7 @@ def user(row: Mapping[str, object]) -> UserDraft:
         login_names={kind: text(row, kind) for kind in ("email", "username", "phone")},
         name=text(row, "name"),
         password=text(row, "password"),
-        confirmed=False,
         confirmed_at=moment(row, "email_verified_at"),
-        disabled=False,
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
     )

@@ -195,10 +195,7 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        raise SourceUnusable(f"the source database reported: {_cause(error)}") from None
+        cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]
+        raise SourceUnusable(f"the source database reported: {cause}") from None
     except UnicodeDecodeError:
         raise SourceUnusable("the source database sent text that is not UTF-8") from None
-
-
-def _cause(error: SQLAlchemyError) -> str:
-    return str(getattr(error, "orig", error)).strip().partition("\n")[0]
