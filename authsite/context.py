@@ -16,7 +16,7 @@ from authsite.db.last_used import LastUsedTracker, precision
 from authsite.db.privileges import warn_of_superuser
 from authsite.http.request_info import RequestInfo
 from authsite.passwords import HashPool, Passwords
-from authsite.request_state import Request, RequestState, new_request_state
+from authsite.request_state import Request, RequestState
 from authsite.settings import Settings, load_at_start, revealed
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class Extensions:
     background_tasks: list[BackgroundTask] = field(default_factory=list)
     reading_paths: set[str] = field(default_factory=set)
     """Paths whose POST writes nothing in the request's transaction."""
-    request_state: type[RequestState] = field(default_factory=new_request_state)
+    request_state: type[RequestState] = field(
+        default_factory=lambda: type("ApplicationRequestState", (RequestState,), {})
+    )
+    """The class of ``request.authsite`` in this application, to which packages add attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,9 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
 class Context:
     """The environment of a use case in one request or command.
 
-    The first use of `request_info`, `db` and `limits` calls ``make_info``, ``open_session`` and
-    ``open_limits``.
+    ``settings``, ``database`` (for prepared queries, which are outside the transaction) and
+    ``passwords`` are those of ``services``. The first use of `request_info`, `db` and `limits`
+    calls ``make_info``, ``open_session`` and ``open_limits``.
     """
 
     def __init__(
@@ -118,24 +122,11 @@ class Context:
         open_limits: "Callable[[], CallerLimits] | None" = None,
     ) -> None:
         self.services = services
+        self.settings, self.database = services.settings, services.database
+        self.passwords = services.passwords
         self._make_info = make_info
         self._open_session = open_session
         self._open_limits = open_limits
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the application."""
-        return self.services.settings
-
-    @property
-    def database(self) -> Database:
-        """The database, for prepared queries, which are outside the transaction."""
-        return self.services.database
-
-    @property
-    def passwords(self) -> Passwords:
-        """Hashes and checks passwords."""
-        return self.services.passwords
 
     @cached_property
     def request_info(self) -> RequestInfo:

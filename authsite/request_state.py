@@ -77,11 +77,6 @@ class RequestState:
         self.request = weakref.ref(request)
 
 
-def new_request_state() -> type[RequestState]:
-    """A class for one application, to which its packages add attributes."""
-    return type("ApplicationRequestState", (RequestState,), {})
-
-
 class Request(Protocol):
     """The attributes of a request that authsite uses. The class is Pyramid's, or the host's."""
 
@@ -132,11 +127,8 @@ class LazyAttribute:
 
     def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
         self._name, self._function = name, function
-        self.__doc__ = function.__doc__
 
     def __get__(self, state: Any, _owner: type) -> Any:
-        if state is None:
-            return self
         # From now on Python finds the attribute of the instance first (Descriptor HowTo Guide).
         value = state.__dict__[self._name] = self._function(state.request())
         return value

@@ -81,7 +81,7 @@ def pooled():
     wanted = os.environ["BENCH_POOL"]
     given = NO_QUEUE if wanted == "none" else wanted
     threads, queue, niceness = map(int, given.split(","))
-    application, _ = worker.wsgi_application()
+    application = worker.wsgi_application()
     passwords = application.registry["authsite"].passwords
     passwords.pool = HashPool(threads, queue, niceness=niceness)
     return application

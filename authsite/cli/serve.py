@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from authsite.cores import usable_cores
-from authsite.server.garbage import no_collections
+from authsite.server.process import end_workers_that_start, no_collections, tell_systemd
 from authsite.settings import (
     Settings,
     SettingsError,
@@ -70,8 +70,6 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 
         from authsite.logs import configure
         from authsite.monitoring.workers import metrics_folder
-        from authsite.server.ready import tell_systemd
-        from authsite.server.signals import end_workers_that_start
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()

@@ -26,9 +26,10 @@ def api_guard(request: Request) -> Caller:
 
     A forged or expired token is rejected without a query. Raises `NotAuthenticated`.
     """
-    header = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
+    sent: str = request.environ.get("HTTP_AUTHORIZATION", "")
+    header = _BEARER.fullmatch(sent)
     if header is None:
-        raise NotAuthenticated(token_sent=_looks_like_bearer(request), reason=NO_TOKEN)
+        raise NotAuthenticated(token_sent=sent[:6].lower() == "bearer", reason=NO_TOKEN)
     now = clock.now()
     token = decode_bearer(request.authsite.services.keys, header[1], now)
     active = token and find_active(
@@ -77,7 +78,3 @@ def _caller(token: Token, active: ActiveToken, settings: Settings) -> Caller:
         expires=token.expires,
         login_names=settings.login_identifiers,
     )
-
-
-def _looks_like_bearer(request: Request) -> bool:
-    return str(request.environ.get("HTTP_AUTHORIZATION", ""))[:6].lower() == "bearer"

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 
 from pyramid.config import Configurator
 from pyramid.registry import Registry
@@ -47,25 +46,15 @@ class Assets:
     fingerprint: str
 
 
-def load(
-    folder: Path,
-    added: Mapping[str, bytes] = MappingProxyType({}),
-    made: Mapping[str, bytes] = MappingProxyType({}),
-) -> Assets:
-    """Every file below ``folder``, and the files in ``made``, by name.
-
-    ``added`` has text to append to files.
-    """
-    paths = {
-        path.relative_to(folder).as_posix(): path
+def load(folder: Path, made: Mapping[str, bytes]) -> Assets:
+    """Every file below ``folder``, by name; those in ``made`` are added or replace others."""
+    bodies = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    files = {
-        name: CachedResponse(path.read_bytes() + added.get(name, b""), content_type(name))
-        for name, path in paths.items()
-    }
-    files |= {name: CachedResponse(body, content_type(name)) for name, body in made.items()}
+    bodies.update(made)
+    files = {name: CachedResponse(body, content_type(name)) for name, body in bodies.items()}
     names = [f"{name}={file.fingerprint}".encode() for name, file in files.items()]
     return Assets(files, fingerprint(*names))
 
@@ -109,8 +98,12 @@ def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
     accent = accent_css(cfg.accent_color)
     styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
-    made = {"authsite.css": b"\n".join([*styles, accent]), "icon.svg": _letter_icon(cfg)}
-    return load(FOLDER, {"docs.css": accent}, made)
+    made = {
+        "docs.css": (FOLDER / "docs.css").read_bytes() + accent,
+        "authsite.css": b"\n".join([*styles, accent]),
+        "icon.svg": _letter_icon(cfg),
+    }
+    return load(FOLDER, made)
 
 
 def _letter_icon(cfg: Settings) -> bytes:

@@ -1,10 +1,7 @@
 """One worker process of ``authsite serve``."""
 
-import ctypes
 import logging
 import os
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -14,7 +11,7 @@ from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
 from .asgi import AsgiBridge
-from .garbage import no_collections
+from .process import end_with_parent, no_collections
 from .request_log import RequestLog, request_log, words_of
 
 if TYPE_CHECKING:
@@ -32,7 +29,8 @@ def application() -> AsgiBridge:
     """The ASGI application of a worker, from the ini file that $AUTHSITE_CONFIG names."""
     end_with_parent()
     with no_collections():
-        wsgi, services = wsgi_application()
+        wsgi = wsgi_application()
+    services: Services = wsgi.registry["authsite"]
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
@@ -47,8 +45,8 @@ def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
     return request_log(words, as_json=cfg.production)
 
 
-def wsgi_application() -> "tuple[Any, Services]":
-    """The WSGI application of a worker, with its background tasks, and its services."""
+def wsgi_application() -> Any:
+    """The WSGI application of a worker, with its background tasks."""
     from authsite import main
     from authsite.logs import configure
     from authsite.settings import read_ini
@@ -65,13 +63,4 @@ def wsgi_application() -> "tuple[Any, Services]":
 
         tracing.export()
     start_jobs(services)
-    return app, services
-
-
-def end_with_parent() -> None:
-    """Stop this process when the one that started it is gone, however that ended (Linux)."""
-    if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG, prctl(2)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
+    return app

@@ -1,10 +1,14 @@
 """The context in which a test calls a use case directly."""
 
+from types import SimpleNamespace
+
 from authsite.context import Context
 from authsite.http.request_info import RequestInfo
 
+NONE = SimpleNamespace(settings=None, database=None, passwords=None)
 
-def acting(db, services=None, **info):
+
+def acting(db, services=NONE, **info):
     """A context whose session is ``db``; ``services`` for use cases that need any.
 
     ``info``: what the request is like, such as ``language="de"``.
