@@ -65,7 +65,7 @@ class Caller:
     @property
     def client_id(self) -> str | None:
         """The id of the client that the token was issued to; None for a browser session."""
-        return _text(self.client_uuid)
+        return str(self.client_uuid) if self.client_uuid else None
 
     @property
     def session_id(self) -> str | None:
@@ -73,7 +73,9 @@ class Caller:
 
         None for a personal access token, which is no sign-in.
         """
-        return None if self.personal_token else _text(self.sign_in)
+        if self.personal_token or self.sign_in is None:
+            return None
+        return str(self.sign_in)
 
     @property
     def personal_token(self) -> bool:
@@ -120,7 +122,3 @@ def caller_of(request: Request) -> Caller:
     if caller is None:
         raise RuntimeError("the guard of the route has not run")
     return caller
-
-
-def _text(value: UUID | None) -> str | None:
-    return None if value is None else str(value)

@@ -35,7 +35,7 @@ def includeme(config: Configurator) -> None:
         "request_info": request_info.request_info,
         "client_address": request_info.client_address,
         "through_trusted_proxy": request_info.through_trusted_proxy,
-        "cookies": cookies.request_cookies,
+        "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
         "address": address.address,
         "base_url": lambda request: request.authsite.address.base_url,
         "base_urls": address.base_urls,

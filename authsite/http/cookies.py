@@ -5,7 +5,6 @@ name of another cookie, so authsite does not use it.
 """
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,7 +22,7 @@ _OWN = re.compile(rf";[ \t]*+(?=[_adr])((?:__Host-|__Secure-)?(?:{_NAMES}))=([^;
 _IP_ADDRESS = re.compile(r"\[.*|[0-9.]+")
 
 
-def parse(header: str) -> Mapping[str, tuple[str, ...]]:
+def parse(header: str) -> dict[str, tuple[str, ...]]:
     """The values of authsite's cookies in a Cookie header, by name: at most two different ones.
 
     A name starts at the beginning, or after ``;`` and blanks, and ends before ``=``. The rest of
@@ -37,11 +36,6 @@ def parse(header: str) -> Mapping[str, tuple[str, ...]]:
             if value not in values:
                 values.append(value)
     return {name: tuple(values) for name, values in found.items()}
-
-
-def request_cookies(request: Request) -> dict[str, tuple[str, ...]]:
-    """``request.authsite.cookies``: the values of authsite's cookies by name."""
-    return dict(parse(request.environ.get("HTTP_COOKIE", "")))
 
 
 def read(request: Request, name: str, path: str = "/") -> str | None:
