@@ -84,16 +84,10 @@ ACTIVE_TOKEN = PreparedQuery(
 
 
 class ActiveFamily(NamedTuple):
-    """The same columns, for a query of several families."""
+    """A row of a query of several families."""
 
     family_id: UUID
-    generation: int
-    client_id: UUID | None
-    rotated_at: datetime
-    rescoped: bool
-    scope: str
-    client_name: str | None
-    account: Account | None
+    active: ActiveToken
 
 
 BATCH = 64  # families in one query
@@ -149,7 +143,7 @@ def find_together(database: Database, ids: Sequence[UUID]) -> dict[UUID, ActiveT
     """The active families of at most `BATCH` ids in one query, whatever the token's generation."""
     filled = [*ids, *[ids[0]] * (BATCH - len(ids))]
     rows = ACTIVE_TOKENS.all(database, **{f"id{number}": id_ for number, id_ in enumerate(filled)})
-    return {row.family_id: ActiveToken(*row[1:]) for row in rows}
+    return {row.family_id: row.active for row in rows}
 
 
 def is_current(token: Token, active: ActiveToken, now: datetime, grace: timedelta) -> bool:

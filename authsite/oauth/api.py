@@ -33,7 +33,6 @@ from .errors import (
     UnsupportedGrantType,
 )
 from .introspection import IntrospectionAnswer
-from .token_request import TokenRequest
 from .tokens import TokenPair
 
 # Examples in the API document.
@@ -164,7 +163,7 @@ def token(request: Request) -> TokenAnswer:
     reject_query(request)
     ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
     client = client_of(request, body)
-    parameters = TokenRequest(body.scope, body.username, body.password, body.refresh_token)
+    parameters = grants.TokenRequest(body.scope, body.username, body.password, body.refresh_token)
     return token_response(grants.execute(ctx, grant, client, parameters), body.scope)
 
 

@@ -1,6 +1,6 @@
 """Token families: when the login was, end one, or exempt one from a raised epoch.
 
-A family is one row. `issue` inserts it, and `grants.refresh_token` rotates it.
+A family is one row. `issue` inserts it, and `refresh` rotates it.
 """
 
 from datetime import datetime

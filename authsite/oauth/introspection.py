@@ -20,8 +20,8 @@ from authsite.users.account import lacks_confirmation
 
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .client_auth import ClientCredentials, authenticate_request
-from .grants.refresh_token import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
 from .models import RESOURCE_SERVER
+from .refresh import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
 from .tokens import REFRESH, Token, decode, decode_bearer
 
 _NO_FAMILY = UUID(int=0)

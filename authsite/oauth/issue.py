@@ -1,11 +1,10 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
-import secrets
 from dataclasses import dataclass
-from typing import NamedTuple, cast
-from uuid import UUID
+from typing import NamedTuple
+from uuid import UUID, uuid4
 
-from sqlalchemy import FromClause, Table, bindparam, exists, insert, select
+from sqlalchemy import FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
@@ -14,6 +13,7 @@ from authsite.context import Context
 from authsite.db import PreparedQuery, run_together
 from authsite.users.models import User, unchanged_since
 
+from .active import FAMILIES
 from .errors import InvalidGrant
 from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
@@ -40,7 +40,7 @@ _NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
 
 def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
     """INSERT … SELECT from the owner's rows, where these still are what was checked."""
-    columns = [c for c in Family.__table__.columns if c.name not in _NULL_AT_FIRST]
+    columns = [c for c in FAMILIES.columns if c.name not in _NULL_AT_FIRST]
     new = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
     owners: FromClause = Client.__table__
     unchanged = [Client.epoch == new["client_epoch"], Client.disabled_at.is_(None)]
@@ -51,19 +51,13 @@ def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
         select(*new.values()).select_from(owners).where(Client.id == new["client_id"], *unchanged)
     )
     # Into the table, not the class: the ORM would take the parameters for rows of a bulk insert.
-    table = cast(Table, Family.__table__)
-    insertion = insert(table).from_select(columns, values).returning(table.c.id)
+    insertion = insert(FAMILIES).from_select(columns, values).returning(FAMILIES.c.id)
     return PreparedQuery(insertion, IssuedFamily)
 
 
 ISSUE_FOR_USER = _issue_query(for_user=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
-
-
-def new_family_id() -> UUID:
-    """The id of a family that is about to be issued."""
-    return UUID(bytes=secrets.token_bytes(16), version=4)
 
 
 def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None) -> TokenPair:
@@ -75,7 +69,7 @@ def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None)
     on return.
     """
     now, info = clock.now(), ctx.request_info
-    family_id = family_id or new_family_id()
+    family_id = family_id or uuid4()
     expires_at = refresh_expiry(now, now, ctx.settings)
     first = Generation(family_id, 0, now, expires_at, scope, now)
     values = {

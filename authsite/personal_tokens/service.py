@@ -4,11 +4,10 @@ A personal access token is a token family of the kind `PERSONAL`. It acts for it
 scopes, until it expires, is revoked or the user's epoch is raised.
 """
 
-import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import Select, insert, select
 
@@ -90,7 +89,7 @@ def create(
     now = clock.now()
     if len(ctx.db.scalars(_active(account.id, now)).all()) >= MAX_ACTIVE:
         raise TooManyTokens
-    id_ = UUID(bytes=secrets.token_bytes(16), version=4)
+    id_ = uuid4()
     made = PersonalToken(id_, name, scope, now, tokens.expiry(now, lifetime))
     _insert(ctx, user, made)
     details = {"family": str(id_), "sign_in": str(user.sign_in)}

@@ -7,7 +7,6 @@ import structlog
 from authsite.context import Context
 from authsite.oauth import grants
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
-from authsite.oauth.token_request import TokenRequest
 from authsite.oauth.tokens import TokenPair
 from authsite.settings import canonical_client
 
@@ -44,7 +43,7 @@ def log_in(
     `OneIdentifierRequired`, and what the grant raises.
     """
     username, kinds = choose_identifier(identifiers, ctx.settings.login_identifiers)
-    request = TokenRequest(scope, username, password, kinds=kinds)
+    request = grants.TokenRequest(scope, username, password, kinds=kinds)
     return grants.execute(ctx, grants.find("password"), client, request)
 
 
@@ -57,7 +56,7 @@ def refresh(
     """
     if not token:
         raise NoRefreshToken
-    request = TokenRequest(scope, refresh_token=token)
+    request = grants.TokenRequest(scope, refresh_token=token)
     return grants.execute(ctx, grants.find("refresh_token"), client, request)
 
 

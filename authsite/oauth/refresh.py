@@ -18,13 +18,11 @@ from authsite.login import notices
 from authsite.login.check import pass_steps
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
-from .. import families, scopes
-from ..active import ACTIVE_FAMILY, within_grace
-from ..client_auth import AuthenticatedClient
-from ..errors import InvalidGrant, MissingParameter, TokenReused
-from ..models import Family
-from ..token_request import TokenRequest
-from ..tokens import (
+from . import families, scopes
+from .active import ACTIVE_FAMILY, within_grace
+from .errors import InvalidGrant, TokenReused
+from .models import Family
+from .tokens import (
     REFRESH,
     Generation,
     Token,
@@ -34,8 +32,6 @@ from ..tokens import (
     family_limit,
     refresh_expiry,
 )
-
-CLIENT_TYPES = ("password", "personal")
 
 
 class RefreshableFamily(NamedTuple):
@@ -85,26 +81,24 @@ def _rotate_query() -> PreparedQuery[RotatedFamily]:
 ROTATE = _rotate_query()
 
 
-def grant(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> TokenPair:
-    """The next pair of the family.
+def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | None) -> TokenPair:
+    """The next pair of the family of the refresh token ``text``.
 
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
-    inactive, of another client, behind its token, or older than `family-lifetime`;
-    `MissingParameter`, `InvalidScope`, and what a login step raises. These write nothing.
+    inactive, of another client, behind its token, or older than `family-lifetime`; `InvalidScope`,
+    and what a login step raises. These write nothing.
     """
-    if not request.refresh_token:
-        raise MissingParameter("refresh_token")
-    token = decode(ctx.services.keys, REFRESH, request.refresh_token, clock.now())
+    token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
         raise InvalidGrant
-    family = _find_refreshable(ctx, token, client.id)
+    family = _find_refreshable(ctx, token, client_id)
     if token.generation == family.generation:
-        pair = _rotate(ctx, family, request.scope)
+        pair = _rotate(ctx, family, requested_scope)
         if pair:
             return pair
         # A concurrent request has rotated or revoked the family: read it again.
-        family = _find_refreshable(ctx, token, client.id)
+        family = _find_refreshable(ctx, token, client_id)
     if token.generation > family.generation:
         raise InvalidGrant  # the database was restored from a backup older than the token
     now = clock.now()
