@@ -27,7 +27,7 @@ from authsite.audit.models import AuditEvent
 from authsite.db import Database
 from authsite.db.autocommit import snapshot_on
 from authsite.db.base import Base, UtcDateTime
-from authsite.oauth import imported_secrets
+from authsite.oauth import client_auth
 from authsite.oauth.models import Client, Family
 from authsite.passwords import imports
 from authsite.users.models import User
@@ -61,7 +61,7 @@ def _with_password(line: dict[str, Any]) -> None:
 def _with_secrets(line: dict[str, Any]) -> None:
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
     line["secrets"] = [
-        {"scheme": imported_secrets.scheme_of(secret), "hash": secret} for secret in secrets
+        {"scheme": client_auth.scheme_of(secret), "hash": secret} for secret in secrets
     ]
 
 

@@ -2,7 +2,7 @@
 
 A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`).
 The hash of its secret is stored as it is: SHA-256 is our own form, and a bcrypt hash is replaced at
-its first use (`oauth.imported_secrets`).
+its first use (`oauth.client_auth`).
 """
 
 import re
@@ -17,7 +17,7 @@ from authsite import clock
 from authsite.audit.service import About, record_all
 from authsite.context import Context
 from authsite.ids import as_client_id
-from authsite.oauth.imported_secrets import scheme_of
+from authsite.oauth.client_auth import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
 

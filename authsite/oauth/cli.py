@@ -93,10 +93,12 @@ def list_(
 ) -> None:
     """List the clients, the oldest first; never their secrets."""
     with transaction(cfg) as ctx:
-        found = clients.search(ctx.db, limit, name=name, client_type=client_type, disabled=disabled)
-        rows = [_facts(item) for item in found.clients]
+        found, total = clients.search(
+            ctx.db, limit, name=name, client_type=client_type, disabled=disabled
+        )
+        rows = [_facts(item) for item in found]
     if as_json:
-        return print_json({"clients": rows, "total": found.total})
+        return print_json({"clients": rows, "total": total})
     chosen = name or client_type or disabled
     print_table(
         ("client_id", "name", "type", "scope", "secrets", "enabled", "created"),
@@ -105,7 +107,7 @@ def list_(
         if chosen
         else "No clients yet. Make one with `authsite client create`.",
     )
-    print_more(found.total - len(rows))
+    print_more(total - len(rows))
 
 
 @client.command(epilog=examples(f"authsite client show {SAMPLE}"))

@@ -1,4 +1,9 @@
-"""Client authentication: HTTP Basic or parameters of the body, not both (RFC 6749, 2.3.1)."""
+"""Client authentication: HTTP Basic or parameters of the body, not both (RFC 6749, 2.3.1).
+
+A secret has enough random bits for SHA-256, which every request of the client computes. Secrets
+that were imported as bcrypt hashes, as Laravel Passport stores them, are checked in the hash pool,
+and replaced by our own form at the first use.
+"""
 
 import binascii
 import hmac
@@ -7,10 +12,12 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import unquote_plus
 
-from sqlalchemy import bindparam, select
+import structlog
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Context
 from authsite.db import Database, PreparedQuery
@@ -18,10 +25,11 @@ from authsite.db.prepared import columns_of
 from authsite.ids import as_client_id
 from authsite.passwords import Passwords
 
-from . import imported_secrets
+from .active import AskingClient
 from .errors import InvalidClient, TwoClientAuthentications
-from .imported_secrets import HasSecrets, hash_secret
 from .models import Client
+
+log = structlog.get_logger("authsite.oauth")
 
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
 MAX_BASIC_LENGTH = 4096
@@ -63,7 +71,7 @@ class ClientCredentials(NamedTuple):
     """The two parameters of the body."""
 
 
-Found = TypeVar("Found", bound=HasSecrets)
+Found = TypeVar("Found", EnabledClient, AskingClient)
 
 ENABLED_CLIENT = PreparedQuery(
     select(*columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)).where(
@@ -71,6 +79,16 @@ ENABLED_CLIENT = PreparedQuery(
     ),
     EnabledClient,
 )
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256 in hex, which is enough for a secret that has 256 random bits."""
+    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def scheme_of(stored: str) -> Literal["sha256", "bcrypt"]:
+    """The form of the stored hash of a secret: our own, or the bcrypt hash of another system."""
+    return "bcrypt" if stored.startswith("$2") else "sha256"
 
 
 def authenticate_request(
@@ -151,9 +169,45 @@ def _check_secret(
         raise InvalidClient("no enabled client has this client_id")
     if not secret:
         raise InvalidClient("no client_secret was sent")
-    if not any(matches) and not imported_secrets.check(database, passwords, found, secret, upgrade):
+    if not any(matches) and not _check_imported(database, passwords, found, secret, upgrade):
         raise InvalidClient("the client_secret is wrong")
     return found
+
+
+def _check_imported(
+    database: Database,
+    passwords: Passwords,
+    client: EnabledClient | AskingClient,
+    secret: str,
+    upgrade: bool,
+) -> bool:
+    """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
+
+    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is no event
+    of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
+    """
+    for column, stored in (
+        (Client.secret_hash, client.secret_hash),
+        (Client.previous_secret_hash, client.previous_secret_hash),
+    ):
+        if stored and scheme_of(stored) == "bcrypt" and passwords.check(secret, stored):
+            if not upgrade:
+                return True
+            try:
+                with database.transactional.begin() as connection:
+                    connection.execute(
+                        update(Client)
+                        .where(Client.id == client.id, column == stored)
+                        .values({column: hash_secret(secret)})
+                    )
+            except SQLAlchemyError as error:
+                log.warning(
+                    "client_secret_upgrade_failed",
+                    client=str(client.id),
+                    error=type(error).__name__,
+                )
+            return True
+    return False
 
 
 def _decode_basic(value: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
@@ -13,7 +13,7 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.settings.values import scope as scope_name
 
-from .imported_secrets import hash_secret
+from .client_auth import hash_secret
 from .models import CLIENT_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
@@ -154,13 +154,6 @@ def enable(ctx: Context, client: Client) -> None:
     record(ctx, "client.enabled", client_id=client.id)
 
 
-class Found(NamedTuple):
-    """Some of the clients that were looked for, and how many there are."""
-
-    clients: Sequence[Client]
-    total: int
-
-
 def search(
     db: Session,
     limit: int,
@@ -168,8 +161,8 @@ def search(
     name: str = "",
     client_type: str | None = None,
     disabled: bool = False,
-) -> Found:
-    """Up to ``limit`` clients, oldest first, whose name contains ``name``.
+) -> tuple[Sequence[Client], int]:
+    """Up to ``limit`` clients, oldest first, whose name contains ``name``; and how many there are.
 
     Only those of ``client_type``, unless it is None, and with ``disabled`` only disabled ones.
     """
@@ -180,7 +173,7 @@ def search(
         conditions.append(Client.disabled_at.is_not(None))
     query = select(Client).where(*conditions).order_by(Client.created_at, Client.id).limit(limit)
     total = db.scalar(select(func.count()).select_from(Client).where(*conditions)) or 0
-    return Found(db.scalars(query).all(), total)
+    return db.scalars(query).all(), total
 
 
 def _check_name(name: str) -> None:

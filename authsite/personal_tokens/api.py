@@ -109,7 +109,7 @@ class PersonalTokensAnswer(TypedDict):
 def create(request: Request) -> CreatedTokenAnswer:
     caller = caller_of(request)
     given: TokenBody = request.authsite.validated
-    made = service.create(
+    made, text = service.create(
         request.authsite.ctx,
         caller.signed_in_user(),
         given.current_password,
@@ -117,7 +117,7 @@ def create(request: Request) -> CreatedTokenAnswer:
         caller.scope,
     )
     request.response.status_int = 201
-    return {**_as_json(made.token), "token": made.text}
+    return {**_as_json(made), "token": text}
 
 
 @view_config(route_name="authsite.user.tokens", request_method="GET", renderer="json")

@@ -37,7 +37,7 @@ def create(request: Request) -> dict[str, Any]:
     given: TokenForm = request.authsite.validated
     allowed = request.authsite.settings.personal_token_scopes
     chosen = [scope for scope in allowed if request.authsite.raw_form.get(f"scope:{scope}")]
-    made = service.create(
+    _made, text = service.create(
         request.authsite.ctx,
         caller_of(request).signed_in_user(),
         given.current_password,
@@ -45,7 +45,7 @@ def create(request: Request) -> dict[str, Any]:
         allowed,
     )
     request.authsite.form_data = {}  # the form is empty again
-    return {**account(request), "which": None, "new_token": made.text}
+    return {**account(request), "which": None, "new_token": text}
 
 
 @account_form("authsite.account.tokens.revoke", get=show_section)

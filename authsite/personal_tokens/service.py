@@ -57,22 +57,16 @@ class PersonalToken:
     last_used: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedToken:
-    """A new token, and its ``text``, which is not stored: it is shown once."""
-
-    token: PersonalToken
-    text: str
-
-
 def create(
     ctx: Context,
     user: SignedInUser,
     current_password: str,
     requested: RequestedToken,
     allowed: Collection[str],
-) -> CreatedToken:
+) -> tuple[PersonalToken, str]:
     """Create a token after checking the current password; the owner is notified by mail.
+
+    Returns it and its text, which is not stored: it is shown once.
 
     ``allowed``: the scopes that the token may have; without a requested scope it has none. Raises
     `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
@@ -97,7 +91,7 @@ def create(
     if notify:
         mails.send_created(ctx, Recipient(account.id, account.email), id_)
     sealed = tokens.Token(id_, 0, int(made.expires.timestamp()))
-    return CreatedToken(made, tokens.encode(ctx.services.keys, tokens.PERSONAL, sealed))
+    return made, tokens.encode(ctx.services.keys, tokens.PERSONAL, sealed)
 
 
 def list_active(ctx: Context, user_id: UUID) -> list[PersonalToken]:

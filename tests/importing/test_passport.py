@@ -11,8 +11,8 @@ from sqlalchemy import Engine, event, select
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
+from authsite.oauth.client_auth import hash_secret
 from authsite.oauth.clients import rotate_secret
-from authsite.oauth.imported_secrets import hash_secret
 from authsite.oauth.models import Client
 from authsite.users.models import LoginName, User
 from tests.support import databases
