@@ -22,7 +22,7 @@ from authsite.settings import Settings, load_at_start, revealed
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.login.check import LoginStep
+    from authsite.login.service import LoginStep
     from authsite.mail.builder import MailBuilder
     from authsite.rate_limit.caller_limits import CallerLimits
     from authsite.rate_limit.limiter import RateLimiter

@@ -16,9 +16,9 @@ from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.base import Base
-from authsite.login.subjects import limit_subject
 from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import OAUTH, PERSONAL, Family
+from authsite.rate_limit import limit_subject
 from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
 from authsite.sessions.models import BrowserSession

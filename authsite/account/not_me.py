@@ -24,7 +24,7 @@ from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
 from authsite.db import after_commit
-from authsite.login.subjects import limit_subject
+from authsite.rate_limit import limit_subject
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature

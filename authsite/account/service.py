@@ -14,9 +14,9 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.subjects import limit_subject
 from authsite.oauth import families
 from authsite.passwords import policy
+from authsite.rate_limit import limit_subject
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
 from authsite.users import service as users

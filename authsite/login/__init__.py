@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .check import Check, LoginStep, Notify
+from .service import Check, LoginStep, Notify
 
 
 def add_login_step(config: Any, check: Check, notify: Notify | None = None) -> None:

@@ -17,10 +17,8 @@ from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.mail import outbox
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.rate_limit import limit_subject
 from authsite.users.account import Account
-
-from .check import Credential
-from .subjects import limit_subject
 
 LOGINS: tuple[EventName, ...] = ("session.begun", "token.issued")
 LINK_LIFETIME = timedelta(days=3)  # of the link "This was not me"
@@ -79,13 +77,12 @@ def send_reuse(ctx: Context, account: Account, family_id: UUID) -> None:
     outbox.put(ctx, "app_signed_out", _recipient(account), about_id=family_id)
 
 
-def send_failed_logins(ctx: Context, found: Credential | None, *, allowed: bool) -> None:
+def send_failed_logins(ctx: Context, account: Account | None) -> None:
     """Enqueue the notice that failed logins have locked the account.
 
-    For an unknown name, and unless ``allowed`` (within the limit of one a day), the row has no
-    recipient, so that the cost is the same.
+    For an unknown name, and over the limit of one a day (None), the row has no recipient, so that
+    the cost is the same.
     """
-    account = found.account if found and not found.disabled_at and allowed else None
     recipient = _recipient(account) if account and account.confirmed else NO_RECIPIENT
     outbox.put(ctx, "failed_logins", recipient)
 

@@ -9,11 +9,11 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.rate_limit import limit_subject
 from authsite.users.account import Account, SignedInUser
 from authsite.users.models import User
 
 from .errors import WrongCurrentPassword
-from .subjects import limit_subject
 
 
 class StoredHash(NamedTuple):

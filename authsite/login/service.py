@@ -1,27 +1,66 @@
-"""Log in: limits, audit events and the answer, for all views."""
+"""Log in: find the user, check the password, pass the login steps; with limits and audit events.
 
-from collections.abc import Sequence
+No lock and no transaction is held while the password is hashed. The user is read in AUTOCOMMIT, and
+everything that is issued afterwards carries the epoch read here: if the epoch was raised meanwhile,
+it is inactive.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import select
+import structlog
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.audit.events import EventName
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.counters import LOGINS
-from authsite.users.account import Account
-from authsite.users.models import LoginName
+from authsite.db import PreparedQuery
+from authsite.db.prepared import columns_of
+from authsite.http.errors import ApiError
+from authsite.passwords import HashCapacityExceeded
+from authsite.rate_limit import limit_subject
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import LoginName, User
 
-from .check import (
-    Credential,
-    check_password,
-    find_credential,
-    hidden_denial,
-    pass_steps,
-)
-from .identifiers import rate_limit_key
+from .identifiers import candidates, rate_limit_key
 from .notices import send_failed_logins
-from .subjects import limit_subject
+
+log = structlog.get_logger("authsite.login")
+
+Check = Callable[[Context, Account], None]
+Notify = Callable[[Context, Account], None]
+
+
+class LoginStep(NamedTuple):
+    """A check that every login after a correct password and every refresh must pass.
+
+    ``check`` raises to deny. ``notify`` is set if the denial reveals that the account exists: with
+    `prevent-enumeration` the answer is then that of a wrong password, and ``notify`` informs the
+    user by mail. It is called before the request has written anything.
+    """
+
+    check: Check
+    notify: Notify | None = None
+
+
+class Credential(NamedTuple):
+    """The user of a login name, and the values that a login is checked against."""
+
+    password_hash: str | None
+    disabled_at: datetime | None
+    account: Account
+
+
+CREDENTIAL = PreparedQuery(
+    select(*columns_of(User, Credential), *ACCOUNT_COLUMNS)
+    .join(LoginName, LoginName.user_id == User.id)
+    .where(LoginName.key == bindparam("key"), LoginName.kind == bindparam("kind")),
+    Credential,
+)
 
 
 def log_in(
@@ -55,7 +94,8 @@ def log_in(
         if account and notify:
             notify(ctx, account)
         if attempt.locked:
-            send_failed_logins(ctx, found, allowed=allowed)
+            informed = found.account if found and allowed and not found.disabled_at else None
+            send_failed_logins(ctx, informed)
         _record(ctx, "login.failed", found, typed, client_id)
         if attempt.locked:
             _record(ctx, "login.closed", found, typed, client_id)
@@ -79,9 +119,71 @@ def forget_failures(ctx: Context, user_id: UUID) -> None:
     ctx.limits.end_lockout(accounts, owner)
 
 
+def find_credential(ctx: Context, typed: str, kinds: Sequence[str]) -> Credential | None:
+    """The user with the login name ``typed``, enabled or not, read outside any transaction."""
+    names = candidates(typed, kinds, ctx.settings.phone_region)
+    if not names:
+        return None
+    return CREDENTIAL.one(ctx.database, key=names[0].key, kind=names[0].kind)
+
+
+def check_password(ctx: Context, found: Credential | None, password: str) -> Account | None:
+    """Return the account if ``found`` is an enabled user with this password, else None.
+
+    An unknown user, a wrong password and a disabled user cost the same hash and give the same
+    answer (ASVS 6.3.8). Raises `HashCapacityExceeded` if the queue of the hash pool is full.
+    """
+    right = ctx.passwords.check(password, found.password_hash if found else None)
+    if not right or found is None or found.disabled_at:
+        return None
+    if ctx.passwords.needs_upgrade(found.password_hash):
+        _upgrade(ctx, found, password)
+    return found.account
+
+
+def find_account(ctx: Context, typed: str, kinds: Sequence[str]) -> Account | None:
+    """The enabled user with the login name ``typed``, read outside any transaction."""
+    found = find_credential(ctx, typed, kinds)
+    return found.account if found and not found.disabled_at else None
+
+
+def pass_steps(ctx: Context, account: Account) -> None:
+    """Run every login step; raises the error of the first one that denies."""
+    for step in ctx.services.extensions.login_steps:
+        step.check(ctx, account)
+
+
+def hidden_denial(ctx: Context, account: Account | None) -> Notify | None:
+    """The ``notify`` of the login step that denies, if the reason must not be revealed."""
+    if account is None or not ctx.settings.prevent_enumeration:
+        return None
+    for step in ctx.services.extensions.login_steps:
+        try:
+            step.check(ctx, account)
+        except ApiError:
+            return step.notify
+    return None
+
+
 def _record(
     ctx: Context, event: EventName, found: Credential | None, typed: str, client_id: UUID | None
 ) -> None:
     user_id = found.account.id if found else None
     details = None if found else {"name": pseudonym(typed)}
     record(ctx, event, user_id=user_id, client_id=client_id, details=details)
+
+
+def _upgrade(ctx: Context, found: Credential, password: str) -> None:
+    """Replace the stored hash by one of the current scheme; the login succeeds in any case."""
+    try:
+        stronger = ctx.passwords.hash(password)
+        with ctx.database.transactional.begin() as connection:
+            connection.execute(
+                update(User)
+                .where(User.id == found.account.id, User.password_hash == found.password_hash)
+                .values(password_hash=stronger)
+            )
+    except (HashCapacityExceeded, SQLAlchemyError) as error:
+        log.warning(
+            "password_upgrade_failed", user=str(found.account.id), error=type(error).__name__
+        )

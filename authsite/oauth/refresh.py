@@ -15,7 +15,7 @@ from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.db.prepared import columns_of
 from authsite.login import notices
-from authsite.login.check import pass_steps
+from authsite.login.service import pass_steps
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
 from . import families, scopes

@@ -17,11 +17,11 @@ from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.subjects import limit_subject
 from authsite.mail.outbox import Recipient
 from authsite.oauth import families, scopes, tokens
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.models import PERSONAL, Family
+from authsite.rate_limit import limit_subject
 from authsite.settings.durations import duration
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded

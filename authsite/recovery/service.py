@@ -13,12 +13,11 @@ from authsite.db.prepared import columns_of
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import choose_page_url
 from authsite.i18n import _
-from authsite.login.check import find_account
 from authsite.login.identifiers import normalized_key
-from authsite.login.service import forget_failures
-from authsite.login.subjects import limit_subject
+from authsite.login.service import find_account, forget_failures
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.passwords import policy
+from authsite.rate_limit import limit_subject
 from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.models import LoginName, User

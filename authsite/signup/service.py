@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
-from authsite.login.check import find_account
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
+from authsite.login.service import find_account
 from authsite.mail.outbox import Recipient
 from authsite.passwords import policy
 from authsite.users import service as users

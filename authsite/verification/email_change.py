@@ -8,13 +8,13 @@ from sqlalchemy.exc import IntegrityError
 from authsite import clock
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.login.check import find_credential
 from authsite.login.fields import address_errors, read_address
 from authsite.login.identifiers import Identifier, normalized_key
 from authsite.login.reauthentication import reauthenticate
-from authsite.login.subjects import limit_subject
+from authsite.login.service import find_credential
 from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
+from authsite.rate_limit import limit_subject
 from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
 from authsite.users import former, pending

@@ -9,11 +9,11 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import choose_page_url
-from authsite.login.check import find_account
 from authsite.login.identifiers import normalized_key
-from authsite.login.subjects import limit_subject
+from authsite.login.service import find_account
 from authsite.mail import outbox
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.rate_limit import limit_subject
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 

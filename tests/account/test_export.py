@@ -10,8 +10,8 @@ from authsite import clock
 from authsite.account.export import PARTS, USER, export
 from authsite.audit.models import AuditEvent
 from authsite.db.base import Base
-from authsite.login.subjects import limit_subject
 from authsite.oauth.models import Family
+from authsite.rate_limit import limit_subject
 from authsite.rate_limit.recognized import forget
 from authsite.sessions.models import BrowserSession
 from authsite.settings.rate_limits import RATE_LIMITS

@@ -7,9 +7,8 @@ import pytest
 from authsite import clock
 from authsite.account.export import export
 from authsite.audit.models import AuditEvent
-from authsite.login.service import limit_subject
 from authsite.passwords.scheme import hash_prefix
-from authsite.rate_limit import device_cookie
+from authsite.rate_limit import device_cookie, limit_subject
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.home import initialized

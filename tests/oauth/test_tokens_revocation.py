@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from authsite.login.check import LoginStep
+from authsite.login.service import LoginStep
 from authsite.oauth import clients
 from authsite.oauth.models import Client
 from authsite.users import service as users

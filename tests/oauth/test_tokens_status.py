@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from authsite import clock
-from authsite.login.check import LoginStep
+from authsite.login.service import LoginStep
 from authsite.oauth import clients
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.models import Client

@@ -5,7 +5,6 @@ import unicodedata
 from authsite.i18n import _
 from authsite.ids import looks_like_id
 from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, clean_text
-from authsite.login.identifiers.reserved import RESERVED
 
 MAX_TYPED = 320
 MIN_LENGTH, MAX_LENGTH = 3, 64  # code points
@@ -19,6 +18,17 @@ _TOGETHER = (
     _HAN | {"BOPOMOFO"},
 )
 _PUNCTUATION = "._-"
+
+# Names that would let a user pose as the site (RFC 2142, and names of common roles), without
+# punctuation: "mail-er.daemon" is compared as "mailerdaemon".
+_LISTED = """
+    about abuse account accounts admin administrator all anonymous api auth authsite billing
+    contact daemon everyone guest help helpdesk hostmaster info legal login logout mail
+    mailerdaemon me moderator noc nobody noreply null official operator owner postmaster privacy
+    register root security self service signin signup staff superuser support sysadmin system
+    team undefined user users verify webmaster www
+"""
+RESERVED = frozenset(_LISTED.split())
 
 
 def normalize(text: str, _region: str | None = None) -> Identifier:
