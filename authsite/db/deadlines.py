@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from .libpq import RESULT_TIMEOUT
+from .prepared_connections import RESULT_TIMEOUT
 
 log = structlog.get_logger("authsite.db")
 

@@ -21,11 +21,17 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from authsite.forks import after_fork
 
-from . import libpq, pool_sizes
+from . import prepared_connections
 from .breaker import Breaker
 from .deadlines import Deadlines
 from .hosts import Hosts
-from .prepared_pool import PreparedPool, server_closed
+from .prepared_pool import (
+    ENGINE_OVERFLOW,
+    ENGINE_POOL,
+    TIMEOUT,
+    PreparedPool,
+    server_closed,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,9 +46,9 @@ SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 SQLITE_JOURNAL_LIMIT = 16 * 2**20  # bytes that the journal keeps after it was written back
 
 COMMON: Mapping[str, Any] = {
-    "pool_size": pool_sizes.ENGINE_POOL,
-    "max_overflow": pool_sizes.ENGINE_OVERFLOW,
-    "pool_timeout": pool_sizes.TIMEOUT,
+    "pool_size": ENGINE_POOL,
+    "max_overflow": ENGINE_OVERFLOW,
+    "pool_timeout": TIMEOUT,
     "hide_parameters": True,  # errors are logged, and parameters are personal data
 }
 
@@ -142,7 +148,7 @@ def _connect(database: Database, dialect: Dialect, _record: object, *given: Any)
             if database.hosts.note(connection):
                 database.close_idle()
             # PostgreSQL itself answers here: a pooler accepts connections also without it.
-            if libpq.behind_pooler(connection):
+            if prepared_connections.behind_pooler(connection):
                 connection.prepare_threshold = None
         except BaseException:
             connection.close()

@@ -10,9 +10,20 @@ from sqlalchemy import Engine, exc
 from authsite.spans import query_span
 
 from .conflicts import RETRIES, is_conflict, pause
-from .libpq import PostgreSQLConnection
-from .pool_sizes import PREPARED_POOL, TIMEOUT
-from .prepared_connections import BoundQuery, PreparedConnection, Rows, SQLiteConnection
+from .prepared_connections import (
+    BoundQuery,
+    PostgreSQLConnection,
+    PreparedConnection,
+    Rows,
+    SQLiteConnection,
+)
+
+# A process has two engines (transactions and AUTOCOMMIT), and the pool of the prepared queries: at
+# most 24 connections (docs/scaling.md).
+ENGINE_POOL = 4  # connections that an engine keeps open
+ENGINE_OVERFLOW = 4  # more of them, which are closed after use
+PREPARED_POOL = 8
+TIMEOUT = 2  # seconds that a request waits for a connection
 
 
 class PreparedPool:
@@ -113,7 +124,7 @@ class PreparedPool:
         try:
             rows = connection.execute(queries)
         except self.dialect.loaded_dbapi.Error as error:
-            driver_connection = connection.driver_connection
+            driver_connection: Any = connection.driver_connection
             lost = server_closed(error) or self.dialect.is_disconnect(
                 error, driver_connection, None
             )

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from authsite.db import open_database
-from authsite.db.libpq import RESULT_TIMEOUT
+from authsite.db.prepared_connections import RESULT_TIMEOUT
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable
 from tests.support.postgres import cluster

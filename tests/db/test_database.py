@@ -17,8 +17,8 @@ from authsite.audit.models import AuditEvent
 from authsite.audit.service import event_values, recording_if
 from authsite.db import PreparedQuery, open_database, run_together
 from authsite.db.breaker import DatabaseAway
-from authsite.db.libpq import RESULT_TIMEOUT
-from authsite.db.pool_sizes import PREPARED_POOL
+from authsite.db.prepared_connections import RESULT_TIMEOUT
+from authsite.db.prepared_pool import PREPARED_POOL
 from authsite.http.request_info import RequestInfo
 from authsite.oauth.models import Family
 from authsite.users.models import User

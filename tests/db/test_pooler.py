@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from authsite.db import migrate, open_database
-from authsite.db.pool_sizes import PREPARED_POOL
+from authsite.db.prepared_pool import PREPARED_POOL
 from authsite.tasks.leader import Lock, held, own_connection
 from tests.conftest import need
 from tests.support import databases, pgbouncer

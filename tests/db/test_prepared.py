@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import OperationalError
 
 from authsite.db import PreparedQuery, open_database
-from authsite.db.libpq import RESULT_TIMEOUT
+from authsite.db.prepared_connections import RESULT_TIMEOUT
 from authsite.oauth.models import Client
 from tests.support import databases
 from tests.support.site import Site

@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-from authsite.db.libpq import PostgreSQLConnection
-from authsite.db.prepared_connections import SQLiteConnection
+from authsite.db.prepared_connections import PostgreSQLConnection, SQLiteConnection
 
 
 @contextmanager
