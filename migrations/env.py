@@ -9,10 +9,10 @@ import authsite.rate_limit.models
 import authsite.sessions.models
 import authsite.users.models  # noqa: F401  importing a model registers its table
 from authsite.db.base import Base
-from authsite.db.migrate import VERSION_TABLE, rename_version_table
+from authsite.db.migrate import VERSION_TABLE, refuse_foreign_tables
 
 connection = context.config.attributes["connection"]
-rename_version_table(connection, Base.metadata.tables)
+refuse_foreign_tables(connection, Base.metadata.tables)
 # The connection is in a transaction, which the caller commits.
 context.configure(
     connection=connection,

@@ -219,7 +219,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
 
     from authsite.login.notices import LINK_LIFETIME
     from authsite.oauth.models import OAUTH, PERSONAL, Family
-    from authsite.rate_limit import device_cookie
+    from authsite.rate_limit.recognized import RECOGNIZED_FOR
 
     now, cfg = clock.now(), ctx.settings
     rotated_at = _rotated_at(ctx, "secret")
@@ -246,7 +246,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     )
     for what, lifetime in (
         ("links in mails", links),
-        ("cookies that recognize a browser", device_cookie.LIFETIME),
+        ("cookies that recognize a browser", RECOGNIZED_FOR),
     ):
         if signed_before + lifetime > now:
             yield f"{what}, until {clock.rfc3339(signed_before + lifetime)}"

@@ -32,10 +32,6 @@ class Key:
         return hmac.digest(self.secret, message, "sha256")
 
 
-def _fingerprint(key: bytes) -> bytes:
-    return sha256(b"fingerprint" + key).digest()[:FINGERPRINT_SIZE]
-
-
 def derived_key(secret: str, purpose: str) -> Key:
     """The key of ``purpose`` from one secret."""
     return key_of(hkdf(secret.encode(), f"authsite {purpose}".encode()))
@@ -43,7 +39,7 @@ def derived_key(secret: str, purpose: str) -> Key:
 
 def key_of(secret: bytes) -> Key:
     """The key that consists of the 32 bytes ``secret``."""
-    return Key(secret, _fingerprint(secret))
+    return Key(secret, sha256(b"fingerprint" + secret).digest()[:FINGERPRINT_SIZE])
 
 
 class KeyRing:

@@ -12,7 +12,7 @@ from .engine import without_time_limit
 @contextmanager
 def transaction_on(connection: Connection) -> Iterator[None]:
     """Commit the statements of the block together, or none of them."""
-    with _block(connection, "BEGIN IMMEDIATE" if _is_sqlite(connection) else "BEGIN"):
+    with _block(connection, sqlite="BEGIN IMMEDIATE", postgresql="BEGIN"):
         yield
 
 
@@ -23,18 +23,14 @@ def snapshot_on(connection: Connection) -> Iterator[None]:
     It may take long.
     """
     begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    with _block(connection, "BEGIN" if _is_sqlite(connection) else begin):
+    with _block(connection, sqlite="BEGIN", postgresql=begin):
         without_time_limit(connection)
         yield
 
 
-def _is_sqlite(connection: Connection) -> bool:
-    return connection.dialect.name == "sqlite"
-
-
 @contextmanager
-def _block(connection: Connection, begin: str) -> Iterator[None]:
-    connection.exec_driver_sql(begin)
+def _block(connection: Connection, *, sqlite: str, postgresql: str) -> Iterator[None]:
+    connection.exec_driver_sql(sqlite if connection.dialect.name == "sqlite" else postgresql)
     try:
         yield
     except BaseException:

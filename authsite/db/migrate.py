@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # Not `alembic_version`, which a host application may use in the same database.
 VERSION_TABLE = "authsite_alembic_version"
-_FORMER_VERSION_TABLE = "alembic_version"  # of databases made by early revisions
 # Milliseconds that a migration waits for a table. Requests wait behind it, and fail after 2000.
 LOCK_TIMEOUT = 500
 ATTEMPTS = 60  # for each migration, at most three seconds apart
@@ -109,8 +108,7 @@ def _revisions() -> tuple[set[str], set[str]]:
 def current(database: Database) -> str | None:
     """The revision of authsite's schema; None if the database does not have the schema."""
     with database.autocommit.connect() as connection:
-        table = _version_table(connection)
-        return table and _version(connection, table)
+        return _version(connection)
 
 
 def earlier() -> frozenset[str]:
@@ -118,37 +116,19 @@ def earlier() -> frozenset[str]:
     return frozenset(_revisions()[0] - {head()})
 
 
-def _version(connection: Connection, table: str) -> str | None:
-    version: str | None = connection.scalar(text(f"SELECT version_num FROM {table}"))  # noqa: S608  one of two constants
+def _version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  a constant
     return version
 
 
-def _version_table(connection: Connection) -> str | None:
-    """The present or former name of the table that contains our revision; None without one."""
+def refuse_foreign_tables(connection: Connection, our_tables: Iterable[str]) -> None:
+    """Raise `TableNamesTaken` if the database has our tables' names, but not our version table."""
     found = inspect(connection)
-    if found.has_table(VERSION_TABLE):
-        return VERSION_TABLE
-    # A host application's revisions may have the same names, such as 0001. So the table is ours
-    # only if the database also has our tables.
-    if found.has_table(_FORMER_VERSION_TABLE) and found.has_table("families"):
-        version = _version(connection, _FORMER_VERSION_TABLE)
-        return _FORMER_VERSION_TABLE if version in _revisions()[0] else None
-    return None
-
-
-def rename_version_table(connection: Connection, our_tables: Iterable[str]) -> None:
-    """Rename the version table if it still has its former name.
-
-    Raises `TableNamesTaken` if the database has no version table of ours, but other tables with
-    names of ours.
-    """
-    table = _version_table(connection)
-    if table == _FORMER_VERSION_TABLE:
-        connection.execute(text(f"ALTER TABLE {_FORMER_VERSION_TABLE} RENAME TO {VERSION_TABLE}"))
-    if table is None:
-        taken = set(our_tables).intersection(inspect(connection).get_table_names())
-        if taken:
-            raise TableNamesTaken(taken)
+    taken = set(our_tables).intersection(found.get_table_names())
+    if taken and not found.has_table(VERSION_TABLE):
+        raise TableNamesTaken(taken)
 
 
 class _Busy(Exception):
@@ -194,8 +174,7 @@ def _step(database: Database, config: "Config", order: Sequence[str], goal: str)
 
     with database.transactional.begin() as connection:
         _lock(connection)
-        table = _version_table(connection)
-        present = (table and _version(connection, table)) or "base"
+        present = _version(connection) or "base"
         if present not in order or order.index(present) >= order.index(goal):
             return None  # a newer version has migrated the schema, or it is done
         step = order[order.index(present) + 1]

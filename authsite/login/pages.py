@@ -17,7 +17,7 @@ from authsite.http.rendering import go_on, home_path, lead_on, see_other
 from authsite.i18n import duration_words
 from authsite.login.fields import require_filled
 from authsite.login.wording import wording
-from authsite.rate_limit import device_cookie
+from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies, service
 
@@ -85,7 +85,7 @@ def log_in_page(request: Request) -> Response:
     name, password = require_filled(ctx.settings, given.username, given.password)
     key = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
     cookies.set_session(request, request.response, key, remember=remember)
-    device_cookie.set_cookie(request)
+    recognized.set_cookie(request)
     forget_address(request)
     return go_on(request, _onward(request))
 

@@ -32,23 +32,11 @@ READING_BUDGET = 24_000
 MIN_WITHOUT_CONTEXT = 6  # characters that must remain without the context words
 YEARS = [str(year) for year in range(2020, 2040)]  # zxcvbn's list ends with 2019
 # Typical of passwords that expire every quarter; zxcvbn's lists are English.
-SEASONS = [
-    "frühling",
-    "sommer",
-    "herbst",
-    "januar",
-    "februar",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
-]
+_SEASONS = """
+    frühling sommer herbst januar februar märz april mai juni juli august september oktober november
+    dezember
+"""
+SEASONS = _SEASONS.split()
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")  # of ASCII, without the blank
 
 ADVICE = _("Try four unrelated words.")

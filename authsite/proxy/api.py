@@ -11,7 +11,7 @@ from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters, Re
 from authsite.http.bodies import Body, MaybeEmpty, Password
 from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
-from authsite.rate_limit import device_cookie
+from authsite.rate_limit import recognized
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
@@ -118,7 +118,7 @@ def login(request: Request) -> TokenAnswer:
     identifiers = {"username": body.username, "email": body.email, "phone": body.phone}
     pair = service.log_in(ctx, client, identifiers, body.password, body.scope)
     cookie.set_cookie(request, pair.refresh_token)
-    device_cookie.set_cookie(request)
+    recognized.set_cookie(request)
     return token_response(pair, body.scope)
 
 

@@ -16,9 +16,18 @@ from authsite.http.errors import ApiError
 from authsite.request_state import Request
 from authsite.settings.rate_limits import RATE_LIMITS
 
-from . import delays, device_cookie
+from . import delays
 from .limiter import RateLimiter
-from .recognized import forget, is_recognized, network_of, remember, subject_of
+from .recognized import (
+    decode_cookie,
+    encode_cookie,
+    forget,
+    is_recognized,
+    network_of,
+    remember,
+    sent_cookie,
+    subject_of,
+)
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -170,12 +179,12 @@ class CallerLimits:
         if self.limiter is None or self.subject is None:
             return None
         now = clock.now()
-        old = device_cookie.decode(self.keys["device"], self.subject, self.read_cookie(), now)
-        return device_cookie.encode(self.keys["device"], self.subject, old, now)
+        old = decode_cookie(self.keys["device"], self.subject, self.read_cookie(), now)
+        return encode_cookie(self.keys["device"], self.subject, old, now)
 
     def _recognized(self, limiter: RateLimiter, subject: str) -> tuple[str, ...]:
         now = clock.now()
-        browser = device_cookie.decode(self.keys["device"], subject, self.read_cookie(), now)
+        browser = decode_cookie(self.keys["device"], subject, self.read_cookie(), now)
         if browser:
             return ("device", browser)
         if is_recognized(limiter, subject, self.address):
@@ -222,7 +231,7 @@ def limits_of(request: Request) -> CallerLimits:
         services.rate_limits,
         services.keys,
         network_of(request.authsite.client_address),
-        lambda: device_cookie.sent_cookie(weak()),
+        lambda: sent_cookie(weak()),
         request.environ.setdefault(COUNTED, Counted()),
         on_exceeded=lambda name, subject: weak().authsite.record_exceeded(name, subject),
     )

@@ -74,10 +74,10 @@ def refund(limiter: RateLimiter, attempt: Acquired) -> None:
         storage.incr(attempt.key, item.get_expiry(), -1)
 
 
-def reset(limiter: RateLimiter, *subject: str, name: str = LOGIN) -> None:
-    """Forget all attempts and lockouts of ``subject``."""
-    [item] = limiter.windows[name]
-    key = item.key_for(name, limiter.hashed(*subject))
+def reset(limiter: RateLimiter, *subject: str) -> None:
+    """Forget all attempts and lockouts of ``subject`` at logins."""
+    [item] = limiter.windows[LOGIN]
+    key = item.key_for(LOGIN, limiter.hashed(*subject))
     level = limiter.storage.get(_level(key))
     # Of the earlier lockouts, only the last one can still be running.
     for ended in {0, max(0, level - 1), level}:

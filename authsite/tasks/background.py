@@ -1,10 +1,12 @@
-"""Run background tasks on threads, which end with their process."""
+"""Run background tasks on threads, which end with their process, and log their errors."""
 
 import os
 import threading
 from multiprocessing.util import Finalize
 
 from pyramid.path import DottedNameResolver
+from sqlalchemy.exc import SQLAlchemyError
+from structlog.typing import FilteringBoundLogger
 
 from authsite.context import Job, Services
 
@@ -44,3 +46,16 @@ def _start_thread(name: str, job: Job) -> None:
 def _stop(job: Job, thread: threading.Thread) -> None:
     job.stop()
     thread.join(job.stop_timeout)
+
+
+def log_failure(log: FilteringBoundLogger, event: str, error: Exception, last_error: str) -> str:
+    """Log ``event`` unless ``error`` is of the type ``last_error``; return the name of its type.
+
+    For a task that goes on after every error. One of the database needs no traceback; any other is
+    a bug.
+    """
+    kind = type(error).__name__
+    if kind != last_error:
+        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
+        log.warning(event, reason=kind, **cause)
+    return kind

@@ -20,8 +20,8 @@ from authsite.counters import TASK_SUCCESS
 from authsite.db import Database
 from authsite.settings import Settings
 
+from .background import log_failure
 from .cleanup import PARTS, steps
-from .failures import log_failure
 from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.cleanup")

@@ -20,7 +20,7 @@ from authsite.context import Job, Services
 from authsite.counters import TASK_SUCCESS
 from authsite.db import Database
 
-from .failures import log_failure
+from .background import log_failure
 from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.audit")

@@ -8,7 +8,8 @@ from authsite import clock
 from authsite.account.export import export
 from authsite.audit.models import AuditEvent
 from authsite.passwords.scheme import hash_prefix
-from authsite.rate_limit import device_cookie, limit_subject
+from authsite.rate_limit import limit_subject
+from authsite.rate_limit.recognized import RECOGNIZED_FOR, decode_cookie
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.home import initialized
@@ -139,7 +140,7 @@ def test_a_secret_is_not_retired_before_what_it_signed_has_expired(home, site_no
     assert "--force" in message
     with site.db() as db:  # as if the rotation had been 32 days ago
         for event in db.query(AuditEvent).filter_by(event="secret.rotated"):
-            event.at -= device_cookie.LIFETIME + timedelta(hours=2)
+            event.at -= RECOGNIZED_FOR + timedelta(hours=2)
     assert retire(home).returncode == 0  # the login came after it
     assert {"secret.announced", "secret.rotated", "secret.retired"} <= set(site.events())
 
@@ -214,6 +215,6 @@ def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_n
         site.http.post("/account/profile", profile.submit_fields(), status=(200, 303))
         ring = site.app.registry["authsite"].keys["device"]
         device = cookies["device"]
-        assert device_cookie.decode(ring, limit_subject(user.id), device, clock.now())
+        assert decode_cookie(ring, limit_subject(user.id), device, clock.now())
     body = {"email": "ann@example.com", "token": reset, "password": "a new lamp in the garden"}
     site.http.post_json("/v1/password/reset", body, status=200)

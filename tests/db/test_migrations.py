@@ -183,18 +183,6 @@ def test_trial_17_tables_of_others_with_our_names_are_named_before_anything_is_c
     assert migrate.current(database) is None
 
 
-def test_trial_17_an_installation_of_before_keeps_its_revision_under_the_new_name(database):
-    migrate.upgrade(database, "0003")
-    with database.transactional.begin() as connection:
-        connection.execute(text(f"ALTER TABLE {migrate.VERSION_TABLE} RENAME TO alembic_version"))
-    assert migrate.current(database) == "0003"
-    migrate.upgrade(database)
-    assert migrate.current(database) == migrate.head()
-    assert tables(database) == set(Base.metadata.tables)
-    migrate.upgrade(database)
-    assert differences(database) == []
-
-
 @pytest.mark.parametrize("revision", ["a1b2c3d4e5f6", "0001"])
 def test_trial_17_a_database_that_the_hosts_alembic_manages_keeps_its_version(database, revision):
     host = "version_num FROM alembic_version"
