@@ -7,7 +7,7 @@ import pytest
 
 from authsite.importing import drafts, passport
 from authsite.importing.drafts import Fault
-from authsite.importing.export_file import ExportSource
+from authsite.importing.own import ExportSource
 from authsite.importing.rows import SourceUnusable
 from authsite.importing.sources import open_source
 from tests.support import foreign_systems as other

@@ -11,7 +11,6 @@ from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
 
 from .. import clients, django, own, passport, table
-from ..export_file import ExportSource
 from .parts import Options, Part, import_parts
 
 SOURCES = (
@@ -177,7 +176,7 @@ def csv_(options: Options) -> None:
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
     of_clients = _clients(options, own.CLIENTS, own.client)
-    import_parts(options, own.user, [of_clients], lambda: ExportSource(options.source))
+    import_parts(options, own.user, [of_clients], lambda: own.ExportSource(options.source))
 
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
