@@ -125,21 +125,17 @@ def doctor(config: str | None, production: bool, as_json: bool) -> None:
             mark, color = marks[finding.state]
             styled = click.style(f"{mark:<{width}}", fg=color)
             click.echo(f"{styled}  {finding.subject}: {finding.message}")
-        click.echo(verdict(findings) if production else summary(findings))
+        click.echo(last_line(findings, production=production))
     if any(finding.state == "wrong" for finding in findings):
         raise SystemExit(1)
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def last_line(findings: Sequence[Finding], *, production: bool) -> str:
     """The last line of the report."""
     states = [finding.state for finding in findings]
-    return f"{states.count('wrong')} wrong, {states.count('change')} to change before production"
-
-
-def verdict(findings: Sequence[Finding]) -> str:
-    """The last line of the report of ``--production``."""
-    states = [finding.state for finding in findings]
     errors, warnings = states.count("wrong"), states.count("change")
+    if not production:
+        return f"{errors} wrong, {warnings} to change before production"
     ready = "not ready" if errors else "ready"
     return f"{errors} errors, {warnings} warnings: {ready} for production"
 

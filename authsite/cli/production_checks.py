@@ -45,10 +45,8 @@ def production_findings(cfg: Settings) -> Iterator[Finding]:
     yield _hashing(cfg.bcrypt_cost)
     if cfg.password_breach_check:
         yield _breach_check(cfg.password_breach_check)
-    if cfg.metrics_token:
-        yield Finding("ok", "metrics-token", "/metrics can be read with the token")
-    else:
-        yield Finding("ok", "metrics-token", "/metrics can be read only from this machine")
+    how = "with the token" if cfg.metrics_token else "only from this machine"
+    yield Finding("ok", "metrics-token", f"/metrics can be read {how}")
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:

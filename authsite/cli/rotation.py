@@ -202,13 +202,10 @@ def _lasting_keys(
 
 
 def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
-    if setting == "secret":
-        needed = list(_needs_of_secret(ctx))
-    else:
-        needed = list(_needs_of_pepper(ctx, old))
-    if needed:
+    needed = _needs_of_secret(ctx) if setting == "secret" else _needs_of_pepper(ctx, old)
+    if lines := list(needed):
         raise click.ClickException(
-            f"the oldest {variable(setting)} is still needed:\n  " + "\n  ".join(needed) + "\n"
+            f"the oldest {variable(setting)} is still needed:\n  " + "\n  ".join(lines) + "\n"
             "Run this again later, or end all that needs an older value now with --force."
         )
 

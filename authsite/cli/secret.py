@@ -75,7 +75,7 @@ def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_jso
     if finish and at_once:
         raise click.UsageError("--at-once does both steps: give it without --finish")
     done = rotation.rotate(config, _setting(pepper), finish=finish, at_once=at_once)
-    _report(done, _options(config, pepper), as_json)
+    _report(done, config, pepper, as_json)
 
 
 @secret.command(
@@ -101,19 +101,15 @@ def retire(config: str | None, pepper: bool, force: bool, as_json: bool) -> None
     from . import rotation
 
     done = rotation.retire(config, _setting(pepper), force=force)
-    _report(done, _options(config, pepper), as_json)
+    _report(done, config, pepper, as_json)
 
 
 def _setting(pepper: bool) -> "Rotated":
     return "password_pepper" if pepper else "secret"
 
 
-def _options(config: str | None, pepper: bool) -> str:
-    """The options of the next command."""
-    return (" --pepper" if pepper else "") + (f" --config {config}" if config else "")
-
-
-def _report(done: "Rotation", options: str, as_json: bool) -> None:
+def _report(done: "Rotation", config: str | None, pepper: bool, as_json: bool) -> None:
     if as_json:
         return print_json({"step": done.step, "env_file": str(done.env_file)})
+    options = (" --pepper" if pepper else "") + (f" --config {config}" if config else "")
     click.echo(NEXT[done.step].format(file=done.env_file, options=options))

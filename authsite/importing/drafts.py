@@ -85,12 +85,9 @@ def required(row: Mapping[str, object], column: str) -> str:
 
 def flag(row: Mapping[str, object], column: str, default: bool = False) -> bool:
     """A boolean, however the source writes it (MySQL's BIT as a byte). Raises `Fault`."""
-    value = row.get(column)
-    if isinstance(value, bytes):
-        value = value.decode(errors="surrogateescape")
-    if value is None:
+    if row.get(column) is None:
         return default
-    written = str(value).strip().lower()
+    written = (text(row, column) or "").lower()
     if written in _TRUE:
         return True
     if written in _FALSE:

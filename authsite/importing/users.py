@@ -14,7 +14,7 @@ from authsite.i18n import translate
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.passwords import imports
-from authsite.settings import Settings
+from authsite.settings import Settings, revealed
 from authsite.users import former
 from authsite.users.models import LoginName, User
 
@@ -132,8 +132,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
 
 def _password_hash(rules: Rules, stored: str | None) -> str | None:
     try:
-        peppers = (*rules.cfg.password_pepper, *rules.cfg.password_pepper_next)
-        known = [pepper.reveal() for pepper in peppers]
+        known = revealed((*rules.cfg.password_pepper, *rules.cfg.password_pepper_next))
         hashed = imports.stored_form(stored, rules.cfg.bcrypt_cost, known) if stored else None
         if len(hashed or "") > (longest := size(_USERS.c.password_hash)):
             raise imports.UnsupportedHash(f"has more than {longest} characters")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import get_args
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -39,8 +39,8 @@ _SHOWN_FROM_THE_START = {
 class _Families(Collector):
     """Hands the library the families of metrics that were made for one scrape."""
 
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families = list(families)
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
 
     def collect(self) -> Iterable[Metric]:
         return self._families
@@ -48,10 +48,8 @@ class _Families(Collector):
 
 def exposition(numbers: Numbers, outbox: OutboxNumbers | None) -> bytes:
     """The response to a scrape; ``outbox`` is None while the database does not answer."""
-    registry = CollectorRegistry()
     families = [_responses(numbers), *_counted(numbers), *_gauges(numbers), *_of_database(outbox)]
-    registry.register(_Families(families))
-    text: bytes = generate_latest(registry)
+    text: bytes = generate_latest(_Families(families))
     return text
 
 
