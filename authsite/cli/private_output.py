@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from authsite.settings.private_files import exposed
+from authsite.settings import exposed
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from .definitions import DEFINITIONS, Settings
 from .durations import duration
 from .envfile import assignment, env_file_path, environment, read_env_file
 from .errors import InvalidSetting, SettingsError
-from .folders import TEMPLATES, files_of, folder_errors
+from .files import TEMPLATES, exposed, files_of, folder_errors, private_paths
 from .inifile import folder_of, read_ini
 from .load import (
     canonical_client,
@@ -15,7 +15,6 @@ from .load import (
     start_warnings,
 )
 from .lookup import documented_key
-from .private_files import exposed, private_paths
 from .secret import Secret, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
 from .sources import read_sources, unknown_variables

@@ -12,10 +12,9 @@ from . import service_urls
 from .definitions import DEFINITIONS, ProxyClient, Settings
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
-from .folders import folder_errors
+from .files import exposed, folder_errors, private_paths
 from .inifile import folder_of
 from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name
-from .private_files import exposed, private_paths
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED
 from .sources import SourceValue, read_sources, unknown_variables

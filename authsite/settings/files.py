@@ -1,16 +1,25 @@
-"""The folders of a site's own files and templates, and the checks of both at the start."""
+"""Files and folders that settings name: a site's own files and templates, and private files.
+
+Both are checked at the start.
+"""
 
 import os
+import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .definitions import Settings
+from .envfile import env_file_path
 from .errors import InvalidSetting
-from .lookup import documented_key
+from .inifile import FILE_KEY, folder_of
+from .lookup import definition_of_key, documented_key
+from .service_urls import sqlite_file
 from .urls import is_file_name
 
 MAX_FILES = 20 * 1024 * 1024  # bytes in all: each process keeps them in memory
 TEMPLATES = Path(__file__).parent.parent / "templates"
+_PASSWORD = re.compile(r"://[^/@]*:[^/@]+@")  # in a URL
 
 
 def files_of(folder: str) -> dict[str, Path]:
@@ -91,3 +100,42 @@ def _places(cfg: Settings) -> Iterator[tuple[str, str]]:
 
 def _error(attribute: str, message: object, value: str) -> InvalidSetting:
     return InvalidSetting(documented_key(attribute), str(message), value=repr(value))
+
+
+def private_paths(
+    settings: Settings, ini: Mapping[str, object], environ: Mapping[str, str]
+) -> Iterator[Path]:
+    """The paths that only their owner should be able to read (ASVS 13.3.1); some may not exist.
+
+    These are the ini file if it contains a secret, the environment file, the file of a SQLite
+    database, and the mail folder if mails are written to files.
+    """
+    file = ini.get(FILE_KEY)
+    if file and any(_is_secret(key, str(value)) for key, value in ini.items() if value):
+        yield Path(str(file))
+    yield env_file_path(environ, folder_of(ini))
+    if database := sqlite_file(settings.database_url.reveal()):
+        yield database
+    if settings.mail_driver == "file":
+        yield Path(settings.mail_folder)
+
+
+def exposed(path: Path) -> str | None:
+    """If other users may read ``path``: a warning with the command that prevents it; else None."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None  # missing, or not accessible to this user
+    mode = stat.S_IMODE(status.st_mode)
+    wanted = "700" if stat.S_ISDIR(status.st_mode) else "600"
+    return f"others may read it (mode {mode:04o}): chmod {wanted} {path}" if mode & 0o077 else None
+
+
+def _is_secret(key: str, text: str) -> bool:
+    definition = definition_of_key(key)
+    # A URL is a secret only if it contains a password; that in development.ini does not.
+    return (
+        definition is not None
+        and definition.secret
+        and ("://" not in text or _PASSWORD.search(text) is not None)
+    )
