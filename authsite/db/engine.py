@@ -9,7 +9,6 @@ import select
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +52,6 @@ COMMON: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
 class Database:
     """One database.
 
@@ -63,15 +61,10 @@ class Database:
     answer. ``hosts``: the order of several hosts.
     """
 
-    transactional: Engine
-    autocommit: Engine
-    prepared: PreparedPool = field(init=False)
-    breaker: Breaker = field(init=False)
-    hosts: Hosts = field(init=False, default_factory=Hosts)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "breaker", Breaker(self._leave_host))
-        object.__setattr__(self, "prepared", PreparedPool(self.autocommit, self.note_timeout))
+    def __init__(self, transactional: Engine, autocommit: Engine) -> None:
+        self.transactional, self.autocommit = transactional, autocommit
+        self.hosts, self.breaker = Hosts(), Breaker(self._leave_host)
+        self.prepared = PreparedPool(autocommit, self.note_timeout)
         after_fork(self, Database.forget_connections)
 
     def dispose(self) -> None:

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from threading import Event
-from typing import NamedTuple
+from typing import TypeAlias
 from uuid import UUID
 
 import structlog
@@ -25,14 +25,8 @@ HOUR = timedelta(hours=1)
 _MINUTE = timedelta(minutes=1)
 BATCH = 500  # rows in one UPDATE
 MAX_NOTES = 20_000  # notes, and ids, held in one process: about 4 MB
-
-
-class Note(NamedTuple):
-    """A row of ``table`` that was used in the hour (see `precision`) that begins at ``hour``."""
-
-    table: Table
-    id: UUID
-    hour: datetime
+# A row that was used in the hour (see `precision`) that begins at the moment.
+Note: TypeAlias = tuple[Table, UUID, datetime]
 
 
 class LastUsedTracker:
@@ -65,7 +59,7 @@ class LastUsedTracker:
         if len(self._seen) >= MAX_NOTES:
             self._seen.clear()  # a row that is noted twice is written twice, with the same value
         self._seen.add(row_id.int)
-        self._notes.append(Note(table, row_id, self._hour))
+        self._notes.append((table, row_id, self._hour))
         if self.wake is None:
             self.write()
         elif urgent:

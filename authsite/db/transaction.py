@@ -32,7 +32,9 @@ def request_session(request: Request) -> Session:
     """
     if "tm.active" not in request.environ:
         if not needs_transaction(request):
-            return _reading(request)
+            db = Session(request.authsite.database.autocommit)
+            request.add_finished_callback(lambda _request: db.close())
+            return db
         raise RuntimeError(
             "authsite has no transaction to write in: let pyramid_tm act on every POST, PUT, PATCH"
             " and DELETE of authsite's routes (tm.activate_hook)"
@@ -78,12 +80,6 @@ def after_commit(session: Session, work: Callable[[], None]) -> None:
     ``session``: the `Context.db` of a request with a transaction.
     """
     session.info["tm"].get().addAfterCommitHook(lambda committed: work() if committed else None)
-
-
-def _reading(request: Request) -> Session:
-    db = Session(request.authsite.database.autocommit)
-    request.add_finished_callback(lambda _request: db.close())
-    return db
 
 
 def commit_and_begin(request: Request) -> None:

@@ -10,7 +10,7 @@ from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.rate_limit import limit_subject
-from authsite.users.account import Account, SignedInUser
+from authsite.users.account import SignedInUser
 from authsite.users.models import User
 
 from .errors import WrongCurrentPassword
@@ -45,7 +45,9 @@ def reauthenticate(
     and `HashCapacityExceeded`.
     """
     with ctx.limits.reauthentication(limit_subject(user.account.id), str(user.sign_in)) as attempt:
-        attempt.succeeded = _is_current(ctx, user.account, password)
+        # No row, and so no right password, if the epoch is not the user's any more.
+        stored = STORED_HASH.one(ctx.database, user_id=user.account.id, epoch=user.account.epoch)
+        attempt.succeeded = ctx.passwords.check(password, stored.password_hash if stored else None)
     others = check_others()
     if attempt.succeeded:
         if others:
@@ -56,9 +58,3 @@ def reauthenticate(
     if attempt.locked:
         record(ctx, "reauthentication.locked", user_id=user.account.id, details=details)
     raise WrongCurrentPassword(others)
-
-
-def _is_current(ctx: Context, account: Account, password: str) -> bool:
-    """Whether ``password`` is the user's, and the epoch in ``account`` is still the user's."""
-    stored = STORED_HASH.one(ctx.database, user_id=account.id, epoch=account.epoch)
-    return ctx.passwords.check(password, stored.password_hash if stored else None)

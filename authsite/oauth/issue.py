@@ -8,7 +8,7 @@ from sqlalchemy import FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
-from authsite.audit.service import About, event_values, recording_if
+from authsite.audit.service import event_values, recording_if
 from authsite.context import Context
 from authsite.db import PreparedQuery, run_together
 from authsite.users.models import User, unchanged_since
@@ -90,12 +90,13 @@ def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None)
         "new_address": info.address,
         "new_agent": info.agent,
     }
-    about: About = {
-        "user_id": owner.user_id,
-        "client_id": owner.client_id,
-        "details": {"family": str(family_id)},
-    }
-    event = event_values(info, "token.issued", **about)
+    event = event_values(
+        info,
+        "token.issued",
+        user_id=owner.user_id,
+        client_id=owner.client_id,
+        details={"family": str(family_id)},
+    )
     try:
         issued, _recorded = run_together(
             ctx.database,

@@ -147,17 +147,14 @@ def above_limits(stored: str, cost: int | None = None) -> str | None:
     found = _parsed(stored)
     if cost is None or found is None:
         return None
-    times = found.parameters.work / (TIMES_OF_BCRYPT * _per_round(found.scheme) * 2**cost)
+    per_round = PBKDF2_PER_ROUND if found.scheme == "pbkdf2" else ARGON2_PER_ROUND
+    times = found.parameters.work / (TIMES_OF_BCRYPT * per_round * 2**cost)
     if times <= 1:
         return None
     return (
         f"takes more than {TIMES_OF_BCRYPT} times as long as bcrypt-cost {cost}: set bcrypt-cost "
         f"to {cost + ceil(log2(times))} or more first"
     )
-
-
-def _per_round(scheme: Scheme) -> int:
-    return PBKDF2_PER_ROUND if scheme == "pbkdf2" else ARGON2_PER_ROUND
 
 
 class SlowestSeen:

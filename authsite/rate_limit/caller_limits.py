@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from authsite import clock
 from authsite.crypto.keys import Keys
 from authsite.http.errors import ApiError
 from authsite.request_state import Request
@@ -18,16 +17,7 @@ from authsite.settings.rate_limits import RATE_LIMITS
 
 from . import delays
 from .limiter import RateLimiter
-from .recognized import (
-    decode_cookie,
-    encode_cookie,
-    forget,
-    is_recognized,
-    network_of,
-    remember,
-    sent_cookie,
-    subject_of,
-)
+from .recognized import forget, network_of, new_cookie, recognize, remember, sent_cookie, subject_of
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -178,18 +168,11 @@ class CallerLimits:
         """The device cookie for the login of this request; None without one."""
         if self.limiter is None or self.subject is None:
             return None
-        now = clock.now()
-        old = decode_cookie(self.keys["device"], self.subject, self.read_cookie(), now)
-        return encode_cookie(self.keys["device"], self.subject, old, now)
+        return new_cookie(self.keys["device"], self.subject, self.read_cookie())
 
     def _recognized(self, limiter: RateLimiter, subject: str) -> tuple[str, ...]:
-        now = clock.now()
-        browser = decode_cookie(self.keys["device"], subject, self.read_cookie(), now)
-        if browser:
-            return ("device", browser)
-        if is_recognized(limiter, subject, self.address):
-            return ("address", self.address)
-        return ()
+        ring, sent = self.keys["device"], self.read_cookie()
+        return recognize(limiter, ring, subject, self.address, sent)
 
     @contextmanager
     def _password(

@@ -58,9 +58,17 @@ def forget(limiter: "RateLimiter", owner: str) -> None:
     limiter.storage.incr(_forgotten(limiter, owner), FORGOTTEN_FOR)
 
 
-def is_recognized(limiter: "RateLimiter", subject: str, address: str) -> bool:
-    """Whether the owner with the key ``subject`` logged in from ``address`` recently."""
-    return limiter.storage.get(_key(limiter, subject, address)) > 0
+def recognize(
+    limiter: "RateLimiter", ring: KeyRing, subject: str, address: str, sent: str | None
+) -> tuple[str, ...]:
+    """The browser, or else the address, that an owner recently logged in from, else nothing.
+
+    ``subject``: `subject_of` the owner; ``sent``: the device cookie as it was sent.
+    """
+    if browser := decode_cookie(ring, subject, sent, clock.now()):
+        return ("device", browser)
+    recent = limiter.storage.get(_key(limiter, subject, address)) > 0
+    return ("address", address) if recent else ()
 
 
 def remember(limiter: "RateLimiter", subject: str, address: str) -> None:
@@ -71,8 +79,10 @@ def remember(limiter: "RateLimiter", subject: str, address: str) -> None:
         limiter.storage.incr(key, seconds)
 
 
-def encode_cookie(ring: KeyRing, subject: str, device: str | None, now: datetime) -> str:
-    """The cookie for a login just now; ``device`` is its old id, if it had one."""
+def new_cookie(ring: KeyRing, subject: str, sent: str | None) -> str:
+    """The cookie for a login just now; the browser keeps the id of a valid cookie that it sent."""
+    now = clock.now()
+    device = decode_cookie(ring, subject, sent, now)
     device_id = bytes.fromhex(device) if device else secrets.token_bytes(16)
     expires = int((now + RECOGNIZED_FOR).timestamp())
     return _COOKIE.seal(ring, device_id, expires=expires, bound=subject.encode())

@@ -8,7 +8,7 @@ from pyramid.exceptions import ConfigurationError
 
 from authsite.context import BackgroundTask, Job, Services
 
-from .background import make_jobs, start_jobs
+from .background import make_at_creation, start_at_request
 
 
 def add_background_task(
@@ -38,18 +38,5 @@ def includeme(config: Any) -> None:
         "authsite.tasks.scheduled_sealing.make_job",
         enabled=services.settings.janitor,
     )
-    config.add_subscriber(_make_jobs, ApplicationCreated)
-    config.add_subscriber(_start_jobs, NewRequest)
-
-
-def _make_jobs(event: ApplicationCreated) -> None:
-    make_jobs(event.app.registry["authsite"], serve=False)
-
-
-def _start_jobs(event: NewRequest) -> None:
-    """Start the tasks in the process that serves requests.
-
-    uWSGI and ``gunicorn --preload`` fork it from the process that loads the application. Threads do
-    not survive a fork, and a lock that one holds at that moment is never released in the child.
-    """
-    start_jobs(event.request.registry["authsite"])
+    config.add_subscriber(make_at_creation, ApplicationCreated)
+    config.add_subscriber(start_at_request, NewRequest)

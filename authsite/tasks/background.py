@@ -4,6 +4,7 @@ import os
 import threading
 from multiprocessing.util import Finalize
 
+from pyramid.events import ApplicationCreated, NewRequest
 from pyramid.path import DottedNameResolver
 from sqlalchemy.exc import SQLAlchemyError
 from structlog.typing import FilteringBoundLogger
@@ -34,6 +35,20 @@ def start_jobs(services: Services) -> None:
                 runs, task.process = task.process == process, process
             if not runs:
                 _start_thread(task.name, task.job)
+
+
+def make_at_creation(event: ApplicationCreated) -> None:
+    """Subscriber: `make_jobs` of an application."""
+    make_jobs(event.app.registry["authsite"], serve=False)
+
+
+def start_at_request(event: NewRequest) -> None:
+    """Subscriber: start the tasks in the process that serves requests.
+
+    uWSGI and ``gunicorn --preload`` fork it from the process that loads the application. Threads do
+    not survive a fork, and a lock that one holds at that moment is never released in the child.
+    """
+    start_jobs(event.request.registry["authsite"])
 
 
 def _start_thread(name: str, job: Job) -> None:

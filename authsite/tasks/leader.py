@@ -8,7 +8,7 @@ them when the process ends, also after a crash.
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import Enum
 
 from sqlalchemy import Connection, func, select
@@ -40,14 +40,12 @@ def own_connection(database: Database) -> Iterator[Connection]:
         yield connection
 
 
-@contextmanager
-def held(connection: Connection, lock: Lock) -> Iterator[bool]:
+def held(connection: Connection, lock: Lock) -> AbstractContextManager[bool]:
     """Try to hold ``lock`` for the block, without waiting; yields whether it is held."""
-    hold = _hold_in_transaction if behind_pooler(connection) else _hold_in_session
     if connection.dialect.name == "sqlite":
-        hold = _hold_file
-    with hold(connection, lock) as acquired:
-        yield acquired
+        return _hold_file(connection, lock)
+    hold = _hold_in_transaction if behind_pooler(connection) else _hold_in_session
+    return hold(connection, lock)
 
 
 @contextmanager

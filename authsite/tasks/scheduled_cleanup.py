@@ -61,10 +61,8 @@ def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) 
             except Exception as error:  # also a bug: the thread must not end with it
                 leadership.close()
                 connection = None
-                last_error, wait = (
-                    log_failure(log, "cleanup_failed", error, last_error),
-                    waits.after_error,
-                )
+                last_error = log_failure(log, "cleanup_failed", error, last_error)
+                wait = waits.after_error
             else:
                 if last_error:
                     log.info("cleanup_recovered")
