@@ -47,7 +47,6 @@ class RequestState:
     through_trusted_proxy: bool
     cookies: dict[str, tuple[str, ...]]
     address: "Address"
-    base_url: str
     base_urls: tuple[str, ...]
     error_format: "ErrorFormat"
     record_denial: "Callable[[ApiError], None]"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyramid.config import Configurator, not_
@@ -111,7 +112,7 @@ ROUTE_OPTIONS = {
 class RouteOption:
     """A route predicate that matches every request; `rules_of` reads its value."""
 
-    def __init__(self, name: str, value: object) -> None:
+    def __init__(self, name: str, value: object, _config: object) -> None:
         self.name, self.value = name, value
 
     def text(self) -> str:
@@ -144,7 +145,7 @@ def add_route_options(config: Configurator) -> None:
     have it.
     """
     for name in ROUTE_OPTIONS:
-        config.add_route_predicate(name, _predicate_factory(name))
+        config.add_route_predicate(name, partial(RouteOption, name))
     predicates = config.get_predlist("route")
     make_predicates = predicates.make
 
@@ -161,10 +162,6 @@ def add_route_options(config: Configurator) -> None:
         return made
 
     predicates.make = make
-
-
-def _predicate_factory(name: str) -> Callable[[object, object], RouteOption]:
-    return lambda value, info: RouteOption(name, value)
 
 
 def _check_value(name: str, value: object, registry: Registry) -> None:

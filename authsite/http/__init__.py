@@ -37,7 +37,6 @@ def includeme(config: Configurator) -> None:
         "through_trusted_proxy": request_info.through_trusted_proxy,
         "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
         "address": address.address,
-        "base_url": lambda request: request.authsite.address.base_url,
         "base_urls": address.base_urls,
         "error_format": error_bodies.error_format,
     }.items():

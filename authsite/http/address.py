@@ -96,7 +96,7 @@ def origin_of(scheme: str, host: str) -> str:
 def base_urls(request: Request) -> tuple[str, ...]:
     """The base URLs of all configured addresses; that of this request comes first."""
     others = (each.base_url for each in request.registry["authsite.http"].addresses)
-    return tuple(dict.fromkeys((request.authsite.base_url, *others)))
+    return tuple(dict.fromkeys((request.authsite.address.base_url, *others)))
 
 
 def _best_match(request: Request, addresses: Sequence[Address]) -> Address:

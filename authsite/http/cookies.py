@@ -99,7 +99,7 @@ def _expire_all(request: Request, response: Response, name: str, path: str) -> N
 
 def _domains(request: Request) -> list[str]:
     """The domains that a cookie of our host may have: the host and its parents that have a dot."""
-    host = urlsplit(request.authsite.base_url).hostname or ""
+    host = urlsplit(request.authsite.address.origin).hostname or ""
     if _IP_ADDRESS.fullmatch(host):
         return []
     labels = host.split(".")

@@ -9,7 +9,6 @@ Logging Cheat Sheet, "Data to exclude").
 import asyncio
 import json
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
@@ -46,7 +45,8 @@ class RequestLine(NamedTuple):
 class RequestLog:
     """The request lines of one worker. Only its event loop uses it.
 
-    ``words``: the parts of paths that a line may have.
+    ``render``: `as_object` or `as_text`, as in `authsite.logs.configure`. ``words``: the parts of
+    paths that a line may have.
     """
 
     def __init__(
@@ -86,11 +86,6 @@ class RequestLog:
         if lines:
             with suppress(OSError, ValueError):  # a full disk, a closed pipe, a closed stream
                 self._write("".join(map(self._render, lines)))
-
-
-def request_log(words: frozenset[str], *, as_json: bool) -> RequestLog:
-    """The log of a worker on stderr, in the format of `authsite.logs.configure`."""
-    return RequestLog(as_object if as_json else as_text, sys.stderr.write, words)
 
 
 def as_text(line: RequestLine) -> str:

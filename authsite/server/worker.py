@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -12,7 +13,7 @@ from authsite.settings import Settings
 
 from .asgi import AsgiBridge
 from .process import end_with_parent, no_collections
-from .request_log import RequestLog, request_log, words_of
+from .request_log import RequestLog, as_object, as_text, words_of
 
 if TYPE_CHECKING:
     from authsite.context import Services
@@ -42,7 +43,7 @@ def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
         return None
     routes = wsgi.routes_mapper.get_routes(include_static=True)
     words = words_of((route.pattern for route in routes), cfg.clients)
-    return request_log(words, as_json=cfg.production)
+    return RequestLog(as_object if cfg.production else as_text, sys.stderr.write, words)
 
 
 def wsgi_application() -> Any:
