@@ -134,7 +134,7 @@ def change_password(request: Request) -> Response:
     renewed = service.change_password(
         request.authsite.ctx, user, given.current_password, given.password
     )
-    cookies.renew_session(request, request.response, renewed)
+    cookies.renew_session(request, renewed)
     return back(request, "password")
 
 
@@ -151,7 +151,7 @@ def end_one(request: Request) -> Response:
     caller, wanted = caller_of(request), service.sign_in_id(request.matchdict["id"])
     active_sessions.end(request.authsite.ctx, caller.acting_user().id, wanted, caller.session_uuid)
     if wanted == caller.session_uuid:
-        cookies.clear_session(request, request.response)
+        cookies.clear_session(request)
         return see_other(request, f"{home_path(request)}?done=signed-out")
     return back(request, "sessions")
 
@@ -161,7 +161,7 @@ def end_others(request: Request) -> Response:
     """End all other sign-ins."""
     caller = caller_of(request)
     renewed = service.end_others(request.authsite.ctx, caller.signed_in_user())
-    cookies.renew_session(request, request.response, renewed)
+    cookies.renew_session(request, renewed)
     return back(request, "sessions")
 
 
@@ -171,7 +171,7 @@ def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
     given: DeleteBody = request.authsite.validated
     service.delete(request.authsite.ctx, user, given.current_password)
-    cookies.clear_session(request, request.response)
+    cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=deleted")
 
 

@@ -84,7 +84,7 @@ def log_in_page(request: Request) -> Response:
     remember, former_key = given.remember is not None, cookies.session_key(request)
     name, password = require_filled(ctx.settings, given.username, given.password)
     key = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
-    cookies.set_session(request, request.response, key, remember=remember)
+    cookies.set_session(request, key, remember=remember)
     recognized.set_cookie(request)
     forget_address(request)
     return go_on(request, _onward(request))
@@ -106,7 +106,7 @@ def log_out(request: Request) -> Response:
     caller = request.authsite.signed_in
     if caller and caller.session_uuid:
         service.end(request.authsite.ctx, caller.acting_user().id, caller.session_uuid)
-    cookies.clear_session(request, request.response)
+    cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=signed-out")
 
 

@@ -1,7 +1,5 @@
 """The cookie of a browser session."""
 
-from pyramid.response import Response
-
 from authsite.http import cookies
 from authsite.request_state import Request
 
@@ -16,21 +14,21 @@ def session_key(request: Request) -> str | None:
     return value if value and len(value) <= MAX_KEY_LENGTH else None
 
 
-def set_session(request: Request, response: Response, key: str, *, remember: bool) -> None:
+def set_session(request: Request, key: str, *, remember: bool) -> None:
     """Set the cookie: until the browser is closed, or for `session-remember`."""
     lifetime = request.authsite.settings.session_remember
-    _write(request, response, key, int(lifetime.total_seconds()) if remember else None)
+    _write(request, key, int(lifetime.total_seconds()) if remember else None)
 
 
-def renew_session(request: Request, response: Response, renewed: RenewedSession | None) -> None:
+def renew_session(request: Request, renewed: RenewedSession | None) -> None:
     """Set the cookie to the new key of its session, if the session was renewed."""
     if renewed:
-        set_session(request, response, renewed.key, remember=renewed.remember)
+        set_session(request, renewed.key, remember=renewed.remember)
 
 
-def clear_session(request: Request, response: Response) -> None:
+def clear_session(request: Request) -> None:
     """Delete the cookie."""
-    _write(request, response, "", 0)
+    _write(request, "", 0)
 
 
 def _name(request: Request) -> str:
@@ -40,7 +38,7 @@ def _name(request: Request) -> str:
     return cookies.host_name(request, cookies.SESSION)
 
 
-def _write(request: Request, response: Response, key: str, max_age: int | None) -> None:
+def _write(request: Request, key: str, max_age: int | None) -> None:
     domain = request.authsite.settings.session_cookie_domain
     cookie = cookies.Cookie(_name(request), key, max_age, domain=domain)
-    cookies.write(request, response, cookie)
+    cookies.write(request, request.response, cookie)

@@ -59,7 +59,7 @@ def verify(request: Request) -> dict[str, Any]:
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
     link = signed_urls.read_url(ctx, request.authsite.validated.url)
     renewed = links.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
-    cookies.renew_session(request, request.response, renewed)
+    cookies.renew_session(request, renewed)
     return {"state": "done", "link": None}
 
 
