@@ -8,10 +8,22 @@ from datetime import datetime, timedelta
 from authsite import clock
 from authsite.db import Database
 from authsite.oauth.families import LOGIN_OF_FAMILY
+from authsite.request_state import Request
 from authsite.sessions.active import LOGIN_OF_SESSION
 
 from .caller import Caller
 from .errors import InsufficientUserAuthentication
+from .session import accepts_json, login_redirect
+
+
+def check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:
+    """Raise an error, or a redirect to the login page, if the login is older than ``max_age``."""
+    try:
+        require_fresh(request.authsite.database, caller, max_age)
+    except InsufficientUserAuthentication:
+        if caller.guard == "web" and not accepts_json(request):
+            raise login_redirect(request, prompt=True) from None
+        raise
 
 
 def require_fresh(database: Database, caller: Caller, max_age: timedelta) -> None:

@@ -5,8 +5,6 @@ security policy alone would not be enough: Pyramid ignores it for a view without
 host application has a policy of its own.
 """
 
-from datetime import timedelta
-
 from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPException
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
@@ -26,13 +24,12 @@ from .errors import (
     EmailNotConfirmed,
     EmailNotVerified,
     InsufficientScope,
-    InsufficientUserAuthentication,
     LoginRequired,
     UserRequired,
 )
-from .fresh import require_fresh
+from .fresh import check_fresh
 from .route_options import Guard, Guards, Rules, rules_of
-from .session import accepts_json, login_redirect
+from .session import accepts_json
 
 _ACCEPTED = "accepted"
 # Why the metrics say that a token was rejected; for other errors they have the code.
@@ -111,7 +108,7 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
     try:
         caller = _decide(request, guard, rules)
         if rules.fresh:  # after the checks that a new login would not change
-            _check_fresh(request, caller, rules.fresh)
+            check_fresh(request, caller, rules.fresh)
     except Exception as error:
         _count_rejected(rules.guard, error)
         raise
@@ -184,16 +181,6 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         return EmailNotConfirmed() if variant_b else EmailNotVerified()
     return None
-
-
-def _check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:
-    """Raise an error, or a redirect to the login page, if the login is older than ``max_age``."""
-    try:
-        require_fresh(request.authsite.database, caller, max_age)
-    except InsufficientUserAuthentication:
-        if caller.guard == "web" and not accepts_json(request):
-            raise login_redirect(request, prompt=True) from None
-        raise
 
 
 class DefaultDenyPolicy:
