@@ -51,9 +51,8 @@ def sign_up(ctx: Context, given: SignUp) -> User | None:
     with Session(ctx.database.autocommit) as reading:
         taken = users.find_taken(reading, names)
     _reject_public(taken)
-    hashed = ctx.passwords.hash(
-        given.password
-    )  # also for a taken address, so that the time is the same
+    # Also for a taken address, so that the time is the same.
+    hashed = ctx.passwords.hash(given.password)
     email = next(item for item in names if item.kind == "email")
     if taken:
         if ctx.limits.allows("mail-recipient", email.key):

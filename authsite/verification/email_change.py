@@ -24,7 +24,6 @@ from authsite.users.errors import AddressTaken
 from authsite.users.mails import MAIL_USER
 from authsite.users.models import FormerAddress, LoginName, User
 
-from . import mails
 from .errors import InvalidSignature
 from .service import choose_page, mail_link, may_mail, may_mail_own_address, notify_owner
 
@@ -100,7 +99,13 @@ def complete_change(
         )
         ctx.db.add(former_address)
     if notify:
-        mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
+        outbox.put(
+            ctx,
+            "email_replaced",
+            Recipient(user.id, old),
+            about_id=former_address.id if former_address else None,
+            expires_at=former_address.expires_at if former_address else None,
+        )
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
 
 
@@ -135,7 +140,7 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     _replace(ctx, user, read_address(email))
     former.end_all(ctx.db, user.id)
     if old_confirmed:
-        mails.send_email_replaced(ctx, Recipient(user.id, old))
+        outbox.put(ctx, "email_replaced", Recipient(user.id, old))
 
 
 def _replace(

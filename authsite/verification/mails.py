@@ -2,11 +2,7 @@
 
 from dataclasses import replace
 
-from authsite import clock
-from authsite.context import Context
-from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
-from authsite.mail.outbox import Recipient
 from authsite.users.mails import (
     MAIL_USER,
     build_notice,
@@ -14,31 +10,9 @@ from authsite.users.mails import (
     forgot_page,
     name_for_greeting,
 )
-from authsite.users.models import FormerAddress
 
-from . import change_links
+from . import undo
 from .signed_urls import PURPOSE, sign
-
-
-def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
-    """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
-    kind = "confirm" if ctx.settings.variant == "B" else "verification"
-    expires_at = clock.now() + ctx.settings.verification_expires_in
-    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
-
-
-def send_email_replaced(
-    ctx: Context, recipient: Recipient, former: FormerAddress | None = None
-) -> None:
-    """Enqueue the notice to the ``recipient`` that the account has another address now.
-
-    ``former``: the recipient's address, if a link in the mail can restore it.
-    """
-    if former is None:
-        outbox.put(ctx, "email_replaced", recipient)
-    else:
-        expires_at = former.expires_at
-        outbox.put(ctx, "email_replaced", recipient, about_id=former.id, expires_at=expires_at)
 
 
 def build_link(job: MailJob) -> MailContent | None:
@@ -70,8 +44,8 @@ def build_changed(job: MailJob) -> MailContent | None:
         return None
     cancel = None
     if user.pending_email and confirmed_at(user, job.mail.address):
-        ring = job.services.keys[change_links.CANCEL]
-        token = change_links.cancel_token(ring, user.id, user.epoch, user.pending_email)
+        ring = job.services.keys[undo.CANCEL]
+        token = undo.cancel_token(ring, user.id, user.epoch, user.pending_email)
         cancel = with_query(f"{base_url}/email/change/cancel", token=token)
     return MailContent(
         job.mail.kind,
@@ -92,8 +66,8 @@ def build_replaced(job: MailJob) -> MailContent | None:
         return None
     link = None
     if job.mail.about_id and job.mail.expires_at:
-        ring = job.services.keys[change_links.REVERT]
-        token = change_links.revert_token(ring, job.mail.about_id, job.mail.expires_at)
+        ring = job.services.keys[undo.REVERT]
+        token = undo.revert_token(ring, job.mail.about_id, job.mail.expires_at)
         link = with_query(f"{_base(job)}/email/change/revert", token=token)
     return MailContent(job.mail.kind, link)
 

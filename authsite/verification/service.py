@@ -17,7 +17,6 @@ from authsite.rate_limit import limit_subject
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 
-from . import mails
 from .errors import LoginNotConfirmed
 
 
@@ -113,7 +112,9 @@ def mail_link(ctx: Context, recipient: Recipient, page_url: str, *, suppress: bo
     """
     if suppress:
         recipient = NO_RECIPIENT
-    mails.send_link(ctx, recipient, page_url)
+    kind = "confirm" if ctx.settings.variant == "B" else "verification"
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
     record(ctx, "verification.asked", user_id=recipient.user_id)
 
 
