@@ -29,6 +29,7 @@ class SignUp:
     password: str
     name: str | None = None
     page_url: str | None = None
+    """The page that the mailed verification link opens; without it no link is mailed."""
     terms_accepted: str | None = None
     """A text such as ``true`` if the terms in setting `terms-url` are accepted."""
 
@@ -68,21 +69,17 @@ def sign_up(ctx: Context, given: SignUp) -> User | None:
 
 
 def register(
-    ctx: Context,
-    identifiers: Mapping[str, str | None],
-    password: str,
-    name: str | None = None,
-    page_url: str | None = None,
+    ctx: Context, identifiers: Mapping[str, str | None], password: str, name: str | None = None
 ) -> User:
-    """Create a user with these identifiers (kind -> text) and this password.
+    """Create a user with these identifiers (kind -> text) and this password, as a command does.
 
-    ``page_url``: the page that the mailed verification link opens. Without it no link is mailed,
-    unless Variant B requires confirmation. A kind that is not enabled is ignored, except the
-    e-mail address, which every user has. The password is hashed before the first write. Raises
-    `ValidationFailed` with one entry for each error, `IdentifierTaken`, and `HashCapacityExceeded`.
+    No link is mailed, unless Variant B requires confirmation. A kind that is not enabled is
+    ignored, except the e-mail address, which every user has. The password is hashed before the
+    first write. Raises `ValidationFailed` with one entry for each error, `IdentifierTaken`, and
+    `HashCapacityExceeded`.
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
-    return _create(ctx, names, ctx.passwords.hash(password), name, page_url)
+    return _create(ctx, names, ctx.passwords.hash(password), name, None)
 
 
 def _validate(ctx: Context, given: SignUp, also: Sequence[FieldError] = ()) -> list[Identifier]:
