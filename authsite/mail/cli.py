@@ -25,11 +25,11 @@ from authsite.cli.shared import (
 )
 from authsite.settings import Settings, SettingsError
 
-from . import queue
+from . import outbox
 from .models import OutboxMessage
 
 if TYPE_CHECKING:
-    from .delivery import Sender
+    from .sender import Sender
 
 STATES = {"sent": "sent", "waiting": "to be tried again", "dead": "dead", "expired": "dropped"}
 
@@ -78,7 +78,7 @@ def send(config: str | None, loop: bool, as_json: bool) -> None:
 def list_(cfg: Settings, email: str, dead: bool, limit: int, as_json: bool) -> None:
     """List waiting, failed and dead mails, without their links."""
     with transaction(cfg) as ctx:
-        found = queue.search(ctx.db, limit, email=email, dead=dead)
+        found = outbox.search(ctx.db, limit, email=email, dead=dead)
         total, rows = found.total, [_facts(item) for item in found.mails]
     if as_json:
         return print_json({"mails": rows, "total": total})
@@ -101,7 +101,7 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool, as_json: bool) 
     if (mail_id is None) != every:
         raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
     with transaction(cfg) as ctx:
-        count = queue.retry(ctx.db, mail_id)
+        count = outbox.retry(ctx.db, mail_id)
     if mail_id and not count:
         raise click.ClickException(
             f"no dead mail has the id {mail_id}; `authsite mail list` shows them"

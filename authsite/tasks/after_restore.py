@@ -9,7 +9,7 @@ from typing import NamedTuple
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.engine import without_time_limit
-from authsite.mail import queue
+from authsite.mail import outbox
 from authsite.oauth import clients
 from authsite.users import service as users
 
@@ -26,7 +26,7 @@ def end_everything(ctx: Context) -> Ended:
     """End all tokens, sessions, reset links and pending changes of address; hold back all mails."""
     without_time_limit(ctx.db.connection())
     ended = Ended(
-        users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), queue.hold_back(ctx.db)
+        users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
     )
     record(ctx, "database.restored")
     return ended

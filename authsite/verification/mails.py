@@ -12,7 +12,7 @@ from authsite.users.mails import (
 )
 
 from . import undo
-from .signed_urls import PURPOSE, sign
+from .links import PURPOSE, sign
 
 
 def build_link(job: MailJob) -> MailContent | None:
