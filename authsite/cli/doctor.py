@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from authsite.settings import (
-    RULES,
-    Settings,
-    SettingsError,
-    environment,
-    exposed,
-    folder_errors,
-    folder_of,
-    load,
-    private_paths,
-    read_ini,
-    unknown_variables,
-)
+from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
+from authsite.settings.files import exposed, folder_errors, private_paths
+from authsite.settings.sources import unknown_variables
+from authsite.settings.unsafe_choices import RULES
 
 from .shared import cause_of, config_path, examples, ini_option, json_option, print_json
 

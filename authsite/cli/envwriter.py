@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from authsite.settings import assignment
+from authsite.settings.envfile import assignment
 
 GROUP_READS = 0o640  # a mode that stays; every other one becomes 0600
 Write = Callable[[Mapping[str, str | None]], None]

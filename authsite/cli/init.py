@@ -16,15 +16,14 @@ from authsite.settings import (
     Settings,
     SettingsError,
     documented_key,
-    env_file_path,
     environment,
     folder_of,
     load,
     new_secret,
     read_ini,
-    read_sources,
 )
-from authsite.settings.envfile import BESIDE_INI
+from authsite.settings.envfile import BESIDE_INI, env_file_path
+from authsite.settings.sources import read_sources
 
 from .db import upgrade_schema
 from .envwriter import editing

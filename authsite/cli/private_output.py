@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from authsite.settings import exposed
+from authsite.settings.files import exposed
 
 
 @contextmanager

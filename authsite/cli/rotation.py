@@ -18,15 +18,14 @@ from authsite import clock
 from authsite.settings import (
     Settings,
     SettingsError,
-    env_file_path,
     environment,
     folder_of,
     load,
     new_secret,
-    read_env_file,
     read_ini,
     revealed,
 )
+from authsite.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
 from .shared import config_path, transaction

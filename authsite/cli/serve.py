@@ -9,15 +9,8 @@ import click
 
 from authsite.cores import usable_cores
 from authsite.server.process import end_workers_that_start, no_collections, tell_systemd
-from authsite.settings import (
-    Settings,
-    SettingsError,
-    check_start,
-    environment,
-    folder_of,
-    read_ini,
-    start_warnings,
-)
+from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
+from authsite.settings.load import check_start, start_warnings
 
 from .shared import config_path, examples, ini_option, settings_of
 

@@ -11,15 +11,8 @@ from authsite.audit.models import AuditEvent
 from authsite.cli.doctor import LINES, examine
 from authsite.db import migrate, open_database
 from authsite.oauth.models import Client
-from authsite.settings import (
-    RULES,
-    environment,
-    folder_of,
-    load,
-    new_secret,
-    read_ini,
-    unsafe_choices,
-)
+from authsite.settings import environment, folder_of, load, new_secret, read_ini, unsafe_choices
+from authsite.settings.unsafe_choices import RULES
 from tests.settings.test_rules import BROKEN, FIT
 from tests.support.foreign_systems import php_hash
 from tests.support.home import OURS

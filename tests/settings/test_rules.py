@@ -4,15 +4,10 @@ import re
 
 import pytest
 
-from authsite.settings import (
-    RULES,
-    SettingsError,
-    check_start,
-    load,
-    rule_warnings,
-    unsafe_choices,
-)
+from authsite.settings import SettingsError, load, unsafe_choices
+from authsite.settings.load import check_start, rule_warnings
 from authsite.settings.rules import NAMED, REFUSED, REQUIRED, START, WARNED
+from authsite.settings.unsafe_choices import RULES
 
 SECRET = {"AUTHSITE_SECRET": "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"}
 # Breaks no rule.
