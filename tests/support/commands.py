@@ -10,12 +10,13 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -37,32 +38,68 @@ LOADED_LATE = (
 
 def run(arguments, *, stdin=None, cwd=None, env):
     """Run ``python -m authsite ARGUMENTS``; a `subprocess.CompletedProcess` with text output."""
-    arguments = [str(each) for each in arguments]
     with ExitStack() as stack:
         streams = [stack.enter_context(TemporaryFile()) for _ in range(3)]
         streams[0].write((stdin or "").encode())
         streams[0].seek(0)
-        ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
-        order = {"arguments": arguments, "cwd": str(cwd or Path.cwd()), "env": env}
-        with _sending:
-            descriptors = [each.fileno() for each in (theirs, *streams)]
-            socket.send_fds(_template.orders, [json.dumps(order).encode()], descriptors)
-        theirs.close()
-        status = _status(ours, arguments)
+        process = start(arguments, *streams, cwd=cwd, env=env)
+        try:
+            status = process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
         output = [_text(each) for each in streams[1:]]
     return subprocess.CompletedProcess(arguments, status, *output)
 
 
-def _status(connection, arguments):
-    """The exit status that the process reports after its id; the process is killed when late."""
-    connection.settimeout(TIMEOUT)
-    answers = connection.makefile("r")
-    pid = int(answers.readline())
-    try:
-        return int(answers.readline())
-    except TimeoutError:
-        os.kill(pid, signal.SIGKILL)
-        raise subprocess.TimeoutExpired(arguments, TIMEOUT) from None
+def start(arguments, stdin, stdout, stderr, *, cwd=None, env):
+    """Start ``python -m authsite ARGUMENTS`` with three open files; a `Process`."""
+    order = {
+        "arguments": [str(each) for each in arguments],
+        "cwd": str(cwd or Path.cwd()),
+        "env": env,
+    }
+    # Messages instead of a stream: the id and the exit status do not run together.
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with _sending, theirs:
+        descriptors = [each.fileno() for each in (theirs, stdin, stdout, stderr)]
+        socket.send_fds(_template.orders, [json.dumps(order).encode()], descriptors)
+    return Process(ours, arguments)
+
+
+class Process:
+    """What tests use of `subprocess.Popen`, for a process that the template has forked."""
+
+    def __init__(self, connection, arguments):
+        self._connection = connection
+        self.args, self.returncode = arguments, None
+        self.pid = int(connection.recv(16))
+
+    def poll(self):
+        """The exit status; None while the process runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout=None):
+        """The exit status. Raises `subprocess.TimeoutExpired` after ``timeout`` seconds."""
+        if self.returncode is None:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            self.returncode = int(self._connection.recv(16))
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number):
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
 
 
 def _text(file):
@@ -114,9 +151,9 @@ def _become(order, report, *streams):
     connection = socket.socket(fileno=report)
     child = os.fork()
     if child:
-        connection.sendall(f"{child}\n".encode())
+        connection.send(str(child).encode())
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        connection.sendall(f"{status}\n".encode())
+        connection.send(str(status).encode())
         os._exit(0)
     connection.close()
     for number, stream in enumerate(streams):
@@ -126,6 +163,16 @@ def _become(order, report, *streams):
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
     sys.argv[1:] = order["arguments"]
+    if sys.argv[1] == "serve":
+        _measure_no_more()
+
+
+def _measure_no_more():
+    """Servers run unmeasured: coverage would slow them to a third, and all they serve is covered
+    in process. Commands are measured (pyproject.toml)."""
+    if "coverage" in sys.modules and (coverage := sys.modules["coverage"].Coverage.current()):
+        coverage.stop()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # coverage has set a handler
 
 
 def main():

@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from contextlib import contextmanager, suppress
 
@@ -60,15 +59,10 @@ def serving(ini, workers=1, *, port=None, **variables):
     port = port or free_port()
     variables = {name: value.replace("{port}", str(port)) for name, value in variables.items()}
     log = ini.with_suffix(f".{port}.log")
-    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--port", str(port),
-               "--workers", str(workers)]  # fmt: skip
-    with open(log, "wb") as output:
-        # Servers run unmeasured: coverage would slow them to a third, and all they serve is
-        # covered in process; commands are measured (pyproject.toml).
-        unmeasured = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env={**unmeasured, **variables}
-        )
+    arguments = ["serve", "--config", ini, "--port", port, "--workers", workers]
+    with open(os.devnull, "rb") as nothing, open(log, "wb") as output:
+        env = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
+        process = commands.start(arguments, nothing, output, output, env={**env, **variables})
     client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
     try:
         _wait(client, process, log, workers)
