@@ -107,6 +107,13 @@ def pytest_put_slow_files_first(items):
     items.sort(key=lambda item: SYSTEM not in item.path.parents)
 
 
+@pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
+def pytest_xdist_auto_num_workers():
+    """More processes than cores: the tests of servers and browsers wait most of the time."""
+    cores = len(os.sched_getaffinity(0))
+    return max(cores, min(3 * cores, 8))
+
+
 def pytest_configure(config):
     """Let the time that an example of Hypothesis takes on a busy machine decide nothing."""
     if not config.pluginmanager.hasplugin("hypothesispytest"):

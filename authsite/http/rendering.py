@@ -1,6 +1,7 @@
 """Rendering of pages, and redirects."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from .routes import SAFE_METHODS
 CONTINUE = "authsite:templates/http/continue.jinja2"
 
 
+@cache  # applications of one process share the compiled templates
 def page_templates(folder: str | None, *, reload: bool) -> Environment:
     """The templates; ``folder`` (setting `templates-folder`) has a site's own under our names.
 

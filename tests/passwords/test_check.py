@@ -10,6 +10,15 @@ from tests.support.site import PASSWORD
 REGISTER, RESET, CHANGE = "/register/check", "/password/reset/check", "/account/password/check"
 STRONG = "four quiet cats dance 77"
 TOO_EASY = "Too easy to guess: it will be refused. Try four unrelated words."
+FORTY = [
+    "password1", "P@ssw0rd!", "qwertzuiop", "Summer2026!", "marlene.dietrich", "hunter2hunter2",
+    "trustno1!", "1q2w3e4r5t", "schalke04!", "purplewolf", "letmein99", "monkey12345",
+    "iloveyou2", "Sommer2024", "passwort1", "fussball11", "abc123456", "football!", "Liverpool1",
+    "aaaaaaaa", "19870412", "dietrich1987", "Authsite2026", "a" * 70, "password" * 9, "dragon1987",
+    "four quiet cats dance", "xK9#mQ2$vL", "purple wolf", "correct-horse", "gartenzaun im märz",
+    "陽だまりの猫と古時計", "zx8#Kq1p", "Anna has nine tame geese", "x" * 100 + "four quiet cats",
+    "kq7zPw31", "blue kettle", "tromboneglacier", "mumbled 88 owls", "Tr0ub4dor&3",
+]  # fmt: skip
 NAMES = {"login_identifiers": "email username phone"}
 
 
@@ -37,6 +46,20 @@ def check(site, password, path=REGISTER, status=200, *, headers=None, **fields):
 )
 def test_the_rating_is_that_of_the_policy(site, password, level, message):
     assert check(site, password).json == {"level": level, "message": message}
+
+
+def test_pages_m8_the_check_and_the_registration_agree_on_forty_passwords(site):
+    assert len(set(FORTY)) == 40
+    checks, refusals = {}, {}
+    email = "marlene.dietrich@example.com"
+    for password in FORTY:
+        checks[password] = check(site, password, email=email).json["level"] == 1
+        # With an invalid name: the password is judged, and neither hashed nor used.
+        asked = {"email": email, "password": password, "name": "\a"}
+        answer = site.http.post_json("/v1/register", asked, status=422).json
+        refusals[password] = "weak_password" in [error["code"] for error in answer["errors"]]
+    assert checks == refusals
+    assert len(set(checks.values())) == 2
 
 
 def test_the_message_is_in_the_language_of_the_page(site):

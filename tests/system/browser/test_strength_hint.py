@@ -13,13 +13,9 @@ CHECK = re.compile("/check$")
 TOO_EASY = "Too easy to guess: it will be refused. Try four unrelated words."
 CHECKING, UNKNOWN = "Checking …", "It is checked when you send the form."
 PASSWORDS = [
-    "password1", "P@ssw0rd!", "qwertzuiop", "Summer2026!", "marlene.dietrich", "hunter2hunter2",
-    "trustno1!", "1q2w3e4r5t", "schalke04!", "purplewolf", "letmein99", "monkey12345",
-    "iloveyou2", "Sommer2024", "passwort1", "fussball11", "abc123456", "football!", "Liverpool1",
-    "aaaaaaaa", "19870412", "dietrich1987", "Authsite2026", "a" * 70, "password" * 9, "dragon1987",
-    "four quiet cats dance", "xK9#mQ2$vL", "purple wolf", "correct-horse", "gartenzaun im märz",
-    "陽だまりの猫と古時計", "zx8#Kq1p", "Anna has nine tame geese", "x" * 100 + "four quiet cats",
-    "kq7zPw31", "blue kettle", "tromboneglacier", "mumbled 88 owls", "Tr0ub4dor&3",
+    "password1", "P@ssw0rd!", "marlene.dietrich", "dietrich1987", "schalke04!", "a" * 70,
+    "four quiet cats dance", "purple wolf", "gartenzaun im märz", "陽だまりの猫と古時計",
+    "x" * 100 + "four quiet cats", "Tr0ub4dor&3",
 ]  # fmt: skip
 
 
@@ -50,8 +46,7 @@ def shown(ann):
     return int(hint.get_attribute("data-level")), hint.inner_text()
 
 
-def test_pages_m8_the_hint_and_the_server_agree_on_forty_passwords(ann):
-    assert len(set(PASSWORDS)) == 40
+def test_pages_m8_the_hint_and_the_server_agree_on_a_dozen_passwords(ann):
     hints, refusals = {}, {}
     for password in PASSWORDS:
         level, text = hint_of(ann, password)
