@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from contextlib import contextmanager, suppress
 
@@ -50,11 +51,15 @@ def write_ini(folder, url, **settings):
     return path
 
 
+_PYTHON = re.compile("PYTHON").match
+
+
 @contextmanager
 def serving(ini, workers=1, *, port=None, **variables):
     """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path).
 
-    ``{port}`` in a variable is the server's.
+    ``{port}`` in a variable is the server's. With a variable of Python's own, the server is a new
+    interpreter, which reads it; otherwise a fork (`commands.start`).
     """
     port = port or free_port()
     variables = {name: value.replace("{port}", str(port)) for name, value in variables.items()}
@@ -62,7 +67,8 @@ def serving(ini, workers=1, *, port=None, **variables):
     arguments = ["serve", "--config", ini, "--port", port, "--workers", workers]
     with open(os.devnull, "rb") as nothing, open(log, "wb") as output:
         env = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
-        process = commands.start(arguments, nothing, output, output, env={**env, **variables})
+        start = _interpreter if any(map(_PYTHON, variables)) else commands.start
+        process = start(arguments, nothing, output, output, env={**env, **variables})
     client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
     try:
         _wait(client, process, log, workers)
@@ -72,6 +78,11 @@ def serving(ini, workers=1, *, port=None, **variables):
     finally:
         client.close()  # the server waits for idle connections before it ends
         stop(process)
+
+
+def _interpreter(arguments, stdin, stdout, stderr, *, env):
+    command = [sys.executable, "-m", "authsite", *map(str, arguments)]
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
 
 
 def stop(process):
