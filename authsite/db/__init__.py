@@ -1,8 +1,8 @@
 """The database: engines, prepared queries, migrations, and the session of a request.
 
 A use case reads and writes with `Context.db`, a SQLAlchemy session in the request's transaction.
-A `PreparedQuery` is for what every request reads, and for what is committed by itself
-(docs/architecture.md, "Two database handles"). Threads and commands use the engines of `Database`.
+A `PreparedQuery` is for what every request reads, and for what is committed by itself. Threads and
+commands use the engines of `Database`. See "Two ways to the database" in docs/architecture.md.
 """
 
 from pyramid.config import Configurator

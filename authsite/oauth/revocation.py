@@ -13,7 +13,7 @@ from authsite.db.prepared import columns_of
 from . import families
 from .client_auth import AuthenticatedClient
 from .models import Family
-from .tokens import ACCESS, REFRESH, Token, decode
+from .tokens import ACCESS, REFRESH, decode
 
 _ANY_EXPIRY = datetime.fromtimestamp(0, UTC)
 
@@ -41,15 +41,11 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
     Section 2.1: with a token all tokens of the same login end. Any other text has no effect, and
     the caller learns nothing about it (section 2.2).
     """
-    token = _decode(ctx, text)
+    keys = ctx.services.keys
+    # Whether it has expired or not: the other tokens of its family may be active.
+    token = decode(keys, ACCESS, text, _ANY_EXPIRY) or decode(keys, REFRESH, text, _ANY_EXPIRY)
     family = token and REVOCABLE_FAMILY.one(
         ctx.database, family_id=token.family_id, client_id=client.id
     )
     if family:
         families.end(ctx, family.id, "revocation", user_id=family.user_id, client_id=client.id)
-
-
-def _decode(ctx: Context, text: str) -> Token | None:
-    """The token, whether it has expired or not: the other tokens of its family may be active."""
-    keys = ctx.services.keys
-    return decode(keys, ACCESS, text, _ANY_EXPIRY) or decode(keys, REFRESH, text, _ANY_EXPIRY)

@@ -9,7 +9,7 @@ from pyramid.view import view_config
 
 from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters, ResponseHeader
 from authsite.http.bodies import Body, MaybeEmpty, Password
-from authsite.oauth.api import REFRESH_TOKEN, TokenAnswer, token_response
+from authsite.oauth.api import REFRESH_TOKEN, Name, TokenAnswer, TokenText, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
 from authsite.rate_limit import recognized
 from authsite.rate_limit.errors import TooManyAttempts
@@ -17,9 +17,6 @@ from authsite.request_state import Request
 
 from . import cookie, service
 from .errors import ForeignOrigin, NoRefreshToken, OneIdentifierRequired, UnknownProxy
-
-Name = Annotated[str, Field(max_length=320)]
-TokenText = Annotated[str, Field(max_length=512)]
 
 
 class LoginBody(Body):
