@@ -15,7 +15,7 @@ from pyramid.config import Configurator, not_
 from pyramid.events import ApplicationCreated
 from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
-from pyramid.registry import Registry, predvalseq
+from pyramid.registry import predvalseq
 
 from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
@@ -67,24 +67,24 @@ class Guards:
 class Option(NamedTuple):
     """How values of a route option are checked."""
 
-    accepts: Callable[[object, Registry], bool]
+    accepts: Callable[[object], bool]
     advice: str
 
 
-def _is_guard(value: object, registry: Registry) -> bool:
-    return isinstance(value, str) and value in registry["authsite.guards"].by_name
+def _is_guard(value: object) -> bool:
+    return isinstance(value, str) and value in ("api", "web")
 
 
-def is_scope(value: object, _registry: Registry | None = None) -> bool:
+def is_scope(value: object) -> bool:
     """Whether ``value`` is a text of scopes, separated by spaces."""
     return isinstance(value, str) and _SCOPE.fullmatch(value) is not None
 
 
-def _is_flag(value: object, _registry: Registry) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _is_duration(value: object, _registry: Registry) -> bool:
+def _is_duration(value: object) -> bool:
     try:
         return isinstance(value, str) and bool(_parse_duration(value))
     except ValueError:
@@ -151,7 +151,7 @@ def add_route_options(config: Configurator) -> None:
 
     def make(config: Configurator, **values: object) -> object:
         for name in ROUTE_OPTIONS.keys() & values.keys():
-            _check_value(name, values[name], config.registry)
+            _check_value(name, values[name])
         made = make_predicates(config, **values)
         ours = {each.name for each in made[1] if isinstance(each, RouteOption)}
         for name in ROUTE_OPTIONS.keys() & values.keys() - ours:
@@ -164,10 +164,10 @@ def add_route_options(config: Configurator) -> None:
     predicates.make = make
 
 
-def _check_value(name: str, value: object, registry: Registry) -> None:
+def _check_value(name: str, value: object) -> None:
     option = ROUTE_OPTIONS[name]
     wrapped = isinstance(value, not_ | predvalseq)
-    if wrapped or not option.accepts(value, registry):
+    if wrapped or not option.accepts(value):
         shown = f"not_({value.value!r})" if isinstance(value, not_) else repr(value)
         raise ConfigurationError(f"{name}={shown} on a route: {option.advice}")
 
