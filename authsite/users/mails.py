@@ -1,5 +1,6 @@
 """Notices to users by mail, and what the builders of every mail to a user share."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -41,12 +42,17 @@ MAIL_USER = PreparedQuery(
 
 def build_notice(job: MailJob) -> MailContent | None:
     """A notice that leads to the home page; None if the user was deleted or disabled."""
-    return _build(job, job.mail.base_url)
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    name = name_for_greeting(user, job.mail.address)
+    return MailContent(job.mail.kind, job.mail.base_url, name)
 
 
 def build_security_notice(job: MailJob) -> MailContent | None:
     """A notice that leads to the page where a new password is requested; None as above."""
-    return _build(job, forgot_page(job))
+    content = build_notice(job)
+    return content and replace(content, link=forgot_page(job))
 
 
 def name_for_greeting(user: MailUser, address: str) -> str | None:
@@ -67,15 +73,6 @@ def forgot_page(job: MailJob) -> str | None:
     """The URL of the page where a new password is requested."""
     base_url = job.mail.base_url
     return f"{base_url}/password/forgot" if base_url else None
-
-
-def _build(job: MailJob, link: str | None) -> MailContent | None:
-    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
-    return (
-        MailContent(job.mail.kind, link, name_for_greeting(user, job.mail.address))
-        if user
-        else None
-    )
 
 
 BUILDERS: dict[str, MailBuilder] = {"password_changed": build_security_notice}

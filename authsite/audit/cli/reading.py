@@ -92,13 +92,11 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
         head = f"{clock.rfc3339(first.at)} {by}: {first.agent or 'no user agent'}"
         click.echo(visible(head))
         for event in events:
-            click.echo(f"\n{visible(event.event)}: {_meaning(event.event)}")
+            unknown = "This version does not know the event."
+            meaning = MEANINGS.get(cast(EventName, event.event), unknown)
+            click.echo(f"\n{visible(event.event)}: {meaning}")
             for name, value in _about(ctx, event).items():
                 click.echo(f"  {name}: {visible(value)}")
-
-
-def _meaning(event: str) -> str:
-    return MEANINGS.get(cast(EventName, event), "This version does not know the event.")
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:
@@ -117,17 +115,13 @@ def _facts(event: AuditEvent) -> dict[str, Any]:
     return {
         "at": clock.rfc3339(event.at),
         "event": event.event,
-        "user_id": _text(event.user_id),
-        "client_id": _text(event.client_id),
+        "user_id": str(event.user_id) if event.user_id else None,
+        "client_id": str(event.client_id) if event.client_id else None,
         "address": event.address,
         "agent": event.agent,
         "request_id": event.request_id,
         "details": event.details or {},
     }
-
-
-def _text(id_: UUID | None) -> str | None:
-    return str(id_) if id_ else None
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
