@@ -16,6 +16,10 @@ for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
     if _name not in ("AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE", "AUTHSITE_TEST_POOLER"):
         del os.environ[_name]
 
+# Thousands of tests and hundreds of applications stay in memory. To look through them as often as
+# Python does by itself took a quarter of the processor time.
+gc.set_threshold(50_000)
+
 from authsite import clock
 from authsite.db.base import Base
 from tests.support import commands, databases, mails, quick_bcrypt
@@ -105,23 +109,20 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
-    items.sort(key=lambda item: SYSTEM not in item.path.parents)
+    slow = {SYSTEM, TESTS / "attacks"}
+    items.sort(key=lambda item: slow.isdisjoint(item.path.parents))
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
 def pytest_xdist_auto_num_workers():
-    """More processes than cores: the tests of servers and browsers wait most of the time."""
+    """More processes than cores: the tests of servers and browsers often wait."""
     cores = len(os.sched_getaffinity(0))
-    return max(cores, min(3 * cores, 8))
+    return max(cores, min(2 * cores, 8))
 
 
 def pytest_collection_finish():
-    """Thousands of tests and hundreds of applications are not garbage: do not look at them again.
-
-    It took a quarter of the processor time.
-    """
+    """The tests themselves are no garbage: no collection has to look at them."""
     gc.freeze()
-    gc.set_threshold(50_000)
 
 
 def pytest_configure(config):

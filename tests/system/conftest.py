@@ -10,7 +10,7 @@ from tests.conftest import need
 from tests.support import nginx
 from tests.support.visitor import Mailbox, Visitor
 from tests.support.world import AUTH, World
-from tests.system.browser.conftest import CHROMIUM
+from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
 
 
 # For the whole process: going through the tests of other folders in between must not stop it.
@@ -34,13 +34,19 @@ def playwright():
         yield playwright
 
 
-@pytest.fixture(scope="package")
-def chromium(world, playwright):
+@pytest.fixture(scope="module")
+def program():
+    """The browser's program; that of the journey is the whole Chromium."""
+    return HEADLESS_SHELL or CHROMIUM["executable_path"]
+
+
+@pytest.fixture(scope="module")
+def chromium(world, playwright, program):
     """A browser that trusts the authority of the tests and finds the servers by their names."""
-    need(shutil.which("chromium"), "Chromium")
+    need(shutil.which(program), "Chromium")
     need(shutil.which("certutil"), "certutil (libnss3-tools)")
     browser = playwright.chromium.launch(
-        executable_path=CHROMIUM["executable_path"],
+        executable_path=program,
         args=[*CHROMIUM["args"], *world.chromium_flags()],
         env={**os.environ, "HOME": str(world.browser_home())},
     )

@@ -6,9 +6,16 @@ import pytest
 
 from tests.support.site import PASSWORD
 from tests.support.world import AUTH, PARTNER
+from tests.system.browser.conftest import CHROMIUM
 from tests.system.browser.people import SECOND, THIRD
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def program():
+    """The whole Chromium, as people have it."""
+    return CHROMIUM["executable_path"]
 
 
 def new_address():

@@ -22,8 +22,8 @@ CHROMIUM = {
     ],
 }
 
-# The same engine without a window's parts, for a third of the processor time. The tests behind TLS
-# (tests/system/*.py) take the whole browser.
+# The same engine without a window's parts, for a third of the processor time. The whole browser is
+# used for the journey behind TLS (tests/system/test_journey.py), forward auth and the guides.
 HEADLESS_SHELL = shutil.which("chromium-headless-shell")
 
 
