@@ -1,9 +1,19 @@
 """The mail with a reset link."""
 
+from authsite import clock
+from authsite.context import Context
+from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.outbox import Recipient
 from authsite.users.mails import MAIL_USER, name_for_greeting
 
 from .tokens import PURPOSE, make
+
+
+def send_reset(ctx: Context, recipient: Recipient, page_url: str) -> None:
+    """Enqueue the link that resets the password; ``page_url`` is where it leads."""
+    expires_at = clock.now() + ctx.settings.reset_expires_in
+    outbox.put(ctx, "reset", recipient, page_url=page_url, expires_at=expires_at)
 
 
 def build_reset(job: MailJob) -> MailContent | None:

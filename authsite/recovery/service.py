@@ -15,7 +15,6 @@ from authsite.http.page_urls import choose_page_url
 from authsite.i18n import _
 from authsite.login.identifiers import normalized_key
 from authsite.login.service import find_account, forget_failures
-from authsite.mail import outbox
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.passwords import policy
 from authsite.rate_limit import limit_subject
@@ -23,7 +22,7 @@ from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.models import LoginName, User
 
-from . import tokens
+from . import mails, tokens
 from .errors import InvalidResetToken
 
 
@@ -64,19 +63,14 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
     account = find_account(ctx, email, ["email"])
     allowed = _may_mail(ctx, key, account)
     recipient = Recipient(account.id, account.email) if account and allowed else NO_RECIPIENT
-    _enqueue(ctx, recipient, page_url)
+    mails.send_reset(ctx, recipient, page_url)
     details = None if account else {"name": pseudonym(key)}
     record(ctx, "recovery.asked", user_id=account.id if account else None, details=details)
 
 
 def mail_link(ctx: Context, recipient: Recipient) -> None:
     """Mail a reset link that opens the default page, where no one has requested one."""
-    _enqueue(ctx, recipient, _page_urls(ctx)[0])
-
-
-def _enqueue(ctx: Context, recipient: Recipient, page_url: str) -> None:
-    expires_at = clock.now() + ctx.settings.reset_expires_in
-    outbox.put(ctx, "reset", recipient, page_url=page_url, expires_at=expires_at)
+    mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
 
 
 def check_token(ctx: Context, email: str, token: str) -> Resettable:

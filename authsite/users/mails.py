@@ -7,8 +7,11 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
+from authsite.context import Context
 from authsite.db import PreparedQuery
+from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.mail.outbox import Recipient
 
 from . import pending
 from .models import User
@@ -38,6 +41,11 @@ MAIL_USER = PreparedQuery(
     ).where(User.id == bindparam("user_id"), User.disabled_at.is_(None)),
     MailUser,
 )
+
+
+def send_password_changed(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that the password was changed or reset."""
+    outbox.put(ctx, "password_changed", recipient)
 
 
 def build_notice(job: MailJob) -> MailContent | None:

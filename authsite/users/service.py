@@ -15,7 +15,7 @@ from authsite.ids import as_id
 from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 
-from . import former, pending
+from . import former, mails, pending
 from .errors import IdentifierTaken, SignInEnded
 from .models import LoginName, User, unchanged_since
 
@@ -194,7 +194,7 @@ def replace_password(
         updated_at=clock.now(),
     )
     if changed and notify:
-        outbox.put(ctx, "password_changed", Recipient(user_id, changed.email))
+        mails.send_password_changed(ctx, Recipient(user_id, changed.email))
     return changed
 
 

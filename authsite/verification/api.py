@@ -15,7 +15,7 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.errors import AddressTaken
 
-from . import links, service
+from . import links, service, tokens
 from .errors import ExpiredSignature, InvalidSignature
 
 _SENT: Message = {"message": "A message with a link is on its way."}
@@ -47,7 +47,7 @@ class VerifyPath(Parameters):
 
 
 class VerifyQuery(Parameters):
-    """Query of a verification link (`links`)."""
+    """Query of a verification link (`tokens`)."""
 
     expires: Annotated[str, Field(examples=["1798761600"])]
     """When the link expires, in seconds since 1970 (UTC)."""
@@ -102,7 +102,7 @@ def notification(request: Request) -> Message:
 def verify(request: Request) -> Message | dict[str, Any]:
     """Check the signature over the path and query, and redeem the link; HEAD only checks."""
     path = f"/v1/email/verify/{request.matchdict['user_id']}/{request.matchdict['hash']}"
-    link = links.read(request.authsite.ctx, path, request.query_string)
+    link = tokens.read(request.authsite.ctx, path, request.query_string)
     if request.method == "HEAD":
         return {}
     with transaction(request):

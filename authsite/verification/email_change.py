@@ -12,7 +12,6 @@ from authsite.login.fields import address_errors, read_address
 from authsite.login.identifiers import Identifier, normalized_key
 from authsite.login.reauthentication import reauthenticate
 from authsite.login.service import find_credential
-from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 from authsite.rate_limit import limit_subject
 from authsite.sessions import service as sessions
@@ -24,6 +23,7 @@ from authsite.users.errors import AddressTaken
 from authsite.users.mails import MAIL_USER
 from authsite.users.models import FormerAddress, LoginName, User
 
+from . import mails
 from .errors import InvalidSignature
 from .service import choose_page, mail_link, may_mail, may_mail_own_address, notify_owner
 
@@ -66,7 +66,7 @@ def request_change(
         recipient = Recipient(account.id, address.display)
         mail_link(ctx, recipient, page_url, suppress=not may_mail_new)
     if may_mail_present:
-        outbox.put(ctx, "email_changed", Recipient(account.id, present))
+        mails.send_email_changed(ctx, Recipient(account.id, present))
 
 
 def complete_change(
@@ -99,13 +99,7 @@ def complete_change(
         )
         ctx.db.add(former_address)
     if notify:
-        outbox.put(
-            ctx,
-            "email_replaced",
-            Recipient(user.id, old),
-            about_id=former_address.id if former_address else None,
-            expires_at=former_address.expires_at if former_address else None,
-        )
+        mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
 
 
@@ -125,7 +119,7 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
     present = _begin(ctx, user, new)
     mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
     if user.email_verified_at is not None:
-        outbox.put(ctx, "email_changed", Recipient(user.id, present))
+        mails.send_email_changed(ctx, Recipient(user.id, present))
 
 
 def set_address(ctx: Context, user: User, email: str) -> None:
@@ -140,7 +134,7 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     _replace(ctx, user, read_address(email))
     former.end_all(ctx.db, user.id)
     if old_confirmed:
-        outbox.put(ctx, "email_replaced", Recipient(user.id, old))
+        mails.send_email_replaced(ctx, Recipient(user.id, old))
 
 
 def _replace(

@@ -1,88 +1,17 @@
-"""Verification links: sign and read one; confirm the address, or delete an account with it.
+"""Use a verification link: confirm the address, or delete an account registered with it."""
 
-``{base}/v1/email/verify/{user_id}/{hash}?expires={unix}&signature={hex}``: the signature covers
-purpose, path from ``/v1`` on and the query. It does not cover scheme and host, which a load
-balancer may change. ``hash`` binds the link to the address that it was mailed to.
-"""
-
-import re
-from dataclasses import dataclass
-from datetime import datetime
-from hashlib import sha256
-from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-from authsite import clock
 from authsite.context import Context
-from authsite.crypto.keys import KeyRing
-from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 from authsite.sessions.service import RenewedSession
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.models import User
 
-from . import email_change
-from .errors import ExpiredSignature, InvalidSignature
-
-PURPOSE = "verify e-mail"
-_PATH = re.compile(r"/v1/email/verify/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/([0-9a-f]{64})")
-_EXPIRES = re.compile(r"[0-9]{1,12}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedLink:
-    """The content of a link with a valid signature: the user, and the hash of the address."""
-
-    user_id: UUID
-    address_hash: str
-
-
-def address_hash(address: str) -> str:
-    """SHA-256 of an address, in hex."""
-    return sha256(address.encode()).hexdigest()
-
-
-def sign(ring: KeyRing, base_url: str, user_id: UUID, address: str, expires: datetime) -> str:
-    """The signed URL that confirms ``address``, valid until ``expires`` (whole seconds)."""
-    path = f"/v1/email/verify/{user_id}/{address_hash(address)}"
-    query = f"expires={int(expires.timestamp())}"
-    return f"{base_url}{path}?{query}&signature={ring.sign(_message(path, query))}"
-
-
-def read(ctx: Context, path: str, query: str) -> VerifiedLink:
-    """The link at ``path`` (from /v1 on) with this query string.
-
-    Checks the signature before the expiry. Raises `InvalidSignature` for anything that is not
-    exactly as `sign` made it, and `ExpiredSignature`.
-    """
-    ring, parts = ctx.services.keys[PURPOSE], _PATH.fullmatch(path)
-    try:
-        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
-    except ValueError:
-        raise InvalidSignature from None
-    values = dict(pairs)
-    if parts is None or len(pairs) != 2 or values.keys() != {"expires", "signature"}:
-        raise InvalidSignature
-    expires, message = values["expires"], _message(path, f"expires={values['expires']}")
-    if not _EXPIRES.fullmatch(expires) or not ring.is_signature(message, values["signature"]):
-        raise InvalidSignature
-    if int(expires) <= clock.now().timestamp():
-        raise ExpiredSignature
-    return VerifiedLink(UUID(parts[1]), parts[2])
-
-
-def read_url(ctx: Context, url: str) -> VerifiedLink:
-    """`read` for a whole URL, which must begin with one of the application's base URLs."""
-    base_urls = ctx.request_info.base_urls
-    own = (base for base in base_urls if url.startswith(f"{base}/v1/email/verify/"))
-    base_url = next(own, None)
-    if base_url is None or not url.isascii():
-        raise InvalidSignature
-    parts = urlsplit(url.removeprefix(base_url))
-    if parts.scheme or parts.netloc or parts.fragment or "#" in url:
-        raise InvalidSignature
-    return read(ctx, parts.path, parts.query)
+from . import email_change, mails
+from .errors import InvalidSignature
+from .tokens import VerifiedLink, address_hash
 
 
 def redeem(
@@ -102,7 +31,7 @@ def redeem(
         )
     if user.email_verified_at is None:
         users.confirm(ctx, user)
-        outbox.put(ctx, "welcome", Recipient(user.id, user.email))
+        mails.send_welcome(ctx, Recipient(user.id, user.email))
     return None
 
 
@@ -145,7 +74,3 @@ def _find_user(ctx: Context, link: VerifiedLink, *, lock: bool = False) -> tuple
     if change is None or link.address_hash != address_hash(change.email):
         raise InvalidSignature
     return user, change.email
-
-
-def _message(path: str, query: str) -> bytes:
-    return f"{PURPOSE}\n{path}\n{query}".encode()

@@ -2,7 +2,11 @@
 
 from dataclasses import replace
 
+from authsite import clock
+from authsite.context import Context
+from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.outbox import Recipient
 from authsite.users.mails import (
     MAIL_USER,
     build_notice,
@@ -10,9 +14,42 @@ from authsite.users.mails import (
     forgot_page,
     name_for_greeting,
 )
+from authsite.users.models import FormerAddress
 
-from . import undo
-from .links import PURPOSE, sign
+from . import tokens
+
+
+def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
+    """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
+    kind = "confirm" if ctx.settings.variant == "B" else "verification"
+    expires_at = clock.now() + ctx.settings.verification_expires_in
+    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
+
+
+def send_welcome(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the mail that follows the confirmation of an address."""
+    outbox.put(ctx, "welcome", recipient)
+
+
+def send_email_changed(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice to the present address that another one was requested."""
+    outbox.put(ctx, "email_changed", recipient)
+
+
+def send_email_replaced(
+    ctx: Context, recipient: Recipient, former: FormerAddress | None = None
+) -> None:
+    """Enqueue the notice to the ``recipient`` that the account has another address now.
+
+    ``former``: the recipient's address, if a link in the mail can restore it.
+    """
+    about_id, expires_at = (former.id, former.expires_at) if former else (None, None)
+    outbox.put(ctx, "email_replaced", recipient, about_id=about_id, expires_at=expires_at)
+
+
+def send_already_registered(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that the recipient's address was entered for another account."""
+    outbox.put(ctx, "already_registered", recipient)
 
 
 def build_link(job: MailJob) -> MailContent | None:
@@ -26,9 +63,9 @@ def build_link(job: MailJob) -> MailContent | None:
     )
     if not unconfirmed:
         return None
-    ring = job.services.keys[PURPOSE]
+    ring = job.services.keys[tokens.PURPOSE]
     base_url = job.mail.base_url or ""
-    signed = sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
+    signed = tokens.sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
     link = with_query(job.mail.page_url, url=signed)
     return MailContent(job.mail.kind, link, name_for_greeting(user, address))
 
@@ -44,8 +81,8 @@ def build_changed(job: MailJob) -> MailContent | None:
         return None
     cancel = None
     if user.pending_email and confirmed_at(user, job.mail.address):
-        ring = job.services.keys[undo.CANCEL]
-        token = undo.cancel_token(ring, user.id, user.epoch, user.pending_email)
+        ring = job.services.keys[tokens.CANCEL]
+        token = tokens.cancel_token(ring, user.id, user.epoch, user.pending_email)
         cancel = with_query(f"{base_url}/email/change/cancel", token=token)
     return MailContent(
         job.mail.kind,
@@ -66,8 +103,8 @@ def build_replaced(job: MailJob) -> MailContent | None:
         return None
     link = None
     if job.mail.about_id and job.mail.expires_at:
-        ring = job.services.keys[undo.REVERT]
-        token = undo.revert_token(ring, job.mail.about_id, job.mail.expires_at)
+        ring = job.services.keys[tokens.REVERT]
+        token = tokens.revert_token(ring, job.mail.about_id, job.mail.expires_at)
         link = with_query(f"{_base(job)}/email/change/revert", token=token)
     return MailContent(job.mail.kind, link)
 

@@ -18,7 +18,7 @@ from authsite.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
-from . import links, service, undo
+from . import links, service, tokens, undo
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
@@ -57,7 +57,7 @@ verify_form = partial(
 def verify(request: Request) -> dict[str, Any]:
     """Confirm the address that the link was mailed to."""
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
-    link = links.read_url(ctx, request.authsite.validated.url)
+    link = tokens.read_url(ctx, request.authsite.validated.url)
     renewed = links.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
     cookies.renew_session(request, renewed)
     return {"state": "done", "link": None}
@@ -67,14 +67,14 @@ def verify(request: Request) -> dict[str, Any]:
 def disown(request: Request) -> dict[str, Any]:
     """Delete the unconfirmed account that another person registered; see `links.disown`."""
     ctx = request.authsite.ctx
-    links.disown(ctx, links.read_url(ctx, request.authsite.validated.url))
+    links.disown(ctx, tokens.read_url(ctx, request.authsite.validated.url))
     return {"state": "disowned", "link": None}
 
 
 def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     ctx = request.authsite.ctx
     try:
-        disownable = links.is_disownable(ctx, links.read_url(ctx, url))
+        disownable = links.is_disownable(ctx, tokens.read_url(ctx, url))
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status

@@ -11,12 +11,12 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import choose_page_url
 from authsite.login.identifiers import normalized_key
 from authsite.login.service import find_account
-from authsite.mail import outbox
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.rate_limit import limit_subject
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 
+from . import mails
 from .errors import LoginNotConfirmed
 
 
@@ -112,9 +112,7 @@ def mail_link(ctx: Context, recipient: Recipient, page_url: str, *, suppress: bo
     """
     if suppress:
         recipient = NO_RECIPIENT
-    kind = "confirm" if ctx.settings.variant == "B" else "verification"
-    expires_at = clock.now() + ctx.settings.verification_expires_in
-    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
+    mails.send_link(ctx, recipient, page_url)
     record(ctx, "verification.asked", user_id=recipient.user_id)
 
 
@@ -125,7 +123,7 @@ def notify_owner(ctx: Context, owner: Account | None) -> None:
     outbox row has no recipient, so that the cost is the same.
     """
     recipient = Recipient(owner.id, owner.email) if owner else NO_RECIPIENT
-    outbox.put(ctx, "already_registered", recipient)
+    mails.send_already_registered(ctx, recipient)
 
 
 def may_mail(ctx: Context, address: str) -> bool:

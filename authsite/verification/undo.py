@@ -2,52 +2,22 @@
 
 The links go to the address that the user has confirmed before the change: its owner must be able to
 end what an intruder with the user's session and password began.
-
-The token of a cancel link is bound to the pending change and ends with it: it has no expiry of its
-own, since `pending.prolong` extends a change. The token of a revert link names one completed change
-and is bound to nothing that a later change of the account could raise or replace.
 """
-
-from datetime import datetime
-from uuid import UUID
 
 from authsite import clock
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.crypto.keys import KeyRing
-from authsite.crypto.sealed import SealedFormat
 from authsite.ids import as_id
 from authsite.login.identifiers import normalized_key
-from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 from authsite.recovery import service as recovery
 from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.models import FormerAddress, User
 
+from . import mails, tokens
 from .email_change import cancel_change, claim_address
 from .errors import InvalidSignature
-
-CANCEL = "cancel address change"
-REVERT = "revert address change"
-_REVERT = SealedFormat("16s")
-
-
-def cancel_token(ring: KeyRing, user_id: UUID, epoch: int, pending_email: str) -> str:
-    """The token that cancels the change of the user to ``pending_email``.
-
-    ``epoch`` is the user's while the change is pending.
-    """
-    return f"{user_id}.{ring.sign(_pending(user_id, epoch, pending_email))}"
-
-
-def revert_token(ring: KeyRing, change_id: UUID, expires: datetime) -> str:
-    """The token that takes the completed change back, until ``expires`` (whole seconds)."""
-    return _REVERT.seal(ring, change_id.bytes, expires=int(expires.timestamp()))
-
-
-def _pending(user_id: UUID, epoch: int, pending_email: str) -> bytes:
-    return f"{CANCEL}\n{user_id}\n{epoch}\n{pending_email}".encode()
 
 
 def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
@@ -56,15 +26,14 @@ def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
     Raises `InvalidSignature` for a wrong token, and if the change has ended or has taken place.
     ``lock``: keep the row locked until the transaction ends.
     """
-    named_user, _, signature = token.partition(".")
-    user_id = as_id(named_user)
+    user_id = as_id(token.partition(".")[0])
     user = ctx.db.get(User, user_id, with_for_update=lock) if user_id else None
     change = pending.find(ctx.db, user.id) if user else None
-    ring = ctx.services.keys[CANCEL]
+    ring = ctx.services.keys[tokens.CANCEL]
     if (
         user is None
         or change is None
-        or not ring.is_signature(_pending(user.id, user.epoch, change.email), signature)
+        or not tokens.is_cancel_token(ring, token, user.id, user.epoch, change.email)
     ):
         raise InvalidSignature
     return user
@@ -82,8 +51,8 @@ def find_former(ctx: Context, token: str) -> FormerAddress:
 
     Raises `InvalidSignature` for a wrong, used or expired token, and for a disabled user.
     """
-    values = _REVERT.unseal(ctx.services.keys[REVERT], token, clock.now())
-    found = former.find(ctx.db, UUID(bytes=values[0])) if values else None
+    change_id = tokens.read_revert_token(ctx.services.keys[tokens.REVERT], token)
+    found = former.find(ctx.db, change_id) if change_id else None
     if found is None:
         raise InvalidSignature
     return found
@@ -117,5 +86,5 @@ def revert(ctx: Context, token: str) -> str:
     record(ctx, "email.change_reverted", user_id=user.id, details=details)
     recovery.mail_link(ctx, Recipient(user.id, restored))
     if removed != restored:
-        outbox.put(ctx, "email_replaced", Recipient(user.id, removed))
+        mails.send_email_replaced(ctx, Recipient(user.id, removed))
     return restored
