@@ -21,6 +21,7 @@ from authsite.sessions import service as sessions
 from authsite.sessions.service import RenewedSession
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
+from authsite.users.erasure import erase
 from authsite.users.errors import IdentifierTaken, SignInEnded
 from authsite.users.models import LoginName, User, unchanged_since
 from authsite.verification.service import may_mail_own_address
@@ -109,7 +110,7 @@ def delete(ctx: Context, user: SignedInUser, current: str) -> None:
     Raises what `reauthenticate` raises, and `SignInEnded`.
     """
     reauthenticate(ctx, user, current)
-    users.erase(ctx, user.account.id, user.account.epoch)
+    erase(ctx, user.account.id, user.account.epoch)
 
 
 def _read_profile(

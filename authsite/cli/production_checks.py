@@ -130,7 +130,7 @@ def skew_finding(seconds: float) -> Finding:
 
 def connections_finding(allowed: int, workers: int) -> Finding:
     """The finding for a server that allows so many connections, and so many worker processes."""
-    from authsite.db.prepared_pool import ENGINE_OVERFLOW, ENGINE_POOL, PREPARED_POOL
+    from authsite.db.pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, PREPARED_POOL
 
     needed = workers * (2 * (ENGINE_POOL + ENGINE_OVERFLOW) + PREPARED_POOL)
     text = f"{workers} workers use up to {needed} connections, the server allows {allowed}"

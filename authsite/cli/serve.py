@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from authsite.cores import usable_cores
-from authsite.server.process import end_workers_that_start, no_collections, tell_systemd
+from authsite.server.garbage import no_collections
+from authsite.server.signals import end_workers_that_start
+from authsite.server.systemd import tell_systemd
 from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.settings.load import check_start, start_warnings
 

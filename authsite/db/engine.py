@@ -20,17 +20,12 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from authsite.forks import after_fork
 
-from . import prepared_connections
+from . import libpq
 from .breaker import Breaker
 from .deadlines import Deadlines
 from .hosts import Hosts
-from .prepared_pool import (
-    ENGINE_OVERFLOW,
-    ENGINE_POOL,
-    TIMEOUT,
-    PreparedPool,
-    server_closed,
-)
+from .pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, TIMEOUT
+from .prepared_pool import PreparedPool, server_closed
 
 if TYPE_CHECKING:
     import psycopg
@@ -141,7 +136,7 @@ def _connect(database: Database, dialect: Dialect, _record: object, *given: Any)
             if database.hosts.note(connection):
                 database.close_idle()
             # PostgreSQL itself answers here: a pooler accepts connections also without it.
-            if prepared_connections.behind_pooler(connection):
+            if libpq.behind_pooler(connection):
                 connection.prepare_threshold = None
         except BaseException:
             connection.close()

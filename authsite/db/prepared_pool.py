@@ -3,27 +3,19 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Engine, exc
 
 from authsite.spans import query_span
 
 from .conflicts import RETRIES, is_conflict, pause
-from .prepared_connections import (
-    BoundQuery,
-    PostgreSQLConnection,
-    PreparedConnection,
-    Rows,
-    SQLiteConnection,
-)
+from .libpq import PostgreSQLConnection
+from .pool_sizes import PREPARED_POOL, TIMEOUT
+from .prepared_connections import BoundQuery, Rows, SQLiteConnection
 
-# A process has two engines (transactions and AUTOCOMMIT), and the pool of the prepared queries: at
-# most 24 connections (docs/scaling.md).
-ENGINE_POOL = 4  # connections that an engine keeps open
-ENGINE_OVERFLOW = 4  # more of them, which are closed after use
-PREPARED_POOL = 8
-TIMEOUT = 2  # seconds that a request waits for a connection
+# One thread at a time uses it.
+PreparedConnection: TypeAlias = SQLiteConnection | PostgreSQLConnection
 
 
 class PreparedPool:

@@ -25,7 +25,7 @@ from pyramid.view import view_config
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
-from authsite.http.routes import is_own_view
+from authsite.http.own_routes import is_own_view
 from authsite.i18n import translate
 from authsite.passwords import policy
 from authsite.request_state import Request, View, view_options

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from authsite.http.address import absolute, is_host, origin_of
-from authsite.http.request_info import nearest
-from authsite.http.routes import is_original_safe
+from authsite.http.address import absolute, origin_of
+from authsite.http.host import is_host
+from authsite.http.methods import is_original_safe
+from authsite.http.proxies import nearest
 from authsite.request_state import Request
 from authsite.settings import Settings
 

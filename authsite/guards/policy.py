@@ -13,7 +13,8 @@ from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.counters import GUARDED
 from authsite.http.errors import ApiError
-from authsite.http.routes import is_forward_auth, is_own, is_safe
+from authsite.http.methods import is_safe
+from authsite.http.own_routes import is_forward_auth, is_own
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation

@@ -5,7 +5,8 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from authsite.http import cookies
 from authsite.http.address import inner_path, path_qs
-from authsite.http.routes import is_own, page_route
+from authsite.http.methods import page_route
+from authsite.http.own_routes import is_own
 from authsite.request_state import Request
 
 MAX_LENGTH = 2048  # characters

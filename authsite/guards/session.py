@@ -11,8 +11,8 @@ from pyramid.response import Response
 from authsite import clock
 from authsite.http.address import absolute, path_qs, route_path
 from authsite.http.error_views import respond
+from authsite.http.methods import SAFE_METHODS
 from authsite.http.rendering import found, see_other
-from authsite.http.routes import SAFE_METHODS
 from authsite.request_state import Request
 from authsite.sessions.active import find_active
 from authsite.sessions.cookies import session_key

@@ -12,11 +12,13 @@ from . import (
     error_bodies,
     error_views,
     headers,
+    host,
     isolation,
     languages,
+    methods,
     own_files,
+    proxies,
     request_info,
-    routes,
 )
 from .application import HttpApplication
 
@@ -33,8 +35,8 @@ def includeme(config: Configurator) -> None:
     for name, function in {
         "request_id": request_info.request_id,
         "request_info": request_info.request_info,
-        "client_address": request_info.client_address,
-        "through_trusted_proxy": request_info.through_trusted_proxy,
+        "client_address": proxies.client_address,
+        "through_trusted_proxy": proxies.through_trusted_proxy,
         "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
         "address": address.address,
         "base_urls": address.base_urls,
@@ -43,10 +45,10 @@ def includeme(config: Configurator) -> None:
         config.add_request_attribute(name, function)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
-    config.add_subscriber(routes.collect_methods, ApplicationCreated)
-    config.add_subscriber(address.reject_bad_host, BeforeTraversal)
+    config.add_subscriber(methods.collect_methods, ApplicationCreated)
+    config.add_subscriber(host.reject_bad_host, BeforeTraversal)
     config.add_subscriber(languages.choose_language, BeforeTraversal)
-    config.add_subscriber(routes.reject_other_methods, BeforeTraversal)
+    config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
     config.include(isolation)
     assets.add_assets(config)
     own_files.add_own_files(config)

@@ -35,7 +35,7 @@ from .errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
-from .routes import is_own_view
+from .own_routes import is_own_view
 
 MAX_BODY = 64 * 1024  # bytes
 MAX_FIELDS = 100

@@ -23,8 +23,8 @@ from .errors import (
     NotFound,
     TemporarilyUnavailable,
 )
+from .own_routes import is_own_request
 from .rendering import render_page
-from .routes import is_own_request
 
 ERROR = "authsite:templates/http/error.jinja2"
 log = structlog.get_logger("authsite.errors")

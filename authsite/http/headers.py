@@ -13,7 +13,7 @@ from pyramid.response import Response
 from authsite.request_state import Request
 
 from .address import absolute
-from .routes import is_forward_auth
+from .own_routes import is_forward_auth
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -17,8 +17,8 @@ from pyramid.settings import asbool
 
 from authsite.request_state import Request, View
 
+from .own_routes import is_own
 from .rendering import page_templates, render_page
-from .routes import is_own
 
 TWEENS = ("authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory")
 

@@ -16,7 +16,8 @@ from authsite.request_state import Request
 
 from . import cookies
 from .address import absolute, path_qs
-from .routes import SAFE_METHODS, is_own_request
+from .methods import SAFE_METHODS
+from .own_routes import is_own_request
 
 PARAMETER = "lang"
 SECRETS = ("token", "url")  # of links in mails: no other link of the page may repeat them

@@ -19,8 +19,8 @@ from authsite.settings import TEMPLATES
 from .address import absolute, route_path
 from .assets import asset_path
 from .languages import choices
+from .methods import SAFE_METHODS
 from .own_files import href
-from .routes import SAFE_METHODS
 
 CONTINUE = "authsite:templates/http/continue.jinja2"
 

@@ -13,8 +13,9 @@ from authsite.request_state import Request
 from .address import take_mount
 from .application import HttpApplication
 from .headers import complete, preflight
+from .methods import METHODS
+from .own_routes import is_own_request
 from .request_info import REQUEST_ID
-from .routes import METHODS, is_own_request
 
 Handler = Callable[[Request], Response]
 BEGAN = "authsite.began"

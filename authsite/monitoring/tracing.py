@@ -21,7 +21,7 @@ from sqlalchemy import event
 from authsite import spans
 from authsite.context import Services
 from authsite.http.errors import ERROR_OF_REQUEST
-from authsite.http.routes import METHODS
+from authsite.http.methods import METHODS
 from authsite.request_state import Request
 
 Handler = Callable[[Request], Response]

@@ -11,7 +11,7 @@ from authsite.guards.route_options import Rules, rules_of
 from authsite.http.api_metadata import Operation, Tag, operation_of
 from authsite.http.bodies import Body
 from authsite.http.error_bodies import ErrorFormat, error_format_of
-from authsite.http.routes import is_own
+from authsite.http.own_routes import is_own
 
 # {name} or {name:regex} in a route's pattern.
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")

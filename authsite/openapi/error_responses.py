@@ -13,7 +13,6 @@ from authsite.guards.errors import (
     NotAuthenticated,
     UserRequired,
 )
-from authsite.http.address import BadHost
 from authsite.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
 from authsite.http.errors import (
     ApiError,
@@ -25,6 +24,7 @@ from authsite.http.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from authsite.http.host import BadHost
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.settings import Settings
 

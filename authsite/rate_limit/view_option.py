@@ -5,7 +5,7 @@ from typing import Any
 from pyramid.exceptions import ConfigurationError
 
 from authsite.http.errors import ApiError
-from authsite.http.routes import is_own_view
+from authsite.http.own_routes import is_own_view
 from authsite.request_state import Request, view_options
 from authsite.settings.rate_limits import RATE_LIMITS
 

@@ -17,7 +17,7 @@ from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError
-from authsite.http.routes import METHODS
+from authsite.http.methods import METHODS
 from authsite.logs import one_line
 
 DELAY = 0.05  # seconds that a line waits for others

@@ -12,8 +12,9 @@ from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
 from .asgi import AsgiBridge
-from .process import end_with_parent, no_collections
+from .garbage import no_collections
 from .request_log import RequestLog, as_object, as_text, words_of
+from .signals import end_with_parent
 
 if TYPE_CHECKING:
     from authsite.context import Services

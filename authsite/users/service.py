@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
-from sqlalchemy import ColumnElement, CursorResult, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, CursorResult, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -12,12 +12,11 @@ from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.ids import as_id
-from authsite.mail import outbox
 from authsite.mail.outbox import Recipient
 
 from . import former, mails, pending
-from .errors import IdentifierTaken, SignInEnded
-from .models import LoginName, User, unchanged_since
+from .errors import IdentifierTaken
+from .models import LoginName, User
 
 RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
@@ -231,25 +230,3 @@ def confirm(ctx: Context, user: User) -> None:
     user.email_verified_at = user.email_verified_at or now
     user.updated_at = now
     record(ctx, "user.confirmed", user_id=user.id)
-
-
-def erase(ctx: Context, user_id: uuid.UUID, epoch: int | None, *, why: str | None = None) -> None:
-    """Erase the user: record, login names, tokens, sessions and unsent mails.
-
-    The audit trail keeps only the id. The address is free again at once, and a new account with
-    it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
-    requested it. Raises `SignInEnded` unless ``epoch`` is still that of the user, who is enabled;
-    with None (an administrator) neither is checked.
-    """
-    conditions = () if epoch is None else unchanged_since(epoch)
-    erased = ctx.db.scalar(
-        delete(User)
-        .where(User.id == user_id, *conditions)
-        .returning(User.id)
-        .execution_options(synchronize_session=False)
-    )
-    if erased is None:
-        raise SignInEnded
-    outbox.erase(ctx.db, user_id)
-    details = {"why": why} if why else None
-    record(ctx, "user.erased", user_id=user_id, details=details)

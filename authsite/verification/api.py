@@ -1,4 +1,4 @@
-"""The JSON views of verification links."""
+"""The JSON views of verification confirmation."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.errors import AddressTaken
 
-from . import links, service, tokens
+from . import confirmation, links, service
 from .errors import ExpiredSignature, InvalidSignature
 
 _SENT: Message = {"message": "A message with a link is on its way."}
@@ -47,7 +47,7 @@ class VerifyPath(Parameters):
 
 
 class VerifyQuery(Parameters):
-    """Query of a verification link (`tokens`)."""
+    """Query of a verification link (`links`)."""
 
     expires: Annotated[str, Field(examples=["1798761600"])]
     """When the link expires, in seconds since 1970 (UTC)."""
@@ -102,9 +102,9 @@ def notification(request: Request) -> Message:
 def verify(request: Request) -> Message | dict[str, Any]:
     """Check the signature over the path and query, and redeem the link; HEAD only checks."""
     path = f"/v1/email/verify/{request.matchdict['user_id']}/{request.matchdict['hash']}"
-    link = tokens.read(request.authsite.ctx, path, request.query_string)
+    link = links.read(request.authsite.ctx, path, request.query_string)
     if request.method == "HEAD":
         return {}
     with transaction(request):
-        links.redeem(request.authsite.ctx, link)
+        confirmation.redeem(request.authsite.ctx, link)
     return {"message": "The e-mail address is verified."}

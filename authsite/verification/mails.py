@@ -16,7 +16,7 @@ from authsite.users.mails import (
 )
 from authsite.users.models import FormerAddress
 
-from . import tokens
+from . import links
 
 
 def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
@@ -63,9 +63,9 @@ def build_link(job: MailJob) -> MailContent | None:
     )
     if not unconfirmed:
         return None
-    ring = job.services.keys[tokens.PURPOSE]
+    ring = job.services.keys[links.PURPOSE]
     base_url = job.mail.base_url or ""
-    signed = tokens.sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
+    signed = links.sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
     link = with_query(job.mail.page_url, url=signed)
     return MailContent(job.mail.kind, link, name_for_greeting(user, address))
 
@@ -81,8 +81,8 @@ def build_changed(job: MailJob) -> MailContent | None:
         return None
     cancel = None
     if user.pending_email and confirmed_at(user, job.mail.address):
-        ring = job.services.keys[tokens.CANCEL]
-        token = tokens.cancel_token(ring, user.id, user.epoch, user.pending_email)
+        ring = job.services.keys[links.CANCEL]
+        token = links.cancel_token(ring, user.id, user.epoch, user.pending_email)
         cancel = with_query(f"{base_url}/email/change/cancel", token=token)
     return MailContent(
         job.mail.kind,
@@ -103,8 +103,8 @@ def build_replaced(job: MailJob) -> MailContent | None:
         return None
     link = None
     if job.mail.about_id and job.mail.expires_at:
-        ring = job.services.keys[tokens.REVERT]
-        token = tokens.revert_token(ring, job.mail.about_id, job.mail.expires_at)
+        ring = job.services.keys[links.REVERT]
+        token = links.revert_token(ring, job.mail.about_id, job.mail.expires_at)
         link = with_query(f"{_base(job)}/email/change/revert", token=token)
     return MailContent(job.mail.kind, link)
 

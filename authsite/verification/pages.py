@@ -18,7 +18,7 @@ from authsite.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sessions import cookies
 
-from . import links, service, tokens, undo
+from . import confirmation, links, service, undo
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
@@ -57,24 +57,24 @@ verify_form = partial(
 def verify(request: Request) -> dict[str, Any]:
     """Confirm the address that the link was mailed to."""
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
-    link = tokens.read_url(ctx, request.authsite.validated.url)
-    renewed = links.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
+    link = links.read_url(ctx, request.authsite.validated.url)
+    renewed = confirmation.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
     cookies.renew_session(request, renewed)
     return {"state": "done", "link": None}
 
 
 @verify_form("authsite.disown.page")
 def disown(request: Request) -> dict[str, Any]:
-    """Delete the unconfirmed account that another person registered; see `links.disown`."""
+    """Delete the unconfirmed account that another person registered; see `confirmation.disown`."""
     ctx = request.authsite.ctx
-    links.disown(ctx, tokens.read_url(ctx, request.authsite.validated.url))
+    confirmation.disown(ctx, links.read_url(ctx, request.authsite.validated.url))
     return {"state": "disowned", "link": None}
 
 
 def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     ctx = request.authsite.ctx
     try:
-        disownable = links.is_disownable(ctx, tokens.read_url(ctx, url))
+        disownable = confirmation.is_disownable(ctx, links.read_url(ctx, url))
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status

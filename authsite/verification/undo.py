@@ -15,7 +15,7 @@ from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.models import FormerAddress, User
 
-from . import mails, tokens
+from . import links, mails
 from .email_change import cancel_change, claim_address
 from .errors import InvalidSignature
 
@@ -29,11 +29,11 @@ def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
     user_id = as_id(token.partition(".")[0])
     user = ctx.db.get(User, user_id, with_for_update=lock) if user_id else None
     change = pending.find(ctx.db, user.id) if user else None
-    ring = ctx.services.keys[tokens.CANCEL]
+    ring = ctx.services.keys[links.CANCEL]
     if (
         user is None
         or change is None
-        or not tokens.is_cancel_token(ring, token, user.id, user.epoch, change.email)
+        or not links.is_cancel_token(ring, token, user.id, user.epoch, change.email)
     ):
         raise InvalidSignature
     return user
@@ -51,7 +51,7 @@ def find_former(ctx: Context, token: str) -> FormerAddress:
 
     Raises `InvalidSignature` for a wrong, used or expired token, and for a disabled user.
     """
-    change_id = tokens.read_revert_token(ctx.services.keys[tokens.REVERT], token)
+    change_id = links.read_revert_token(ctx.services.keys[links.REVERT], token)
     found = former.find(ctx.db, change_id) if change_id else None
     if found is None:
         raise InvalidSignature

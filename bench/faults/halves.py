@@ -10,7 +10,7 @@ from sqlalchemy import event
 from webtest import TestApp
 
 from authsite import main
-from authsite.db.prepared_connections import PostgreSQLConnection
+from authsite.db.libpq import PostgreSQLConnection
 from authsite.settings import read_ini
 
 from .rig import prepared

@@ -10,7 +10,7 @@ from authsite.crypto.keys import KeyRing
 from authsite.recovery import tokens
 from authsite.users import service as users
 from authsite.users.models import User
-from authsite.verification.tokens import PURPOSE, sign
+from authsite.verification.links import PURPOSE, sign
 from tests.support.acting import acting
 from tests.support.mails import text_of
 from tests.support.pages import sign_in

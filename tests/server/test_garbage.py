@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from authsite.server.process import no_collections
+from authsite.server.garbage import no_collections
 
 
 @pytest.fixture

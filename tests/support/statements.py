@@ -2,7 +2,8 @@
 
 from contextlib import contextmanager
 
-from authsite.db.prepared_connections import PostgreSQLConnection, SQLiteConnection
+from authsite.db.libpq import PostgreSQLConnection
+from authsite.db.prepared_connections import SQLiteConnection
 
 
 @contextmanager

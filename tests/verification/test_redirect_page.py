@@ -8,7 +8,7 @@ import pytest
 
 from authsite import clock
 from authsite.crypto.keys import KeyRing
-from authsite.verification.tokens import PURPOSE, sign
+from authsite.verification.links import PURPOSE, sign
 from tests.support.pages import csrf_of
 from tests.support.site import SECRET
 

@@ -19,6 +19,7 @@ from authsite.cli.shared import (
 from authsite.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
+from authsite.users.erasure import erase
 
 from .shared import (
     facts_of,
@@ -159,7 +160,7 @@ def delete(cfg: Settings, email_or_id: str, yes: bool, as_json: bool) -> None:
         question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
         click.confirm(question, abort=True)
     with transaction(cfg) as ctx:
-        service.erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
+        erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
     if as_json:
         return print_json({"id": str(found.id), "email": found.email, "deleted": True})
     click.echo(f"{found.email} is erased.")

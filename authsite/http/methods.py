@@ -1,18 +1,16 @@
-"""Which routes are authsite's own, and the methods of routes: other methods get 405.
-
-The other routes are the host application's.
-"""
+"""The methods of a path: other methods get 405, before any guard runs."""
 
 from typing import Any
 
 from pyramid.events import ApplicationCreated, BeforeTraversal
-from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
+from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 
 from authsite.request_state import Request
 
 from .application import HttpApplication
 from .errors import MethodNotAllowed
+from .own_routes import is_forward_auth, is_own
 
 SAFE_METHODS = ("GET", "HEAD")
 # Those that a log or a metric names: a caller may send any text as the method.
@@ -20,35 +18,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # The headers that have the method of the original request (Traefik and Caddy; nginx), as the WSGI
 # environ names them: WebOb's mapping of headers takes longer.
 ORIGINAL_METHOD = ("HTTP_X_FORWARDED_METHOD", "HTTP_X_ORIGINAL_METHOD")
-
-
-def is_own(route_name: str | None) -> bool:
-    """Whether a route is authsite's, by its name."""
-    return (route_name or "").startswith("authsite.")
-
-
-def is_own_view(info: IViewDeriverInfo) -> bool:
-    """Whether a view is authsite's: view options such as ``body`` mean nothing on a host's view."""
-    standalone = info.registry["authsite.http"].standalone
-    return standalone or is_own(info.options.get("route_name"))
-
-
-def is_own_request(request: Request) -> bool:
-    """Whether authsite responds to ``request``, and not the host application."""
-    if request.registry["authsite.http"].standalone:
-        return True
-    route = getattr(request, "matched_route", None)
-    return route is not None and is_own(route.name)
-
-
-def is_forward_auth(request: Request) -> bool:
-    """Whether a reverse proxy asks (forward auth).
-
-    Any 2xx response lets the original request pass, and the proxy may copy the headers of others to
-    a client of another host.
-    """
-    route = getattr(request, "matched_route", None)
-    return route is not None and route.name.startswith("authsite.guard.")
 
 
 def is_safe(request: Request) -> bool:

@@ -1,0 +1,34 @@
+"""Erase a user."""
+
+from uuid import UUID
+
+from sqlalchemy import delete
+
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.mail import outbox
+
+from .errors import SignInEnded
+from .models import User, unchanged_since
+
+
+def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = None) -> None:
+    """Erase the user: record, login names, tokens, sessions and unsent mails.
+
+    The audit trail keeps only the id. The address is free again at once, and a new account with
+    it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
+    requested it. Raises `SignInEnded` unless ``epoch`` is still that of the user, who is enabled;
+    with None (an administrator) neither is checked.
+    """
+    conditions = () if epoch is None else unchanged_since(epoch)
+    erased = ctx.db.scalar(
+        delete(User)
+        .where(User.id == user_id, *conditions)
+        .returning(User.id)
+        .execution_options(synchronize_session=False)
+    )
+    if erased is None:
+        raise SignInEnded
+    outbox.erase(ctx.db, user_id)
+    details = {"why": why} if why else None
+    record(ctx, "user.erased", user_id=user_id, details=details)

@@ -1,0 +1,77 @@
+"""Use a verification link: confirm the address, or delete an account registered with it."""
+
+from uuid import UUID
+
+from authsite.context import Context
+from authsite.mail.outbox import Recipient
+from authsite.sessions.service import RenewedSession
+from authsite.users import pending
+from authsite.users import service as users
+from authsite.users.erasure import erase
+from authsite.users.models import User
+
+from . import email_change, mails
+from .errors import InvalidSignature
+from .links import VerifiedLink, address_hash
+
+
+def redeem(
+    ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None
+) -> RenewedSession | None:
+    """Mark the address that the link was made for as confirmed.
+
+    The link of an address change makes it the user's address and ends all sign-ins but the
+    browser session ``session_id``, if that is the user's; then its new key is returned. Raises
+    `InvalidSignature` (see `_find_user`), and `IdentifierTaken` when another user has the address.
+    """
+    notify = email_change.may_notify(ctx, link.user_id)
+    user, new_address = _find_user(ctx, link, lock=True)
+    if new_address:
+        return email_change.complete_change(
+            ctx, user, new_address, session_id=session_id, notify=notify
+        )
+    if user.email_verified_at is None:
+        users.confirm(ctx, user)
+        mails.send_welcome(ctx, Recipient(user.id, user.email))
+    return None
+
+
+def is_disownable(ctx: Context, link: VerifiedLink) -> bool:
+    """Whether the link can delete the account: the user is unconfirmed and has the link's address.
+
+    Raises `InvalidSignature` (see `_find_user`).
+    """
+    user, new_address = _find_user(ctx, link)
+    return new_address is None and user.email_verified_at is None
+
+
+def disown(ctx: Context, link: VerifiedLink) -> None:
+    """Erase the unconfirmed account that another person registered with the recipient's address.
+
+    That person knows its password, so confirming the address would leave the account in that
+    person's hands (account pre-hijacking). Raises `InvalidSignature` for any other account (see
+    `_find_user`).
+    """
+    user, new_address = _find_user(ctx, link, lock=True)
+    if new_address or user.email_verified_at is not None:
+        raise InvalidSignature
+    erase(ctx, user.id, user.epoch, why="disowned")
+
+
+def _find_user(ctx: Context, link: VerifiedLink, *, lock: bool = False) -> tuple[User, str | None]:
+    """The user of the link, and the pending address if the link was mailed to that one.
+
+    Raises `InvalidSignature` when the user is gone or has another address by now, or when the
+    change of address has ended. ``lock``: keep the row locked until the transaction ends.
+    """
+    user = ctx.db.get(User, link.user_id, with_for_update=lock)
+    if user is None or user.disabled_at is not None:
+        raise InvalidSignature
+    # The present address first: a change to the very same address must not turn the link that was
+    # mailed at registration into one of a change, which cannot disown the account.
+    if link.address_hash == address_hash(user.email):
+        return user, None
+    change = pending.find(ctx.db, user.id)
+    if change is None or link.address_hash != address_hash(change.email):
+        raise InvalidSignature
+    return user, change.email
