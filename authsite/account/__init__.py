@@ -1,10 +1,13 @@
 """The account of a signed-in user: profile, address, password, sign-ins, deletion."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
 
 from . import mails
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 API_TAG = Tag(
     "Account",
@@ -12,7 +15,7 @@ API_TAG = Tag(
 )
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Routes below /v1/user, and those of the account page and its forms."""
     config.add_route("authsite.user", "/v1/user", guard="api")
     config.add_route("authsite.profile", "/v1/profile", guard="api")

@@ -1,10 +1,13 @@
 """The audit trail: one row for each event, in the transaction of its cause."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """``request.authsite.record_denial(error)``, for the error views, and ``record_exceeded``."""
     from .denials import record_denial, record_exceeded
 

@@ -1,7 +1,6 @@
 """Record denied requests: forged links, foreign pages, wrong secrets, requests over a limit."""
 
 from collections.abc import Callable
-from typing import Any
 
 from structlog import get_logger
 
@@ -48,7 +47,7 @@ def record_exceeded(request: Request, limit: str, subject: str) -> None:
 
 
 def _at_end(request: Request, event: EventName, write: Callable[[], None]) -> None:
-    def write_or_log(_request: Any) -> None:
+    def write_or_log(_request: object) -> None:
         try:
             write()
         except Exception as failure:  # the response is made: a bug here must not replace it

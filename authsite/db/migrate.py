@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import Connection, column, func, inspect, select, table
 from sqlalchemy.exc import OperationalError
 
 import authsite
@@ -119,7 +119,9 @@ def earlier() -> frozenset[str]:
 def _version(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    version: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  a constant
+    version: str | None = connection.scalar(
+        select(column("version_num")).select_from(table(VERSION_TABLE))
+    )
     return version
 
 

@@ -1,7 +1,6 @@
 """The database's clock."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -17,11 +16,11 @@ class database_now(FunctionElement[datetime]):
 
 
 @compiles(database_now, "postgresql")
-def _on_postgresql(*_: Any, **__: Any) -> str:
+def _on_postgresql(*_: object, **__: object) -> str:
     return "clock_timestamp()"
 
 
 @compiles(database_now, "sqlite")
-def _on_sqlite(*_: Any, **__: Any) -> str:
+def _on_sqlite(*_: object, **__: object) -> str:
     # In the format in which SQLAlchemy stores a time.
     return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"

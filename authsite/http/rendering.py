@@ -78,13 +78,15 @@ def _gettext_callables(language: str) -> dict[str, Callable[..., str]]:
     """The functions that ``trans`` blocks call."""
     own = localizer(language)
 
+    def filled(text: str, values: Mapping[str, object]) -> str:
+        markup = Markup(text)  # noqa: S704  from our own templates and catalogs
+        return markup % values if values else markup
+
     def one(message: str, /, **values: object) -> str:
-        text = Markup(own.translate(message, DOMAIN))  # noqa: S704  our own templates, catalogs
-        return text % values if values else text
+        return filled(own.translate(message, DOMAIN), values)
 
     def counted(one: str, many: str, count: int, /, **values: object) -> str:
-        text = Markup(own.pluralize(one, many, count, DOMAIN))  # noqa: S704  as above
-        return text % values if values else text
+        return filled(own.pluralize(one, many, count, DOMAIN), values)
 
     return {"_": one, "gettext": one, "ngettext": counted}
 

@@ -42,8 +42,9 @@ class Source(ABC):
     def rows(self, table: str) -> Iterator[Row]:
         """The rows, in the order of the primary key or of the file."""
 
-    def close(self) -> None:  # noqa: B027  not every source has something open
-        """Close what is open between two tables."""
+    def close(self) -> None:
+        """Close what is open between two tables; not every source has something open."""
+        return
 
 
 class FileSource(Source):

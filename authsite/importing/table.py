@@ -5,10 +5,6 @@ from collections.abc import Mapping
 from .drafts import UserDraft, flag, moment, required, text
 
 USERS = "users"
-COLUMNS = (
-    "id", "email", "username", "phone", "name", "password_hash", "confirmed", "email_verified_at",
-    "disabled", "created_at", "updated_at",
-)  # fmt: skip
 
 
 def user(row: Mapping[str, object]) -> UserDraft:

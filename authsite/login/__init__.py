@@ -1,11 +1,14 @@
 """Log in: login names, the password check, and the steps that every login must pass."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .service import Check, LoginStep, Notify
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
-def add_login_step(config: Any, check: Check, notify: Notify | None = None) -> None:
+
+def add_login_step(config: "Configurator", check: Check, notify: Notify | None = None) -> None:
     """Directive: ``check(ctx, account)`` runs at every login and refresh; it raises to deny.
 
     ``notify``: see `LoginStep`.
@@ -13,7 +16,7 @@ def add_login_step(config: Any, check: Check, notify: Notify | None = None) -> N
     config.registry["authsite"].extensions.login_steps.append(LoginStep(check, notify))
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """``config.add_login_step`` and the routes."""
     config.add_directive("add_login_step", add_login_step)
     # In a host without a route prefix, "/" is the host's: the route only makes links.

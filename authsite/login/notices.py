@@ -69,12 +69,14 @@ def may_notify(ctx: Context, account: Account, kind: str) -> bool:
 def send_new_device(ctx: Context, account: Account, sign_in_id: UUID) -> None:
     """Enqueue the notice of a login from a new device, with a link that ends the sign-in."""
     recipient, expires_at = _recipient(account), clock.now() + LINK_LIFETIME
-    outbox.put(ctx, "new_device", recipient, about_id=sign_in_id, expires_at=expires_at)
+    outbox.put(
+        ctx, outbox.NewMail("new_device", recipient, about_id=sign_in_id, expires_at=expires_at)
+    )
 
 
 def send_reuse(ctx: Context, account: Account, family_id: UUID) -> None:
     """Enqueue the notice that a family was revoked, since its refresh token was used again."""
-    outbox.put(ctx, "app_signed_out", _recipient(account), about_id=family_id)
+    outbox.put(ctx, outbox.NewMail("app_signed_out", _recipient(account), about_id=family_id))
 
 
 def send_failed_logins(ctx: Context, account: Account | None) -> None:
@@ -84,7 +86,7 @@ def send_failed_logins(ctx: Context, account: Account | None) -> None:
     the cost is the same.
     """
     recipient = _recipient(account) if account and account.confirmed else NO_RECIPIENT
-    outbox.put(ctx, "failed_logins", recipient)
+    outbox.put(ctx, outbox.NewMail("failed_logins", recipient))
 
 
 def _recipient(account: Account) -> Recipient:

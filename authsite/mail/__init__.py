@@ -4,15 +4,17 @@ A request only writes a row, in its own transaction. Everything slow or unreliab
 template to the mail server, happens afterwards in a sender, which may be another process.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyramid.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
     from .builder import MailBuilder
 
 
-def add_mail_builder(config: Any, name: str, build: "MailBuilder") -> None:
+def add_mail_builder(config: "Configurator", name: str, build: "MailBuilder") -> None:
     """Directive: ``build(job)`` returns the content of the mail ``name``, or None."""
     builders = config.registry["authsite"].extensions.mail_builders
     if name in builders:
@@ -20,7 +22,7 @@ def add_mail_builder(config: Any, name: str, build: "MailBuilder") -> None:
     builders[name] = build
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """``config.add_mail_builder``, and the sender as a background task."""
     config.add_directive("add_mail_builder", add_mail_builder)
     sender = config.registry["authsite"].settings.mail_sender

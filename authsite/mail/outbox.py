@@ -48,21 +48,26 @@ class Recipient(NamedTuple):
 NO_RECIPIENT = Recipient(None, "nobody@example.invalid")
 
 
-def put(
-    ctx: Context,
-    kind: str,
-    recipient: Recipient,
-    *,
-    about_id: uuid.UUID | None = None,
-    page_url: str | None = None,
-    expires_at: datetime | None = None,
-) -> uuid.UUID:
-    """Enqueue a mail of this kind to ``recipient``, sent after the commit; return its id.
+class NewMail(NamedTuple):
+    """A mail to enqueue; ``kind`` is the name of its builder."""
 
-    A later change of the user's address does not redirect the mail. ``about_id``: the row that the
-    mail is about. ``page_url``: the page that the link in the mail leads to. After ``expires_at``
-    the mail is dropped. Raises ValueError for a text that is not exactly one e-mail address.
+    kind: str
+    recipient: Recipient
+    about_id: uuid.UUID | None = None
+    """The row that the mail is about."""
+    page_url: str | None = None
+    """The page that the link in the mail leads to."""
+    expires_at: datetime | None = None
+    """The mail is dropped afterwards."""
+
+
+def put(ctx: Context, mail: NewMail) -> uuid.UUID:
+    """Enqueue ``mail``, sent after the commit; return its id.
+
+    A later change of the user's address does not redirect the mail. Raises ValueError for a text
+    that is not exactly one e-mail address.
     """
+    recipient = mail.recipient
     if not _ADDRESS.fullmatch(recipient.address):
         raise ValueError("not one plain e-mail address; normalize it before it is stored")
     now = clock.now()
@@ -72,14 +77,14 @@ def put(
         [
             {
                 "id": id_,
-                "kind": kind,
+                "kind": mail.kind,
                 "user_id": recipient.user_id,
                 "address": recipient.address,
-                "about_id": about_id,
-                "page_url": page_url,
+                "about_id": mail.about_id,
+                "page_url": mail.page_url,
                 "base_url": ctx.request_info.base_url,
                 "language": ctx.request_info.language,
-                "expires_at": expires_at,
+                "expires_at": mail.expires_at,
                 "created_at": now,
                 "give_up_at": now + KEEP_TRYING,
                 "state": "waiting",

@@ -1,17 +1,20 @@
 """``/healthz``, ``/readyz`` and ``/metrics``: is the service up, can it work, what has it done."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyramid.tweens import INGRESS
 
 from .database import Monitoring
 from .workers import FOLDER_VARIABLE
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 HEALTH_PATH = "/healthz"
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Add the routes and views; and the task that shares the numbers of several processes."""
     services = config.registry["authsite"]
     config.registry["authsite.monitoring"] = Monitoring(services.database)

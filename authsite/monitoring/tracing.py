@@ -110,15 +110,15 @@ def _record_statements(engine: Any, tracer: Any) -> None:
     """A span for each statement that SQLAlchemy executes."""
 
     @event.listens_for(engine, "before_cursor_execute")
-    def begin(
-        _connection: Any, _cursor: Any, sql: str, _values: Any, context: Any, _m: Any
-    ) -> None:
+    def begin(*arguments: Any) -> None:
+        _connection, _cursor, sql, _values, context, _many = arguments
         context.authsite_span = tracer.start_span(
             spans.operation(sql), attributes=spans.query_attributes(engine.dialect.name, sql)
         )
 
     @event.listens_for(engine, "after_cursor_execute")
-    def end(_connection: Any, _cursor: Any, _sql: str, _values: Any, context: Any, _m: Any) -> None:
+    def end(*arguments: Any) -> None:
+        _connection, _cursor, _sql, _values, context, _many = arguments
         context.authsite_span.end()
 
     @event.listens_for(engine, "handle_error")

@@ -1,13 +1,16 @@
 """The OpenAPI 3.1 document of the API, and a page that shows it."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 API_TAG = Tag("API description", "The OpenAPI document.")
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Add the routes and views of the document, and of the page unless `docs-page` is off."""
     config.registry["authsite.openapi"] = {}  # cached documents by server
     config.add_route("authsite.openapi", "/v1/openapi.json")

@@ -1,10 +1,13 @@
 """Personal access tokens: a user creates one for a program, and revokes it at any time."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
 
 from .mails import BUILDERS
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 API_TAG = Tag(
     "Personal access tokens",
@@ -13,7 +16,7 @@ API_TAG = Tag(
 )
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Routes of the API and of the account page's forms, and the builder of the mail."""
     for name, build in BUILDERS.items():
         config.add_mail_builder(name, build)

@@ -27,7 +27,7 @@ TOKEN_NAME = PreparedQuery(
 
 def send_created(ctx: Context, recipient: Recipient, token_id: UUID) -> None:
     """Enqueue the notice that the token was created."""
-    outbox.put(ctx, "token_created", recipient, about_id=token_id)
+    outbox.put(ctx, outbox.NewMail("token_created", recipient, about_id=token_id))
 
 
 def build_created(job: MailJob) -> MailContent | None:

@@ -3,8 +3,11 @@
 The table of all limits is in ``authsite/settings/rate_limits.py``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 
 def limit_subject(user_id: UUID) -> str:
@@ -12,7 +15,7 @@ def limit_subject(user_id: UUID) -> str:
     return f"user {user_id}"
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """The view option ``rate_limit="register-address"``."""
     from .view_option import rate_limit_deriver
 

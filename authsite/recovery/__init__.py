@@ -1,10 +1,13 @@
 """Resetting a forgotten password."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
 
 from . import mails
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 API_TAG = Tag(
     "Password recovery",
@@ -12,7 +15,7 @@ API_TAG = Tag(
 )
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Routes under the paths of the variant, and the mails."""
     cfg = config.registry["authsite"].settings
     for name, builder in mails.BUILDERS.items():

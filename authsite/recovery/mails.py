@@ -13,7 +13,7 @@ from .tokens import PURPOSE, make
 def send_reset(ctx: Context, recipient: Recipient, page_url: str) -> None:
     """Enqueue the link that resets the password; ``page_url`` is where it leads."""
     expires_at = clock.now() + ctx.settings.reset_expires_in
-    outbox.put(ctx, "reset", recipient, page_url=page_url, expires_at=expires_at)
+    outbox.put(ctx, outbox.NewMail("reset", recipient, page_url=page_url, expires_at=expires_at))
 
 
 def build_reset(job: MailJob) -> MailContent | None:

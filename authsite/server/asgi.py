@@ -193,7 +193,9 @@ def call(application: WsgiApplication, environ: dict[str, Any]) -> Response:
     """The whole response of a WSGI application (PEP 3333)."""
     started: list[Any] = []
 
-    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> None:
+    def start_response(
+        status: str, headers: list[tuple[str, str]], _exc_info: object = None
+    ) -> None:
         started[:] = int(status[:3]), headers
 
     result = application(environ, start_response)

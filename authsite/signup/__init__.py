@@ -1,13 +1,16 @@
 """Registration: from a stranger to a user."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
 
 API_TAG = Tag("Registration", "Register a user.")
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Routes of the endpoint and the page; none with `registration` off."""
     if not config.registry["authsite"].settings.registration:
         return

@@ -1,7 +1,7 @@
 """Background tasks of a process, and the cleanup of expired rows."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated, NewRequest
 from pyramid.exceptions import ConfigurationError
@@ -10,9 +10,16 @@ from authsite.context import BackgroundTask, Job, Services
 
 from .background import make_at_creation, start_at_request
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 
 def add_background_task(
-    config: Any, name: str, make_job: Callable[[Services], Job] | str, *, enabled: bool | None
+    config: "Configurator",
+    name: str,
+    make_job: Callable[[Services], Job] | str,
+    *,
+    enabled: bool | None,
 ) -> None:
     """Directive: run a task on a thread of its own, from the first request until the process ends.
 
@@ -26,7 +33,7 @@ def add_background_task(
     tasks.append(BackgroundTask(name, make_job, enabled))
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """``config.add_background_task``, the cleanup, and the subscribers that start the tasks."""
     services = config.registry["authsite"]
     config.add_directive("add_background_task", add_background_task)

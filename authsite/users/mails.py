@@ -45,7 +45,7 @@ MAIL_USER = PreparedQuery(
 
 def send_password_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice that the password was changed or reset."""
-    outbox.put(ctx, "password_changed", recipient)
+    outbox.put(ctx, outbox.NewMail("password_changed", recipient))
 
 
 def build_notice(job: MailJob) -> MailContent | None:

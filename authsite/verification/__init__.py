@@ -1,16 +1,19 @@
 """Proving e-mail addresses: signed links, and the change of an address."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
 
 from . import mails
 from .service import notify_unconfirmed, require_confirmed
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 API_TAG = Tag("E-mail verification", "Verification links.")
 
 
-def includeme(config: Any) -> None:
+def includeme(config: "Configurator") -> None:
     """Routes, mail builders and the login step of Variant B."""
     cfg = config.registry["authsite"].settings
     config.add_login_step(require_confirmed, notify=notify_unconfirmed)

@@ -23,17 +23,17 @@ def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
     """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
     kind = "confirm" if ctx.settings.variant == "B" else "verification"
     expires_at = clock.now() + ctx.settings.verification_expires_in
-    outbox.put(ctx, kind, recipient, page_url=page_url, expires_at=expires_at)
+    outbox.put(ctx, outbox.NewMail(kind, recipient, page_url=page_url, expires_at=expires_at))
 
 
 def send_welcome(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the mail that follows the confirmation of an address."""
-    outbox.put(ctx, "welcome", recipient)
+    outbox.put(ctx, outbox.NewMail("welcome", recipient))
 
 
 def send_email_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice to the present address that another one was requested."""
-    outbox.put(ctx, "email_changed", recipient)
+    outbox.put(ctx, outbox.NewMail("email_changed", recipient))
 
 
 def send_email_replaced(
@@ -44,12 +44,14 @@ def send_email_replaced(
     ``former``: the recipient's address, if a link in the mail can restore it.
     """
     about_id, expires_at = (former.id, former.expires_at) if former else (None, None)
-    outbox.put(ctx, "email_replaced", recipient, about_id=about_id, expires_at=expires_at)
+    outbox.put(
+        ctx, outbox.NewMail("email_replaced", recipient, about_id=about_id, expires_at=expires_at)
+    )
 
 
 def send_already_registered(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice that the recipient's address was entered for another account."""
-    outbox.put(ctx, "already_registered", recipient)
+    outbox.put(ctx, outbox.NewMail("already_registered", recipient))
 
 
 def build_link(job: MailJob) -> MailContent | None:

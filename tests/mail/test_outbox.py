@@ -22,7 +22,7 @@ def claimed(site, owner="one"):
 
 def put_in_rolled_back_transaction(site):
     with site.db() as db:
-        outbox.put(acting(db), "welcome", Recipient(None, "ann@example.com"))
+        outbox.put(acting(db), outbox.NewMail("welcome", Recipient(None, "ann@example.com")))
         raise RuntimeError("the cause did not happen")
 
 

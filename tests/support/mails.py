@@ -52,7 +52,7 @@ def put(site, kind="password_changed", address="ann@example.com", **more):
     info = {"language": "en", "base_urls": ("http://localhost",)}
     info |= {name: more.pop(name) for name in info if name in more}
     with site.db() as db:
-        return outbox.put(acting(db, **info), kind, recipient, **more)
+        return outbox.put(acting(db, **info), outbox.NewMail(kind, recipient, **more))
 
 
 def rows(site):

@@ -43,7 +43,7 @@ class Outbox:
             user = users.create(acting(db), [name], None)
             for address in addresses:
                 ctx = acting(db, base_urls=("http://localhost",))
-                outbox.put(ctx, "welcome", Recipient(user.id, address))
+                outbox.put(ctx, outbox.NewMail("welcome", Recipient(user.id, address)))
         return addresses
 
     def states(self):
