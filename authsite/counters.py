@@ -1,11 +1,11 @@
 """What this process has counted since it started, for ``/metrics``: plain numbers in memory.
 
-A label has one of a few values: a route's name, a status, an error code. It is never an identifier,
-such as a user, a client, an address or a token.
+A label has few possible values, such as the names of routes, statuses or error codes. Its value
+never identifies a user, a client, an address or a token.
 
-The values of prometheus-client for several processes are memory-mapped files. To count in them
-takes three to four times as long, and a write to one on a full disk ends the process
-(SIGBUS). So the numbers are counted here, and `monitoring.exposition` hands them to the library.
+For several processes prometheus-client keeps its numbers in memory-mapped files. Counting there
+takes three to four times as long, and a write on a full disk ends the process (SIGBUS). So this
+module counts in memory, and `monitoring.exposition` hands the numbers to the library.
 """
 
 import threading
@@ -15,22 +15,23 @@ from typing import Literal
 
 from authsite import clock
 
-# Times are counted in units of 1/2^20 s (about 1 µs), so that sums of them are exact. Otherwise the
-# sum over several processes would depend on their order and could shrink by a rounding error, which
-# Prometheus takes for a new start.
+# Durations are rounded to multiples of 1/2^20 s (about 1 µs), so that their sums are exact.
+# Otherwise a sum over several processes would depend on the order of the processes. It could shrink
+# by a rounding error, and Prometheus would take that for a restart of the process.
 _UNITS = 2**20
 
 Labels = tuple[object, ...]
 Kind = Literal["counter", "histogram", "time"]
 Values = dict[str, list[tuple[tuple[str, ...], list[float]]]]
-"""For each name of a metric: the values of its labels, and the numbers of each."""
+"""For each metric, by name: pairs of label values and the numbers that are counted under them."""
 
-# Upper bounds in seconds: from a guarded request (1 ms) to a login that waits for its hash.
+# Upper bounds of the buckets, in seconds: from a guarded request (1 ms) to a login that waits for
+# its hash.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metric:
-    """Numbers by the values of their labels."""
+    """A metric: numbers for each combination of label values. ``text`` describes it."""
 
     kind: Kind
 
@@ -41,7 +42,7 @@ class Metric:
         METRICS[name] = self
 
     def values(self) -> list[tuple[tuple[str, ...], list[float]]]:
-        """All numbers, as they are now."""
+        """A copy of all numbers, each with its label values."""
         with self._lock:
             return [
                 (tuple(map(str, labels)), numbers.copy())
@@ -55,7 +56,7 @@ class Counter(Metric):
     kind = "counter"
 
     def add(self, *labels: object) -> None:
-        """Count one."""
+        """Add one to the number for these label values."""
         with self._lock:
             numbers = self._numbers.get(labels)
             if numbers is None:
@@ -65,12 +66,12 @@ class Counter(Metric):
 
 
 class Histogram(Metric):
-    """How long something takes: the sum of all seconds, then how many are in each bucket."""
+    """Durations: their sum in seconds, then the number of durations in each bucket."""
 
     kind = "histogram"
 
     def observe(self, seconds: float, *labels: object) -> None:
-        """Count one that took ``seconds``."""
+        """Count one duration of ``seconds``."""
         with self._lock:
             numbers = self._numbers.get(labels)
             if numbers is None:
@@ -80,20 +81,21 @@ class Histogram(Metric):
 
 
 class LatestTime(Metric):
-    """When something happened last, and since when it is awaited, in seconds since 1970.
+    """Two times in seconds since 1970: the last success (0 if there was none), and the start.
 
-    Without the second time an alert could not tell what never happens from what does not exist.
+    The start is when a process began to wait for the first success. Without it an alert could not
+    tell a task that never succeeds from a task that does not run.
     """
 
     kind = "time"
 
     def begin(self, *labels: object) -> None:
-        """It is awaited from now on; it has not happened yet."""
+        """Record that the wait for the first success starts now."""
         with self._lock:
             self._numbers[labels] = [0.0, clock.now().timestamp()]
 
     def note(self, *labels: object) -> None:
-        """It happened now."""
+        """Record a success now."""
         now = clock.now().timestamp()
         with self._lock:
             self._numbers[labels] = [now, self._numbers.get(labels, (0.0, now))[1]]
@@ -103,12 +105,12 @@ METRICS: dict[str, Metric] = {}
 
 REQUESTS = Histogram(
     "authsite_request_seconds",
-    "Requests, from the whole request to its response; waits for a worker thread included.",
+    "Time from receiving the whole request to its response; includes waiting for a thread.",
     ("route", "method", "status"),
 )
 GUARDED = Counter(
     "authsite_guard_decisions",
-    "Requests that a guard has accepted, or why it has rejected them.",
+    "Requests that a guard has accepted or rejected; the outcome names the reason.",
     ("guard", "outcome"),
 )
 LOGINS = Counter(
@@ -120,7 +122,8 @@ HASH_WAITS = Histogram(
     "authsite_hash_wait_seconds", "How long password hashes have waited for a thread."
 )
 HASHES_REJECTED = Counter(
-    "authsite_hashes_rejected", "Password hashes that were rejected: all threads were busy."
+    "authsite_hashes_rejected",
+    "Password hashes that were rejected because all threads were busy.",
 )
 RATE_LIMITED = Counter(
     "authsite_rate_limited", "Attempts over a rate limit, by the name of the limit.", ("limit",)
@@ -132,7 +135,7 @@ MAILS = Counter(
 )
 TASK_SUCCESS = LatestTime(
     "authsite_task_last_success_timestamp_seconds",
-    "When a background task has last done its work without an error, or else has started.",
+    "When a background task last succeeded; before its first success, when it started.",
     ("task",),
 )
 
@@ -143,23 +146,24 @@ def counted() -> Values:
 
 
 def add_up(parts: Sequence[Values]) -> Values:
-    """The numbers of several processes together: sums, or when something happened last.
+    """Combine the numbers of several processes: the sums of counters and histograms.
 
-    Since when it is awaited is the earliest time: a process that was started again did not do it.
+    Of a `LatestTime` the result has the latest success and the earliest start: the start of another
+    process is no success.
     """
     found: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in METRICS}
     for part in parts:
         for name, metric in METRICS.items():
-            together = found[name]
+            totals = found[name]
             for labels, numbers in part.get(name, ()):
                 key = tuple(labels)
-                before = together.get(key)
+                before = totals.get(key)
                 if before is None:
-                    together[key] = list(numbers)
+                    totals[key] = list(numbers)
                 elif metric.kind == "time":
-                    together[key] = [max(before[0], numbers[0]), min(before[1], numbers[1])]
+                    totals[key] = [max(before[0], numbers[0]), min(before[1], numbers[1])]
                 else:
-                    together[key] = [
+                    totals[key] = [
                         float(one) + other for one, other in zip(before, numbers, strict=True)
                     ]
-    return {name: list(together.items()) for name, together in found.items()}
+    return {name: list(totals.items()) for name, totals in found.items()}

@@ -22,7 +22,7 @@ log = structlog.get_logger("authsite.audit")
 
 
 class _Refused(Exception):
-    """What is to be deleted does not verify: a purge would hide that."""
+    """The next events, or their seal, do not verify: deleting them would hide that."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.text)
@@ -30,18 +30,20 @@ class _Refused(Exception):
 
 
 class _Purgeable(NamedTuple):
-    """The next seal up to whose end events are deleted, and the number of those events."""
+    """The events of one batch: all up to the last one of ``seal``, ``rows`` in number."""
 
     seal: Seal
     rows: int
 
 
 def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
-    """Delete sealed events that are older than ``audit-keep``, unless it is ``forever``.
+    """Delete the events that are older than ``audit-keep``, then seal those without a seal.
 
-    What is not sealed yet is sealed first. The last seal of what is deleted stays, with the proof
-    that authsite deleted it, so that the rest still verifies. The newest event stays: SQLite would
-    give its id again. What does not verify is not deleted, and nothing after it.
+    With ``forever`` nothing is deleted. An event is sealed before it is deleted. The last seal of
+    the deleted events stays, with a proof that authsite deleted them, so that the later events
+    still verify. The newest event stays, because SQLite would give its id to the next event. At the
+    first seal that does not verify, the purge stops: it keeps the events of that seal and all later
+    ones.
     """
     keys = audit_keys(cfg)
     if cfg.audit_keep is not None:
@@ -55,9 +57,10 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
 
 
 def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Problem | None:
-    """Why the next purge will delete nothing; None if it will, or has nothing to do.
+    """Return the problem that prevents the next purge from deleting anything, or None.
 
-    It reads one state of the database, beside a purge that runs. Raises SQLAlchemy's errors.
+    All reads are of one snapshot of the database; a purge may run at the same time. Raises
+    SQLAlchemy's errors.
     """
     if cfg.audit_keep is not None:
         try:
@@ -71,21 +74,21 @@ def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Probl
 def _purge(connection: Connection, keys: AuditKeys, end: datetime) -> Iterator[Batch]:
     sealing = seal_events(connection, keys, end + AGE)
     old = select(AuditEvent.id).where(AuditEvent.at <= end).limit(1)
-    first = connection.scalar(old.order_by(AuditEvent.at)) or 0
-    last = connection.scalar(old.order_by(AuditEvent.at.desc()))
-    while last:
+    first_id = connection.scalar(old.order_by(AuditEvent.at)) or 0
+    last_id = connection.scalar(old.order_by(AuditEvent.at.desc()))
+    while last_id:
         chosen = _delete(connection, keys, end)
         if chosen:
-            done = (chosen.seal.last_id - first) / max(last - first, 1)
+            done = (chosen.seal.last_id - first_id) / max(last_id - first_id, 1)
             yield Batch(chosen.rows, min(max(done, 0.0), 1.0))
         elif next(sealing, None) is None:
             return
 
 
 def _purgeable(connection: Connection, keys: AuditKeys, end: datetime) -> _Purgeable | None:
-    """The next events to delete, about so many as a batch may have; None if there are none.
+    """The next events to delete: at most `batches.ROWS`, or all of one seal. None without any.
 
-    Raises `_Refused` if one of them, or of their seals, is not as it was.
+    They end before a seal that does not verify. If no events come before it, `_Refused` is raised.
     """
     newest_id = connection.scalar(select(func.max(AuditEvent.id)))
     chosen: _Purgeable | None = None
@@ -107,7 +110,7 @@ def _purgeable(connection: Connection, keys: AuditKeys, end: datetime) -> _Purge
 
 
 def _delete(connection: Connection, keys: AuditKeys, end: datetime) -> _Purgeable | None:
-    """Delete the next events, in the transaction that has verified them; what it has deleted."""
+    """Verify and delete the next events in one transaction; return what was deleted, or None."""
     with transaction_on(connection):
         chosen = _purgeable(connection, keys, end)
         if chosen is None:
@@ -115,7 +118,7 @@ def _delete(connection: Connection, keys: AuditKeys, end: datetime) -> _Purgeabl
         seal = chosen.seal
         events = delete(AuditEvent).where(AuditEvent.id <= seal.last_id)
         if connection.execute(events).rowcount != chosen.rows:
-            text = "an event was added or deleted meanwhile"
+            text = "an event was added or deleted while the purge ran"
             raise _Refused(Problem(seal.id, seal.first_id, seal.last_id, seal.newest_at, text))
         connection.execute(delete(SEALS).where(SEALS.c.id < seal.id))
         proof = purged_mac_of(keys[0].key, seal)

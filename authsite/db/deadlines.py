@@ -1,7 +1,8 @@
-"""A limit for the wait of psycopg's cursors, which have none of their own.
+"""A time limit for statements on psycopg's cursors, which wait for a server without any limit.
 
-A server that hangs does not end a statement (statement_timeout), nor does the connection break. A
-thread then shuts the socket down, and the driver reports a lost connection.
+A server that hangs does not apply its ``statement_timeout``, and its connections stay open. So a
+thread shuts down the socket of a statement that takes too long. The driver then reports a lost
+connection.
 """
 
 import os
@@ -21,19 +22,21 @@ from .prepared_connections import RESULT_TIMEOUT
 
 log = structlog.get_logger("authsite.db")
 
-CHECK_SECONDS = 0.2
+CHECK_SECONDS = 0.2  # between two checks of the deadlines
 
 
 class Deadlines:
-    """Ends connections on which a statement or a COMMIT takes longer than `RESULT_TIMEOUT`.
+    """Ends connections on which a statement, COMMIT or ROLLBACK exceeds `RESULT_TIMEOUT`.
 
-    ``on_timeout`` is called with each of them. A connection that has set a statement_timeout of its
-    own (a migration) has no deadline until it is back in the pool.
+    ``on_timeout`` is called with the driver's connection before its socket is shut down. After a
+    statement that sets ``statement_timeout``, as in a migration, a connection has no deadline until
+    it returns to the pool.
     """
 
     def __init__(self, on_timeout: Callable[[Any], None]) -> None:
         self._on_timeout = on_timeout
-        self._running: dict[int, tuple[int, float, Any]] = {}  # process, deadline, connection
+        # By the id of the driver's connection: process, deadline and that connection.
+        self._running: dict[int, tuple[int, float, Any]] = {}
         self._wake = threading.Event()
         self._process = 0
 
@@ -78,7 +81,7 @@ class Deadlines:
                 time.sleep(CHECK_SECONDS)
                 now = monotonic()
                 for key, (process, deadline, driver_connection) in list(self._running.items()):
-                    if process != os.getpid():  # of the process that this one was forked from
+                    if process != os.getpid():  # inherited when this process was forked
                         self._running.pop(key, None)
                     elif now > deadline:
                         self._running.pop(key, None)
@@ -91,18 +94,22 @@ class Deadlines:
                     self._on_timeout(driver_connection)
                 finally:
                     _shut_down(driver_connection)
-        except Exception as error:  # the thread watches the other connections, too
+        except Exception as error:  # the thread must go on for the other connections
             log.error("deadline_failed", error=type(error).__name__)
 
 
 def _is_waiting(driver_connection: Any) -> bool:
-    """Whether a statement runs; not after one that failed, and not on a closed connection."""
+    """Whether the driver waits for the result of a statement.
+
+    It does not after a statement that failed, which `Deadlines._after` does not see, and on a
+    closed connection.
+    """
     return bool(driver_connection.info.transaction_status.name == "ACTIVE")
 
 
 def _shut_down(driver_connection: Any) -> None:
     with (
-        suppress(Exception),  # it has just been closed
-        socket.socket(fileno=os.dup(driver_connection.fileno())) as end,
+        suppress(Exception),  # another thread may have closed the connection in the meantime
+        socket.socket(fileno=os.dup(driver_connection.fileno())) as duplicate,
     ):
-        end.shutdown(socket.SHUT_RDWR)
+        duplicate.shutdown(socket.SHUT_RDWR)

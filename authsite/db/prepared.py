@@ -1,7 +1,8 @@
 """Prepared queries: SQL that is compiled once, and typed rows.
 
-SQLAlchemy compiles the SQL and supplies the converters of types; the driver executes it, which
-avoids Core's cost per execution (docs/performance-notes.md). Every guarded request runs one.
+SQLAlchemy compiles the SQL and supplies the type converters. The driver executes the SQL directly,
+which avoids what each execution costs in SQLAlchemy Core (docs/performance-notes.md). Every guarded
+request runs a prepared query.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,18 +26,19 @@ class NoRow(NamedTuple):
 
 
 class PreparedQuery(Generic[Row]):
-    """A statement on one row, committed by itself, and the named tuple that its row becomes.
+    """A statement, and the type of named tuple that each of its rows becomes.
 
-    Build it once, at module level, with a `bindparam` for every value. The columns have the names
-    of the fields. The last field may be a named tuple, too, and so may the last one of that: it
-    takes the last columns, and is None if the first of them is NULL (as after an outer join).
+    Build it once, at module level, with a `bindparam` for every value. The columns must have the
+    names of the fields, in the same order. The type of the last field may be a named tuple, too.
+    The fields of that tuple take the remaining columns; the last field is None if the first of
+    these columns is NULL, as after an outer join. Named tuples may be nested further in this way.
 
-    Converting a row costs as much as a SELECT of 64 rows takes for each of them. A query that reads
-    the same rows again and again can have the last ``cache_rows`` rows converted only once.
+    In a SELECT of 64 rows, converting a row takes as long as fetching it. For a query that reads
+    the same rows repeatedly, ``cache_rows`` is the number of converted rows to keep in memory.
 
-    Raises `TypeError` if columns and fields differ. The first run raises `ValueError` for a
-    statement that contains values: statements that differ only in values would share one name on
-    the server.
+    Raises `TypeError` if columns and fields differ. The first run raises `ValueError` if the
+    statement contains values, because statements that differ only in their values would have the
+    same name on the server.
     """
 
     def __init__(self, statement: Statement, row: type[Row], *, cache_rows: int = 0) -> None:
@@ -45,15 +47,15 @@ class PreparedQuery(Generic[Row]):
         if columns != fields:
             raise TypeError(f"{row.__name__} has the fields {fields}, the columns are {columns}")
         self._statement, self._reads = statement, isinstance(statement, Select)
-        self._row = _maker(row)
+        self._new_row = _maker(row)
         self._compiled: dict[str, CompiledQuery] = {}  # by the dialect's name
         self._make = lru_cache(cache_rows)(self._convert) if cache_rows else self._convert
 
     def one(self, database: Database, **values: object) -> Row | None:
-        """Run the query with ``values`` for its parameters. Returns the row, or None.
+        """Run the query with ``values`` for its parameters. Returns the first row, or None.
 
-        A SELECT runs a second time if the server had closed the connection. A statement that writes
-        runs once and is committed on return. Raises SQLAlchemy's errors.
+        If the server had closed the connection, a SELECT runs a second time; a statement that
+        writes does not. What it writes is committed on return. Raises SQLAlchemy's errors.
         """
         query, pool = self.bind(database, values), database.prepared
         rows = pool.read(query) if self._reads else pool.write([query])[0]
@@ -85,45 +87,46 @@ class PreparedQuery(Generic[Row]):
         values = list(row)
         for position, convert in converters:
             values[position] = convert(values[position])
-        return self._row(values)
+        return self._new_row(values)
 
 
 def run_together(
     database: Database, *queries: tuple[PreparedQuery[Any], Mapping[str, object]]
 ) -> list[Any]:
-    """Run ``queries`` as one transaction, committed on return. Returns the row of each, or None.
+    """Run ``queries`` as one transaction, committed on return.
 
-    PostgreSQL gets them in one round trip. Never runs them twice. Raises SQLAlchemy's errors.
+    Returns a list with the first row of each query, or None. PostgreSQL gets the queries in one
+    round trip. They do not run again after a lost connection. Raises SQLAlchemy's errors.
     """
     bound = [query.bind(database, values) for query, values in queries]
     results = zip(queries, bound, database.prepared.write(bound), strict=True)
-    return [query.first(values, rows) for (query, _), values, rows in results]
+    return [query.first(bound_query, rows) for (query, _), bound_query, rows in results]
 
 
 def columns_of(model: type[Base], row: type[NamedTuple]) -> tuple[Any, ...]:
-    """The columns of ``model`` for the fields of ``row``, without a named tuple at its end."""
+    """The columns of ``model`` for the fields of ``row``, without those of a nested tuple."""
     return tuple(getattr(model, name) for name in _own_fields(row))
 
 
 def _fields(row: type[NamedTuple]) -> tuple[str, ...]:
-    """The names of all columns, in their order."""
+    """The names of all columns for ``row``, in order, with those of nested named tuples."""
     last = _last_type(row)
     return (*_own_fields(row), *_fields(last)) if last else row._fields
 
 
 def _maker(row: type[Row]) -> Callable[[list[Any]], Row]:
-    """A function that makes a ``row`` of the values of all its columns."""
+    """Return a function that makes a ``row`` from the values of all its columns."""
     make: Callable[..., Row] = row
     last, own = _last_type(row), len(_own_fields(row))
     if last is None:
         return lambda values: make(*values)
     make_last = _maker(last)
 
-    def make_both(values: list[Any]) -> Row:
+    def make_nested(values: list[Any]) -> Row:
         rest = values[own:]
         return make(*values[:own], None if rest[0] is None else make_last(rest))
 
-    return make_both
+    return make_nested
 
 
 def _own_fields(row: type[NamedTuple]) -> tuple[str, ...]:
@@ -131,16 +134,16 @@ def _own_fields(row: type[NamedTuple]) -> tuple[str, ...]:
 
 
 def _last_type(row: type[NamedTuple]) -> type[NamedTuple] | None:
-    """The type of the last field if that is a named tuple (or ``… | None``); else None."""
+    """The named tuple that is the type of the last field (also with ``| None``), or None."""
     *_, last = (None, *get_type_hints(row).values())
     return next((kind for kind in (last, *get_args(last)) if hasattr(kind, "_fields")), None)
 
 
 def _compile(statement: Statement, dialect: Dialect) -> CompiledQuery:
-    """``statement`` in the SQL of ``dialect``; its name is a hash of the SQL."""
+    """Compile ``statement`` for ``dialect``; the name of the result is a hash of the SQL."""
     if dialect.name == "postgresql":
-        with_numbers = cast(type[DefaultDialect], type(dialect))
-        dialect = with_numbers(paramstyle="numeric_dollar")  # the parameters of PREPARE: $1
+        dialect_class = cast(type[DefaultDialect], type(dialect))
+        dialect = dialect_class(paramstyle="numeric_dollar")  # PREPARE requires $1, $2, …
     compiled = statement.compile(dialect=dialect)
     parameters = compiled.positiontup or []
     values = [name for name in parameters if not compiled.binds[name].required]

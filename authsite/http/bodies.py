@@ -50,7 +50,10 @@ def _text(limit: int, *, required: bool = True) -> StringConstraints:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """In the annotation of a field: the message if it is missing or empty; the last one counts."""
+    """The error message for a missing or empty field, as a part of the field's annotation.
+
+    If an annotation has several, the last one is used.
+    """
 
     message: str
 
@@ -72,7 +75,7 @@ NewPassword = Annotated[Password, Missing(_("Choose a password."))]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]
-# A checkbox, or JSON's true.
+# The value of a checkbox in a form, or ``true`` in JSON.
 Consent = Annotated[
     str,
     BeforeValidator(lambda value: "true" if value is True else value),
@@ -87,11 +90,12 @@ def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
 
 
 class Body(BaseModel):
-    """Base class of request models: strings only; unknown names are ignored; null means absent.
+    """Base class of request models.
 
-    The OpenAPI document has ``description``, and for each field the string under it. ``examples``
-    (a name -> the fields to send) are whole requests, where the examples of the fields do not add
-    up to one.
+    All fields are strings. Unknown names are ignored, and a null in JSON means that the field is
+    absent. With ``form_only`` the body cannot be JSON. The OpenAPI document shows ``description``,
+    and for each field the string under it. ``examples`` maps a name to the fields of a whole
+    request. It is for a model whose fields' own examples together are not a valid request.
     """
 
     model_config = ConfigDict(
@@ -122,7 +126,7 @@ _CODES = {
 
 
 def read(request: Request, model: type[Model]) -> Model:
-    """The body of ``request`` as an instance of ``model``.
+    """Read the body of ``request`` as an instance of ``model``.
 
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
     `ValidationFailed`.
@@ -131,7 +135,7 @@ def read(request: Request, model: type[Model]) -> Model:
 
 
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
-    """``values`` as an instance of ``model``; raises `ValidationFailed`."""
+    """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
     fields = model.model_fields
     not_text = [
         FieldError("invalid", name, _("This contains characters that are not text. Remove them."))
@@ -149,7 +153,10 @@ def validate(values: Mapping[str, object], model: type[Model]) -> Model:
 
 
 def as_invalid_request(error: ApiError) -> ApiError:
-    """``error`` for OAuth endpoints, which name all invalid fields in one text (RFC 6749, 5.2)."""
+    """Convert a `ValidationFailed` for OAuth endpoints; return any other error unchanged.
+
+    OAuth endpoints name all invalid fields in one text (RFC 6749, section 5.2).
+    """
     if not isinstance(error, ValidationFailed):
         return error
     messages = " ".join(f"{item.field}: {translate(item.message)}" for item in error.details)
@@ -176,10 +183,10 @@ def body_deriver(view: View, info: IViewDeriverInfo) -> View:
 
 
 def retry_attempts(request: Request) -> int | None:
-    """The number of attempts of pyramid_retry for ``request``; None means its own setting.
+    """How many attempts pyramid_retry may make for ``request``; None for its configured number.
 
-    A request without a transaction gets one attempt. A second attempt needs the whole body in
-    memory, so a body that is too long, of unknown length or incomplete gets one attempt as well.
+    A request without a transaction gets one attempt. A second attempt needs a copy of the whole
+    body, so there is also one attempt if the body is too long, of unknown length or incomplete.
     """
     if not needs_transaction(request):
         return 1
@@ -196,7 +203,7 @@ def retry_attempts(request: Request) -> int | None:
 def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
     """The names and values in the body, not yet validated."""
     raw = _read_bytes(request)
-    media_type = request.content_type.strip().lower()  # RFC 9110, section 8.3.1
+    media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
     if not raw and (not media_type or (media_type == JSON and not form_only)):
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
@@ -214,7 +221,7 @@ def _read_bytes(request: Request) -> bytes:
         raise PayloadTooLarge
     try:
         if request.is_body_seekable:
-            request.make_body_seekable()  # to its start: pyramid_retry may run the request again
+            request.make_body_seekable()  # rewinds it: an earlier attempt may have read it
         raw: bytes = request.body_file.read(MAX_BODY + 1)
     except TimeoutError:
         raise RequestTimedOut from None

@@ -1,7 +1,7 @@
 """Keeps the configuration of a host application away from authsite's own routes.
 
-Our views use neither the host's renderers nor its template values (`BeforeRender`) nor its root
-factory.
+Authsite's own views do not use the host's renderers, the values that the host adds for templates
+(`BeforeRender`), or the host's root factory.
 """
 
 import json
@@ -36,10 +36,10 @@ def includeme(config: Configurator) -> None:
 
 
 class OwnRenderer(RendererHelper):
-    """The renderer of our views, even if the host has registered another one under its name."""
+    """Renders our views, even if the host has registered another renderer under the same name."""
 
     def render_to_response(self, values: Any, _system: object, request: Request) -> Response:
-        """The response of a view that returned ``values``: JSON, or the page of the template.
+        """Make the response from ``values``, which the view returned: JSON, or a page.
 
         For JSON, ``values`` must consist of the types of the `json` module.
         """
@@ -79,4 +79,7 @@ def isolate(event: ApplicationCreated) -> None:
 
 
 def _no_root(request: Request) -> None:
-    """The root factory of our routes, because the host's may raise or query its database."""
+    """The root factory of our routes.
+
+    The host's root factory is not used, because it may raise errors or query the host's database.
+    """

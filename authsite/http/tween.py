@@ -19,13 +19,13 @@ from .request_info import REQUEST_ID
 
 Handler = Callable[[Request], Response]
 BEGAN = "authsite.began"
-"""The key in the WSGI environ for the time (`perf_counter`) when the server had the request."""
+"""The key in the WSGI environ for the time (`perf_counter`) when a request was received."""
 
 
 def http_tween(handler: Handler, registry: Registry) -> Handler:
     """Make the tween: it sets the request id for log lines, adds headers, and counts requests."""
     http: HttpApplication = registry["authsite.http"]
-    # Inside a host application, the host takes care of the mount path.
+    # Inside a host application, the host handles the mount path.
     mounted = http.standalone and any(each.mount for each in http.addresses)
 
     def tween(request: Request) -> Response:
@@ -41,7 +41,7 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
             response = preflight(request) or response
             status = complete(request, response)
             error = getattr(request, "exception", None)
-            if error is None or not is_error_retryable(request, error):  # else it runs again
+            if error is None or not is_error_retryable(request, error):  # else it is retried
                 _count(request, status, perf_counter() - began)
         return response
 
@@ -49,8 +49,8 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
 
 
 def _count(request: Request, status: int, seconds: float) -> None:
-    """Count the request under the name of its route: a path may contain anything."""
+    """Count the request under the name of its route, because a caller may send any path."""
     route = getattr(request, "matched_route", None)
-    method = request.environ["REQUEST_METHOD"]  # WebOb's attribute takes longer
-    known = method if method in METHODS else "other"
-    REQUESTS.observe(seconds, route.name if route else "none", known, status)
+    method = request.environ["REQUEST_METHOD"]  # faster than `request.method`
+    label = method if method in METHODS else "other"
+    REQUESTS.observe(seconds, route.name if route else "none", label, status)

@@ -41,7 +41,7 @@ class ResetBody(Body):
     password: NewPassword
     """The new password."""
     password_confirmation: Password | None = None
-    """The new password again; if it is sent, both must be equal."""
+    """The new password again. If it is sent, it must be equal to `password`."""
 
 
 @view_config(

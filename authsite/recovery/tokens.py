@@ -1,8 +1,9 @@
-"""Reset tokens: sealed values without a table.
+"""Reset tokens: sealed values that are not stored in a table.
 
-A token contains only its expiry. It is bound to user id, ``recovery_version`` and stored address:
-a reset, a password change, disabling and a new address invalidate all links that were mailed
-before. Ending sign-ins does not, so that an intruder cannot invalidate the owner's link.
+A token contains only its expiry. It is bound to the user's id, ``recovery_version`` and stored
+address. So a new password, a new address and disabling the user invalidate all links that were
+mailed before. Ending the sign-ins does not: otherwise an intruder could invalidate the owner's
+link.
 """
 
 import struct
@@ -29,12 +30,12 @@ class Recoverable(Protocol):
 
 
 def make(ring: KeyRing, user: Recoverable, expires: datetime) -> str:
-    """The token for this state of the user, valid until ``expires`` (whole seconds)."""
+    """Make a token for the present state of ``user``, valid until ``expires`` (whole seconds)."""
     return _FORMAT.seal(ring, expires=int(expires.timestamp()), bound=_state(user))
 
 
 def is_valid(ring: KeyRing, text: str, user: Recoverable, now: datetime) -> bool:
-    """Whether ``text`` is a token for this state of the user, and not expired."""
+    """Whether ``text`` is a token for the present state of ``user`` and not expired at ``now``."""
     return _FORMAT.unseal(ring, text, now, _state(user)) is not None
 
 

@@ -35,16 +35,17 @@ def request_change(
     email: str,
     page_url: str | None = None,
 ) -> None:
-    """Begin a change of address after checking the current password.
+    """Check the current password, then begin a change of address.
 
-    A link goes to the new address, a notice to the present one; a mail over the limit of its
-    address is not sent, and the answer does not show it. The link of an earlier request becomes
-    inactive. With `prevent-enumeration` the answer for an address of another user is that of a
-    free one, and the owner is notified instead.
+    A link goes to the new address, and a notice to the present one. Over the limit of an address
+    the mail to it is not sent; the response does not reveal that. The link of an earlier request
+    becomes inactive. With `prevent-enumeration` the response for an address of another user is the
+    same as for a free address; the other user gets a notice instead of the link.
 
-    Raises what `choose_page` and `reauthenticate` raise, also for a text that is no e-mail address,
-    `AddressTaken`, `TooManyAttempts` over the limit ``verification`` of the user (for taken
-    addresses ``login-names``), and `SignInEnded` if the user's epoch was raised meanwhile.
+    Raises the errors of `choose_page` and `reauthenticate` (`ValidationFailed` if ``email`` is not
+    an e-mail address), `AddressTaken`, `TooManyAttempts` over the user's limit ``verification``
+    (``login-names`` for a taken address), and `SignInEnded` if the user's epoch was raised in the
+    meantime.
     """
     page_url, account = choose_page(ctx, page_url), user.account
     reauthenticate(ctx, user, current_password, lambda: address_errors(email))
@@ -53,7 +54,7 @@ def request_change(
     owner = found.account if found and found.account.id != account.id else None
     reserved = former.is_reserved_apart(ctx.database, address.key, account.id)
     if (owner or reserved) and not ctx.settings.prevent_enumeration:
-        # No mail goes out, and the answer tells that the address has an account.
+        # A limit of its own: no mail goes out, but the error reveals that the address is taken.
         ctx.limits.count("login-names", limit_subject(account.id))
         raise AddressTaken
     ctx.limits.count("verification", limit_subject(account.id))
@@ -76,10 +77,10 @@ def complete_change(
 
     All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
     email address"), except the browser session ``session_id``, whose new key is returned. With
-    ``notify`` (`may_notify`) the former address gets a mail, which can take the change back if
-    the user had confirmed that address. It cannot if ``address`` is itself one that could be
-    restored (`former.end_returned`). Raises `AddressTaken`, and `InvalidSignature` if the change
-    has ended meanwhile.
+    ``notify`` (the result of `may_notify`) the former address gets a mail. If the user had
+    confirmed the former address, a link in the mail takes the change back. There is no such link
+    if the link of an earlier change could restore ``address`` (`former.end_returned`). Raises
+    `AddressTaken`, and `InvalidSignature` if the pending change has ended in the meantime.
     """
     old, confirmed = user.email, user.email_verified_at is not None
     new = read_address(address)
@@ -104,12 +105,12 @@ def complete_change(
 
 
 def propose_address(ctx: Context, user: User, email: str) -> None:
-    """Begin a change of address for ``user``, as an administrator, who may have mistyped it.
+    """Begin a change of address as an administrator, who may have mistyped the address.
 
-    A link goes to the new address. Until it is used, the present address stays in effect: a
-    stranger at a mistyped one can neither reset the password nor delete the account. A present
-    address that is confirmed gets a notice. Raises `ValidationFailed` for a text that is no e-mail
-    address, `AddressTaken`, and `SignInEnded` for a disabled user.
+    A link goes to the new address. The present address stays in effect until the link is used, so
+    that another person who receives the mail cannot reset the password or delete the account before
+    that. The present address gets a notice if it is confirmed. Raises `ValidationFailed` if
+    ``email`` is not an e-mail address, `AddressTaken`, and `SignInEnded` for a disabled user.
     """
     new = read_address(email)
     found = find_credential(ctx, email, ["email"])
@@ -123,12 +124,12 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
 
 
 def set_address(ctx: Context, user: User, email: str) -> None:
-    """Give ``user`` another e-mail address, as an administrator who knows that it is theirs.
+    """Set the e-mail address as an administrator, who knows that it belongs to the user.
 
-    All sign-ins and reset links end, and so do a pending change and the links that take earlier
-    changes back, which an intruder may have. The former address gets a notice if the user had
-    confirmed it; nothing in it takes the change back. Raises `ValidationFailed` for a text that is
-    no e-mail address, and `AddressTaken`.
+    All sign-ins, reset links and a pending change end. The links that take earlier changes back end
+    as well, because an intruder may have one. The former address gets a notice if the user had
+    confirmed it. The notice cannot take the change back. Raises `ValidationFailed` if ``email`` is
+    not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
     _replace(ctx, user, read_address(email))
@@ -140,7 +141,10 @@ def set_address(ctx: Context, user: User, email: str) -> None:
 def _replace(
     ctx: Context, user: User, new: Identifier, *conditions: ColumnElement[bool]
 ) -> users.ChangedUser | None:
-    """Make ``new`` the user's address, and end all sign-ins; None if ``conditions`` do not hold."""
+    """Make ``new`` the user's confirmed address; end all sign-ins and reset links.
+
+    Returns None if the user is gone or does not meet ``conditions``. Raises `AddressTaken`.
+    """
     old_key, now = normalized_key("email", user.email), clock.now()
     claim_address(ctx, user.id, new.key)
     changed = users.end_sign_ins(
@@ -158,7 +162,7 @@ def _replace(
 
 
 def _begin(ctx: Context, user: Account | User, new: Identifier) -> str:
-    """Make ``new`` the pending address; return the present one. Raises `SignInEnded`."""
+    """Make ``new`` the pending address; return the present address. Raises `SignInEnded`."""
     expires_at = clock.now() + ctx.settings.verification_expires_in
     present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
     details = _old_and_new(normalized_key("email", present), new.key)
@@ -167,12 +171,12 @@ def _begin(ctx: Context, user: Account | User, new: Identifier) -> str:
 
 
 def _old_and_new(old_key: str, new_key: str) -> dict[str, str]:
-    # By pseudonym: audit rows outlive the user, and another person may get the old address.
+    # Pseudonyms, because audit rows outlive the user and another person may get the old address.
     return {"old": pseudonym(old_key), "new": pseudonym(new_key)}
 
 
 def claim_address(ctx: Context, user_id: UUID, key: str) -> None:
-    """Make ``key`` the user's login name of kind e-mail address.
+    """Make ``key`` the user's login name of the kind ``email``.
 
     Raises `AddressTaken` if another user has the name, or had it before a change of address
     that can still be taken back.
@@ -191,9 +195,10 @@ def claim_address(ctx: Context, user_id: UUID, key: str) -> None:
 
 
 def may_notify(ctx: Context, user_id: UUID) -> bool:
-    """Whether the present address may get a mail when the pending change of the user takes place.
+    """Whether the present address may get a mail when the user's pending change is completed.
 
-    Counts the mail like `may_mail_own_address`; call it before the transaction has read anything.
+    The mail counts against the same limit as in `may_mail_own_address`. Call this function before
+    the transaction reads anything.
     """
     user = MAIL_USER.one(ctx.database, user_id=user_id)
     if user is None or user.pending_email is None:
