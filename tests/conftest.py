@@ -184,7 +184,7 @@ def sites(database_url):
         others = [each for each in _RECENT if each is not site]
         for other in others:  # PostgreSQL takes a hundred connections, and there are many sites
             other.database.dispose()
-        _RECENT[:] = [*others, site][-20:]
+        _RECENT[:] = [*others, site][-4:]
         return site
 
     return site_with

@@ -80,7 +80,10 @@ class Deadlines:
             while self._running:
                 time.sleep(CHECK_SECONDS)
                 now = monotonic()
-                for key, (process, deadline, driver_connection) in list(self._running.items()):
+                for key, running in list(self._running.items()):
+                    process, deadline, driver_connection = running
+                    if self._running.get(key) is not running:
+                        continue  # this statement has ended in the meantime
                     if process != os.getpid():  # inherited when this process was forked
                         self._running.pop(key, None)
                     elif now > deadline:

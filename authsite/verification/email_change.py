@@ -132,9 +132,9 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
-    _replace(ctx, user, read_address(email))
+    changed = _replace(ctx, user, read_address(email))
     former.end_all(ctx.db, user.id)
-    if old_confirmed:
+    if changed and old_confirmed:
         mails.send_email_replaced(ctx, Recipient(user.id, old))
 
 

@@ -10,7 +10,12 @@ pytestmark = pytest.mark.slow
 
 WIDTHS = (320, 360, 768, 1280, 1920)
 # Of the operations of a subject that are closed, which look alike, only the first is examined.
-ALIKE = ".operation-tag-content > span:not(:first-child) > .opblock:not(.is-open)"
+# Of the tables of responses, which look alike, too, one is examined.
+ALIKE = (
+    ".operation-tag-content > span:not(:first-child) > .opblock:not(.is-open),"
+    "[id$='-patch_user'] .responses-wrapper, [id$='-delete_user_session'] .responses-wrapper,"
+    "[id$='-post_oauth_token'] .responses-wrapper"
+)
 # Swagger UI gives each table of responses the role `region`, without a name.
 KNOWN = {"landmark-unique"}
 
