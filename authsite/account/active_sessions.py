@@ -16,6 +16,7 @@ from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.sessions import service as sessions
+from authsite.sessions.models import BrowserSession
 from authsite.users import pending
 from authsite.users import service as users
 
@@ -54,34 +55,30 @@ def list_active(
         .order_by(Family.id != current, last_used.desc())
         .limit(MAX_LISTED + 1)
     )
-    found = [
-        ActiveSession(
-            id=family.id,
-            kind="app",
-            client=client_name,
-            address=family.address,
-            agent=family.agent,
-            created=family.created_at,
-            last_used=used,
-            current=family.id == current,
-        )
-        for family, client_name, used in families_used
-    ]
-    found += [
-        ActiveSession(
-            id=row.id,
-            kind="browser",
-            client=None,
-            address=row.address,
-            agent=row.agent,
-            created=row.created_at,
-            last_used=row.used_at,
-            current=row.id == current,
-        )
-        for row in sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
-    ]
+    found = [_active(row, "app", client, used, current) for row, client, used in families_used]
+    rows = sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
+    found += [_active(row, "browser", None, row.used_at, current) for row in rows]
     found.sort(key=lambda item: (not item.current, -item.last_used.timestamp()))
     return found[:MAX_LISTED], len(found) > MAX_LISTED
+
+
+def _active(
+    row: Family | BrowserSession,
+    kind: str,
+    client: str | None,
+    last_used: datetime,
+    current: UUID | None,
+) -> ActiveSession:
+    return ActiveSession(
+        id=row.id,
+        kind=kind,
+        client=client,
+        address=row.address,
+        agent=row.agent,
+        created=row.created_at,
+        last_used=last_used,
+        current=row.id == current,
+    )
 
 
 def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> bool:

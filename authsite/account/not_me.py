@@ -1,8 +1,8 @@
 """The link "This was not me" in the notice of a login from a new device.
 
-It ends everything that was issued to the user, as "sign out everywhere" does: whoever knows the
-password may have signed in again since, without a notice, or have created a personal access token.
-No browser and no address is recognized any more either, so that the next login is notified again.
+It ends everything that was issued to the user, as "sign out everywhere" does. An intruder who
+knows the password may have signed in again without a notice, or created a personal access token.
+It also forgets all recognized browsers and addresses, so the next login causes a notice again.
 
 The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
 signing out or changing the password must not end it. It works once, until it expires or the user

@@ -66,7 +66,7 @@ def _next_seal(
         insert_seal(connection, seal)
     except IntegrityError:
         return None
-    # After the commit: a seal of the log is one of the table, unless somebody has deleted that.
+    # After the commit: a seal that is in the log but not in the table was deleted from the table.
     log.info("audit_sealed", seal=seal.id, last_id=seal.last_id, rows=seal.rows, mac=seal.mac)
     return seal
 

@@ -98,26 +98,31 @@ class Found(NamedTuple):
     total: int
 
 
-def search(
-    db: Session,
-    limit: int,
-    *,
-    event: str | None = None,
-    since: datetime | None = None,
-    **equal: uuid.UUID | str | None,
-) -> Found:
-    """Up to ``limit`` events, the latest ones, in the order in which they were recorded.
+class Filter(NamedTuple):
+    """Which events to find: those that agree with every value given."""
 
-    ``event``: a name, or the beginning of names: ``login`` finds ``login.failed``. ``equal``: the
-    values of further columns; None for any value.
-    """
-    conditions = [
-        getattr(AuditEvent, name) == value for name, value in equal.items() if value is not None
-    ]
-    if event:
-        conditions.append(AuditEvent.event.startswith(event, autoescape=True))
-    if since:
-        conditions.append(AuditEvent.at >= since)
+    user_id: uuid.UUID | None = None
+    client_id: uuid.UUID | None = None
+    request_id: str | None = None
+    address: str | None = None
+    event: str | None = None
+    """A name, or the beginning of names: ``login`` finds ``login.failed``."""
+    since: datetime | None = None
+
+
+def search(db: Session, wanted: Filter, limit: int) -> Found:
+    """Up to ``limit`` events, the latest ones, in the order in which they were recorded."""
+    columns = {
+        AuditEvent.user_id: wanted.user_id,
+        AuditEvent.client_id: wanted.client_id,
+        AuditEvent.request_id: wanted.request_id,
+        AuditEvent.address: wanted.address,
+    }
+    conditions = [column == value for column, value in columns.items() if value is not None]
+    if wanted.event:
+        conditions.append(AuditEvent.event.startswith(wanted.event, autoescape=True))
+    if wanted.since:
+        conditions.append(AuditEvent.at >= wanted.since)
     latest = select(AuditEvent).where(*conditions).order_by(AuditEvent.id.desc()).limit(limit)
     total = db.scalar(select(func.count()).select_from(AuditEvent).where(*conditions)) or 0
     return Found(db.scalars(latest).all()[::-1], total)

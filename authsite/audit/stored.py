@@ -1,7 +1,8 @@
 """Read events and seals as the text that the database has, so that no value can fail to be read.
 
-Whoever may write to the database can store what Python cannot parse: a time of ``infinity``, deeply
-nested JSON, on SQLite any type in any column. And two texts may have one parsed value.
+A program with write access to the database can store values that Python cannot parse: a time of
+``infinity``, deeply nested JSON, on SQLite any type in any column. Two different texts may also
+have the same parsed value.
 """
 
 from datetime import UTC, datetime

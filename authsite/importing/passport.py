@@ -61,7 +61,7 @@ def client(options: ClientOptions, row: Mapping[str, object]) -> ClientDraft:
 def _secret_hash(secret: str | None, hex_secrets: Literal["sha256", "plain"] | None) -> str | None:
     """The hash of a stored secret. Raises `Fault` unless its form is one that Passport stores.
 
-    A hash that is taken for a plain secret would open the client to whoever has read the table.
+    If a hash were taken for a plain secret, anyone who has read the table could use the client.
     """
     if secret is None or scheme_of(secret) == "bcrypt":
         return secret

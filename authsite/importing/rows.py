@@ -42,9 +42,9 @@ class Source(ABC):
     def rows(self, table: str) -> Iterator[Row]:
         """The rows, in the order of the primary key or of the file."""
 
+    @abstractmethod
     def close(self) -> None:
-        """Close what is open between two tables; not every source has something open."""
-        return
+        """Close what is open between two tables."""
 
 
 class FileSource(Source):
@@ -57,6 +57,9 @@ class FileSource(Source):
     def size(self, _table: str) -> int:
         """The bytes of the file."""
         return self._path.stat().st_size
+
+    def close(self) -> None:
+        """Nothing is open between two tables."""
 
 
 class Lines:

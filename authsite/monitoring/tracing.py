@@ -109,17 +109,16 @@ def tracing_tween(handler: Handler, _registry: Registry) -> Handler:
 def _record_statements(engine: Any, tracer: Any) -> None:
     """A span for each statement that SQLAlchemy executes."""
 
-    @event.listens_for(engine, "before_cursor_execute")
-    def begin(*arguments: Any) -> None:
-        _connection, _cursor, sql, _values, context, _many = arguments
-        context.authsite_span = tracer.start_span(
+    @event.listens_for(engine, "before_cursor_execute", named=True)
+    def begin(**given: Any) -> None:
+        sql = given["statement"]
+        given["context"].authsite_span = tracer.start_span(
             spans.operation(sql), attributes=spans.query_attributes(engine.dialect.name, sql)
         )
 
-    @event.listens_for(engine, "after_cursor_execute")
-    def end(*arguments: Any) -> None:
-        _connection, _cursor, _sql, _values, context, _many = arguments
-        context.authsite_span.end()
+    @event.listens_for(engine, "after_cursor_execute", named=True)
+    def end(**given: Any) -> None:
+        given["context"].authsite_span.end()
 
     @event.listens_for(engine, "handle_error")
     def fail(failure: Any) -> None:

@@ -46,10 +46,10 @@ def seconds(call):
 
 
 def assert_at_once(call):
-    """On a busy machine one of five may take longer, but none as long as a timeout."""
+    """The best of five; on a busy machine one may take twice as long."""
     taken = [seconds(call) for _ in range(5)]
     assert min(taken) < 0.3
-    assert max(taken) < RESULT_TIMEOUT / 2
+    assert max(taken) < 0.6
 
 
 def guard(site):
@@ -76,7 +76,7 @@ def returning(site, within=2):
 def test_only_the_first_request_waits_for_a_server_that_hangs(site, server, first):
     site.http.post("/v1/register", {**REGISTER, "email": "eve@example.com"}, status=201)
     with returning(site), server.frozen():
-        assert 3 < seconds(lambda: first(site)) < 2 * RESULT_TIMEOUT
+        assert 3 < seconds(lambda: first(site)) < RESULT_TIMEOUT + 0.4
         assert_at_once(lambda: guard(site))
         assert_at_once(lambda: register(site))
 

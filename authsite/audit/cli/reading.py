@@ -29,7 +29,7 @@ from authsite.users import service as users
 
 from ..events import MEANINGS, EventName
 from ..models import AuditEvent
-from ..service import search
+from ..service import Filter, search
 
 
 @click.command(
@@ -51,15 +51,14 @@ from ..service import search
 def list_(cfg: Settings, limit: int, as_json: bool, **chosen: str | None) -> None:
     """List the latest events, the newest last."""
     with transaction(cfg) as ctx:
-        found = search(
-            ctx.db,
-            limit,
+        wanted = Filter(
             user_id=_user_id(ctx.db, chosen["user"]),
             client_id=_id_of(chosen["client"], "--client"),
             event=_event(chosen["event"]),
             address=chosen["address"],
             since=_moment(chosen["since"]),
         )
+        found = search(ctx.db, wanted, limit)
         rows = [_facts(event) for event in found.events]
     if as_json:
         return print_json({"events": rows, "total": found.total})
@@ -78,7 +77,7 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
     REQUEST_ID is the value of the header X-Request-Id, which pages with an error show.
     """
     with transaction(cfg) as ctx:
-        events = search(ctx.db, 100, request_id=request_id).events
+        events = search(ctx.db, Filter(request_id=request_id), limit=100).events
         if not events:
             raise click.ClickException(
                 f"no audit event has the request id {request_id!r}. Only security events are "
