@@ -15,7 +15,7 @@ T ?= tests
 M ?= not slow
 
 .PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
-  cli-reference control-tests audit docs dist swagger-ui clean
+  cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(VENV)/.runtime
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -73,7 +73,13 @@ pictures: $(VENV)/.tests
 # their own, so that the tests need not install them.
 docs: var/docs-tools/.installed
 	@NO_MKDOCS_2_WARNING=1 var/docs-tools/bin/mkdocs build --strict
-	@echo "Open var/site/index.html."
+	@echo "Built into var/site. To read it, with its search: make docs-serve"
+
+# The search of the site needs a server: browsers do not let a page of the disk load its index.
+DOCS_PORT ?= 8008
+docs-serve: docs
+	@echo "http://localhost:$(DOCS_PORT)/"
+	@$(PYTHON) -m http.server --directory var/site --bind 127.0.0.1 $(DOCS_PORT)
 
 # The wheel, the source distribution and the software bill of materials (CycloneDX), into dist/.
 dist: var/dist-tools/.installed

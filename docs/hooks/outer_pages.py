@@ -33,6 +33,11 @@ LOADS = re.compile(
 )
 CODE_IN_TABLE = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
 
+# The guides come first in the results of a search. What is there as evidence, and for contributors, would hide them.
+BOOSTED = ("How-to guides", "Tutorials", "Home")
+NOT_SEARCHED = ("Evidence", "Contributing")
+NOT_RUN = re.compile(r'^( *```[\w-]*) title="Not run by our tests"$', re.MULTILINE)
+
 log = logging.getLogger("mkdocs.hooks.outer_pages")
 
 
@@ -67,12 +72,20 @@ def example_page(folder):
 def on_page_markdown(markdown, page, config, files):
     """Translate links, and the escaped pipes that code in tables needs on GitHub."""
     here = page.file.src_uri
-    parts = FENCE.split(markdown)
+    page.meta["search"] = search_options(page)
+    # This title is for our tests; it tells a reader nothing.
+    parts = FENCE.split(NOT_RUN.sub(r"\1", markdown))
     for number in range(0, len(parts), 2):  # the others are fences
         text = LINK.sub(lambda found: translated(found, here), parts[number])
         text = CODE_IN_TABLE.sub(lambda found: found[0].replace("\\|", "|"), text)
         parts[number] = deeper(text)
     return "".join(parts)
+
+
+def search_options(page):
+    """How the search of the site treats ``page``, by its tab in the navigation."""
+    tab = page.ancestors[-1].title if page.ancestors else ""
+    return {"exclude": tab in NOT_SEARCHED, "boost": 2 if tab in BOOSTED else 1}
 
 
 def on_post_page(output, page, config):
