@@ -8,7 +8,10 @@ from tests.support.forwarding import EXAMPLES, ORIGIN, Caddy, Traefik
 from tests.support.pages import sign_in
 from tests.support.site import bearer
 
-NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Client", "X-Auth-Scope")
+NAMES = (
+    *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
+    *("X-Auth-Client", "X-Auth-Scope"),
+)
 SPOOFED = dict.fromkeys(NAMES, "root")
 
 
