@@ -41,7 +41,8 @@ class Guarded:
         self.server = stack.enter_context(serving(write_ini(folder, url, **SETTINGS)))
         (folder / "manual").mkdir()
         (folder / "manual" / "index.html").write_text("<!doctype html><title>Manual</title>")
-        shutil.copy(EXAMPLES / "nginx" / "guard.conf", self.front.folder)
+        for name in ("guard.conf", "identity.conf", "maps.conf"):
+            shutil.copy(EXAMPLES / "nginx" / name, self.front.folder)
         block = (EXAMPLES / "nginx" / "hosts.conf").read_text()
         self.front.authsite(AUTH, "authsite", [self.server.base_url.port])
         block = block.replace("/srv/manual/", f"{folder}/manual/")
