@@ -53,9 +53,11 @@ class Guarded:
         stack.enter_context(self.front.running())
 
     def client(self, host=APP):
-        """An HTTP client at ``host``, which follows no redirect."""
+        """An HTTP client at ``host``, which asks for pages and follows no redirect."""
         trust = ssl.create_default_context(cafile=self.authority.path)
-        return self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+        made = self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+        made.headers["Accept"] = "text/html"
+        return made
 
 
 def one_host():
