@@ -20,18 +20,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.support import nginx
 from tests.support.installed import CHECKOUT
-from tests.support.servers import free_port, stop, wait_for_port
+from tests.support.servers import stop, wait_for_port
 
 EXAMPLES = CHECKOUT / "examples"
 CEO = "ceo@corp.example"
+ROLES = {CEO: "administrator"}
 BROWSER = {"Accept": "text/html,*/*;q=0.8", "Sec-Fetch-Dest": "document"}
 _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
 
 class Application(BaseHTTPRequestHandler):
-    """Knows one user, an administrator, by the address."""
+    """Knows the users by their address: see ROLES."""
 
-    users = {CEO: "administrator"}
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
@@ -40,7 +40,7 @@ class Application(BaseHTTPRequestHandler):
             self._echo()
             return
         told = {name: value for name, value in self.headers.items() if name.startswith("X-")}
-        role = self.users.get(self.headers.get("X-Auth-Email", ""), "nobody")
+        role = ROLES.get(self.headers.get("X-Auth-Email", ""), "nobody")
         body = json.dumps({"headers": told, "host": self.headers["Host"], "role": role}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -66,7 +66,9 @@ class Application(BaseHTTPRequestHandler):
 
 
 def _accept(key):
-    return base64.b64encode(hashlib.sha1(f"{key}{_MAGIC}".encode()).digest()).decode()
+    return base64.b64encode(
+        hashlib.sha1(f"{key}{_MAGIC}".encode(), usedforsecurity=False).digest()
+    ).decode()
 
 
 @contextmanager
@@ -99,11 +101,18 @@ def recipe(name, folder, *, port, authsite, app):
         text = re.sub("|".join(ports), lambda found: str(ports[found[0]]), path.read_text())
         # As root, nginx would read the files as another user, who cannot see this folder.
         path.write_text(text.replace("daemon off;", f"daemon off; user {getpass.getuser()};"))
+    with _running(name, place, port):
+        yield
+
+
+@contextmanager
+def _running(name, place, port):
+    """The program with the configuration in ``place``; it is stopped by its id."""
     command = {
         "nginx": ["-p", ".", "-c", "nginx.conf", "-e", "stderr"],
         "caddy": ["run", "--config", "Caddyfile"],
     }[name]
-    home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    home = dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(place))
     with open(place / "log", "wb") as log:
         process = subprocess.Popen(
             [available(name), *command], cwd=place, stdout=log, stderr=log,
@@ -117,6 +126,28 @@ def recipe(name, folder, *, port, authsite, app):
         yield
     finally:
         stop(process)
+
+
+@contextmanager
+def ext_authz(folder, *, port, authsite):
+    """The server of ``examples/nginx/ext-authz.conf`` at ``port``, alone in an nginx."""
+    place = folder / "ext-authz"
+    (place / "var").mkdir(parents=True)
+    shutil.copy(EXAMPLES / "nginx" / "guard.conf", place)
+    server = (EXAMPLES / "nginx" / "ext-authz.conf").read_text().replace("9000", str(port))
+    one_host = (EXAMPLES / "nginx" / "nginx.conf").read_text()
+    paths = re.findall(r"(?m)^ *\w+_temp_path .*;$", one_host)
+    config = "\n".join(
+        [
+            f"daemon off; user {getpass.getuser()}; pid var/nginx.pid; error_log stderr;",
+            *("events {}", "http {", "access_log off;", *paths),
+            f"upstream authsite {{ server 127.0.0.1:{authsite}; }}",
+            *(server, "}"),
+        ]
+    )
+    (place / "nginx.conf").write_text(config)
+    with _running("nginx", place, port):
+        yield
 
 
 def web_socket(port, path, headers=()):

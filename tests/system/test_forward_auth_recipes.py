@@ -12,7 +12,15 @@ from tests.conftest import need
 from tests.support import databases
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of
-from tests.support.recipes import BROWSER, CEO, application, available, recipe, web_socket
+from tests.support.recipes import (
+    BROWSER,
+    CEO,
+    application,
+    available,
+    ext_authz,
+    recipe,
+    web_socket,
+)
 from tests.support.servers import free_port, serving, write_ini
 from tests.support.site import PASSWORD, WEB, Site, bearer
 
@@ -48,7 +56,7 @@ class Behind:
         stack.callback(self.site.database.dispose)
         self.site.first_party("web")
         ini = write_ini(folder, url, mail_sender="none", **settings)
-        authsite = stack.enter_context(serving(ini)).base_url.port
+        self.authsite = authsite = stack.enter_context(serving(ini)).base_url.port
         self.app = stack.enter_context(application())
         own = self.app.server_port
         stack.enter_context(recipe(name, folder, port=port, authsite=authsite, app=own))
@@ -202,3 +210,21 @@ def test_a_token_of_who_has_confirmed_passes_at_the_api(behind):
     refused = httpx.get(f"{behind.url}/api/reports", headers=bearer(f"{token}x"))
     assert refused.status_code == 401
     assert refused.headers["WWW-Authenticate"].startswith('Bearer realm="authsite"')
+
+
+def test_f17_between_envoy_and_authsite_a_small_nginx_answers_any_method_and_path(behind, tmp_path):
+    need(available("nginx"), "nginx")
+    port = free_port()
+    headers = bearer(behind.token("ann@example.com"))
+    with ext_authz(tmp_path, port=port, authsite=behind.authsite):
+        for method in ("GET", "POST", "DELETE"):
+            url = f"http://127.0.0.1:{port}/any/path?scope=x"
+            answer = httpx.request(method, url, headers=headers)
+            assert (answer.status_code, answer.text) == (200, "")
+            assert answer.headers["X-Auth-User"] == str(behind.ann.id)
+            assert answer.headers["X-Auth-Email-Verified"] == "true"
+            refused = httpx.request(method, url, headers=bearer("at_x"))
+            assert refused.status_code == 401
+            assert "X-Auth-User" not in refused.headers
+            stranger = httpx.request(method, url, headers=bearer(behind.token(CEO)))
+            assert stranger.status_code == 403

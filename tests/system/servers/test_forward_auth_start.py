@@ -64,7 +64,10 @@ def wait_for_answer(url, process, log):
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            if httpx.get(url, headers=BROWSER).status_code == 302 and "Started worker" in log.read_text():
+            if (
+                httpx.get(url, headers=BROWSER).status_code == 302
+                and "Started worker" in log.read_text()
+            ):
                 return
         except httpx.TransportError:
             pass
