@@ -21,7 +21,7 @@ from .errors import (
     NotSignedIn,
     UserRequired,
 )
-from .forward_auth import identity, login_page, requirements
+from .forward_auth import acceptance, login_page, requirements
 from .policy import accept, require
 from .route_options import Guards
 from .session import accepts_json
@@ -39,6 +39,9 @@ _IDENTITY = {
         "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
     ),
     "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
+    "Cookie": ResponseHeader(
+        "With `cookies=1`: the request's cookies that are not authsite's, or empty.", "theme=dark"
+    ),
 }
 _LOCATION = {
     "Location": ResponseHeader("The URL of the login page.", "https://id.example.org/login")
@@ -56,6 +59,8 @@ class ApiQuery(Parameters):
     """The scopes that the token must have, separated by spaces."""
     verified: Literal["1", "true"] | None = None
     """Accept only users who have confirmed the e-mail address."""
+    cookies: Literal["1", "true"] | None = None
+    """Answer with the request's cookies that are not authsite's."""
 
 
 class WebQuery(Parameters):
@@ -65,6 +70,8 @@ class WebQuery(Parameters):
     """Accept only users who have confirmed the e-mail address."""
     redirect: Literal["1", "true"] | None = None
     """Redirect a browser that is not signed in to the login page."""
+    cookies: Literal["1", "true"] | None = None
+    """Answer with the request's cookies that are not authsite's."""
 
 
 @view_config(route_name="authsite.guard.api", request_method="GET", personal_token=True)
@@ -85,7 +92,7 @@ def guard_api(request: Request) -> Response:
     """The route's guard has checked the token; what the query requires is checked here."""
     required = requirements("api", request.query_string, request.authsite.settings)
     caller = require(request, required.rules)
-    return Response(status=204, headerlist=identity(caller))
+    return acceptance(request, caller, required)
 
 
 @view_config(
@@ -123,4 +130,4 @@ def guard_web(request: Request) -> Response:
     guards: Guards = request.registry["authsite.guards"]
     guard = guards.by_name["web"]._replace(authenticate=authenticate)
     caller = accept(request, guard, required.rules)
-    return Response(status=204, headerlist=identity(caller))
+    return acceptance(request, caller, required)

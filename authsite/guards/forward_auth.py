@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from pyramid.response import Response
+
 from authsite.http.address import absolute, origin_of
+from authsite.http.cookies import without_own
 from authsite.http.host import is_host
 from authsite.http.methods import is_original_safe
 from authsite.http.proxies import nearest
@@ -23,7 +26,7 @@ from .route_options import Rules, contradiction, is_scope
 from .session import login_url
 
 _FLAGS = ("1", "true")
-_PARAMETERS = {"api": ("scope", "verified"), "web": ("verified", "redirect")}
+_PARAMETERS = {"api": ("scope", "verified", "cookies"), "web": ("verified", "redirect", "cookies")}
 _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
 # Printable ASCII is sent as it is, except "%", which would make decoding ambiguous.
@@ -38,6 +41,8 @@ class Requirements:
     """The same rules as those of a guarded route."""
     redirect: bool = False
     """Redirect to the login page instead of responding with 401."""
+    cookies: bool = False
+    """Name the cookies of the request that are not authsite's."""
 
 
 class _Page(NamedTuple):
@@ -69,7 +74,7 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
     rules = Rules(guard=guard, scope=scope or "", verified="verified" in given)
     if error := contradiction(rules, settings.scopes):
         raise InvalidRequirement(f"scope: {error}.")
-    return Requirements(rules, "redirect" in given)
+    return Requirements(rules, redirect="redirect" in given, cookies="cookies" in given)
 
 
 def _parameters(guard: str, query: str) -> dict[str, str]:
@@ -81,9 +86,21 @@ def _parameters(guard: str, query: str) -> dict[str, str]:
         pairs = [("", "")]
     given, accepted = dict(pairs), _PARAMETERS[guard]
     if len(given) != len(pairs) or not given.keys() <= set(accepted):
-        names = " and ".join(accepted)
+        names = ", ".join(accepted)
         raise InvalidRequirement(f"This endpoint takes {names}, each at most once, and no others.")
     return given
+
+
+def acceptance(request: Request, caller: Caller, required: Requirements) -> Response:
+    """The response that lets the request pass.
+
+    With ``cookies`` it has the header ``Cookie`` for the application, also if no cookie is left:
+    only then does the proxy replace what the client has sent.
+    """
+    headers = identity(caller)
+    if required.cookies:
+        headers.append(("Cookie", without_own(request.environ.get("HTTP_COOKIE", ""))))
+    return Response(status=204, headerlist=headers)
 
 
 def identity(caller: Caller) -> list[tuple[str, str]]:

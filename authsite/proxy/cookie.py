@@ -1,7 +1,7 @@
 """The refresh cookie with its witness, and the check that a page of the same site uses it.
 
-The refresh cookie has the path of its client, which excludes the prefix ``__Host-``: any host of the
-domain can set one, and would sign a visitor in to another account (login CSRF). So on https a
+The refresh cookie has the path of its client, which excludes the prefix ``__Host-``. So any host of
+the domain can set one, which would sign a visitor in to another account (login CSRF). On https a
 second cookie with that prefix, the witness, is set with it. Its value is a MAC over the token
 family, and the refresh cookie counts only with the witness of its family.
 """

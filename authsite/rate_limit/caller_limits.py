@@ -104,9 +104,9 @@ class CallerLimits:
         """Count one login. Raises `TooManyAttempts` before any hash.
 
         ``account``: the key under which failures are counted, the user or the login name.
-        ``owner`` has a separate limit in a recognized browser and at a recognized address. The block checks the password and sets ``succeeded``;
-        unless the check fails, the attempt is refunded to the account. The count of the client
-        address stays (L08).
+        ``owner`` has a separate limit in a recognized browser and at a recognized address. The
+        block checks the password and sets ``succeeded``; unless the check fails, the attempt is
+        refunded to the account. The count of the client address stays (L08).
         """
         if self.limiter is None:
             yield PasswordAttempt()
@@ -151,7 +151,10 @@ class CallerLimits:
             remember(self.limiter, owner, self.address)
 
     def end_lockout(self, accounts: list[str]) -> None:
-        """End the lockout of a user, who has just reset the password; ``accounts`` as in `login`."""
+        """End the lockout of a user, who has just reset the password.
+
+        ``accounts`` as in `login`.
+        """
         if self.limiter is None:
             return
         for account in accounts:
