@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy.orm import Session
 
 from authsite.context import Context, Services
-from authsite.http.cookies import SESSION
+from authsite.http.cookies import GUARD, SESSION
 from authsite.http.request_info import RequestInfo
 from authsite.login.fields import read_address
 from authsite.oauth import clients
 from authsite.oauth.issue import Owner, issue
 from authsite.sessions import service as sessions
+from authsite.sessions.keys import guard_key
 from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.models import User
@@ -43,7 +44,8 @@ def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool 
 def session_cookie(app: "Router", email: str, *, confirmed: bool = True) -> tuple[str, str]:
     """Name and value of the cookie of a signed-in browser, for requests over plain ``http``.
 
-    The user: see `bearer_token`. Raises `ValidationFailed`, and ValueError for a disabled user.
+    It opens the routes of the application; with `session-cookie-domain` no page of authsite. The
+    user: see `bearer_token`. Raises `ValidationFailed`, and ValueError for a disabled user.
     """
     with _context(app) as ctx:
         user = _user(ctx, email, confirmed)
@@ -52,7 +54,8 @@ def session_cookie(app: "Router", email: str, *, confirmed: bool = True) -> tupl
         key = sessions.begin(ctx, account, remember=False)
     if key is None:
         raise ValueError(f"the user {email} is disabled")
-    return SESSION, key
+    services: Services = app.registry["authsite"]
+    return (GUARD, guard_key(key)) if services.settings.session_cookie_domain else (SESSION, key)
 
 
 @contextmanager

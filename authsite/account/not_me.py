@@ -2,7 +2,7 @@
 
 It ends everything that was issued to the user, as "sign out everywhere" does. An intruder who
 knows the password may have signed in again without a notice, or created a personal access token.
-It also forgets all recognized browsers and addresses, so the next login causes a notice again.
+It also forgets all recognized browsers and addresses, but recognizes the present ones.
 
 The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
 signing out or changing the password must not end it. It works once, until it expires or the user
@@ -23,8 +23,7 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
-from authsite.db import after_commit
-from authsite.rate_limit import limit_subject
+from authsite.login.service import remember_caller
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
@@ -78,13 +77,14 @@ def end(ctx: Context, token: str) -> None:
     Raises `InvalidSignature` as `find` does.
     """
     login = find(ctx, token)
-    ended = users.end_sign_ins(ctx, login.user_id, User.disabled_at.is_(None))
+    ended = users.end_sign_ins(
+        ctx, login.user_id, User.disabled_at.is_(None), forget_recognized=True
+    )
     # The row of the user is locked now: of concurrent requests, one uses the link.
     if ended is None or _has_ended(ctx, login):
         raise InvalidSignature
     record(ctx, USED, user_id=login.user_id, details={"sign_in": str(login.sign_in_id)})
-    # Not before: the counters may be in the same database, which has one writer in SQLite.
-    after_commit(ctx.db, lambda: ctx.limits.forget_recognized(limit_subject(login.user_id)))
+    remember_caller(ctx, login.user_id, ended.recognition_version)
 
 
 def _has_ended(ctx: Context, login: Login) -> bool:

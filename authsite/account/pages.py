@@ -15,6 +15,7 @@ from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
 from authsite.personal_tokens import service as personal_tokens
+from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.users import agents, pending
@@ -195,4 +196,5 @@ def show_not_me(request: Request) -> dict[str, Any]:
 def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
     not_me.end(request.authsite.ctx, request.authsite.validated.token)
+    recognized.set_cookie(request)
     return {"state": "done", "token": None}

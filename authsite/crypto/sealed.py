@@ -45,6 +45,13 @@ class SealedFormat:
 
         A value has expired at the second of its expiry.
         """
+        values = self.unseal_expired(ring, text, bound)
+        return values if values and values[-1] > now.timestamp() else None
+
+    def unseal_expired(
+        self, ring: KeyRing, text: str, bound: bytes = b""
+    ) -> tuple[Any, ...] | None:
+        """As `unseal`, also for a value that has expired."""
         if len(text) != self._length or not text.startswith(self._prefix):
             return None
         try:
@@ -52,10 +59,10 @@ class SealedFormat:
         except ValueError:
             return None
         signed = raw[: self._signed.size]
-        *_, expires, fingerprint = values = self._signed.unpack(signed)
+        *_, fingerprint = values = self._signed.unpack(signed)
         if not ring.verify(fingerprint, signed + bound, raw[self._signed.size :]):
             return None
-        return values[:-1] if expires > now.timestamp() else None
+        return values[:-1]
 
 
 def _standard(text: str) -> str:

@@ -7,7 +7,7 @@ from pyramid.events import ApplicationCreated, BeforeTraversal
 
 from authsite.context import Services
 from authsite.http.api_metadata import Tag
-from authsite.sessions.cookies import session_key
+from authsite.sessions.cookies import presented
 from authsite.users.errors import SignInEnded
 
 from . import bearer, csrf, forms, known_address, policy, return_to, route_options, session
@@ -31,7 +31,7 @@ def includeme(config: Configurator) -> None:
     config.registry["authsite.guards"] = Guards(
         {
             "api": Guard(bearer.api_guard, bearer.credential, tokens if lifetime else None),
-            "web": Guard(session.web_guard, session_key, sessions if lifetime else None),
+            "web": Guard(session.web_guard, presented, sessions if lifetime else None),
         }
     )
     route_options.add_route_options(config)

@@ -24,7 +24,7 @@ from .errors import (
     NotSignedIn,
     UserRequired,
 )
-from .forward_auth import confirmation_page, identity, login_page, requirements
+from .forward_auth import acceptance, confirmation_page, login_page, requirements
 from .policy import accept, find_session
 from .route_options import Guard
 from .session import asks_for_page
@@ -46,6 +46,9 @@ _IDENTITY = {
         "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
     ),
     "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
+    "Cookie": ResponseHeader(
+        "With `cookies=1`: the request's cookies that are not authsite's, or empty.", "theme=dark"
+    ),
 }
 _LOCATION = {
     "Location": ResponseHeader(
@@ -69,6 +72,8 @@ class ApiQuery(Parameters):
     """Whose token is accepted: that of a user, that of a client that acts for itself, or any."""
     verified: Literal["1", "true"] | None = None
     """Accept only users who have confirmed the e-mail address; clients only with `caller=any`."""
+    cookies: Literal["1", "true"] | None = None
+    """Answer with the request's cookies that are not authsite's."""
 
 
 class WebQuery(Parameters):
@@ -80,7 +85,10 @@ class WebQuery(Parameters):
     """Redirect a browser that asks for a page to the login page, or to the page that mails a link
     to confirm the address."""
     anonymous: Literal["1", "true"] | None = None
-    """Accept a request without a session, too: all headers are then empty. It stands alone."""
+    """Accept a request without a session, too: all headers are then empty. Only `cookies` may stand
+    beside it."""
+    cookies: Literal["1", "true"] | None = None
+    """Answer with the request's cookies that are not authsite's."""
 
 
 @view_config(
@@ -111,7 +119,7 @@ def guard_api(request: Request) -> Response:
     except AddressNotConfirmed as error:
         error.headers[_LOGIN_URL] = confirmation_page(request)
         raise
-    return Response(status=204, headerlist=identity(caller))
+    return acceptance(request, caller, required)
 
 
 @view_config(
@@ -141,7 +149,7 @@ def guard_web(request: Request) -> Response:
     required = requirements("web", request.query_string, request.authsite.settings)
     guard = _guard(request, "web")
     if required.rules.anonymous:
-        return Response(status=204, headerlist=identity(find_session(request, guard)))
+        return acceptance(request, find_session(request, guard), required)
 
     def authenticate(request: Request) -> Caller:
         if request.authsite.signed_in is not None:
@@ -152,7 +160,7 @@ def guard_web(request: Request) -> Response:
         caller = accept(request, guard._replace(authenticate=authenticate), required.rules)
     except AddressNotConfirmed as error:
         raise _led_to(request, error, confirmation_page(request), required.redirect) from None
-    return Response(status=204, headerlist=identity(caller))
+    return acceptance(request, caller, required)
 
 
 def _guard(request: Request, name: str) -> Guard:

@@ -10,8 +10,8 @@ from authsite.http import cookies
 from authsite.http.errors import ApiError
 from authsite.i18n import _
 from authsite.request_state import Request
-from authsite.sessions.active import key_hash
 from authsite.sessions.cookies import session_key
+from authsite.sessions.keys import key_hash
 
 MAX_SEED_LENGTH = 64  # characters
 

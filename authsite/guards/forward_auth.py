@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from pyramid.response import Response
+
 from authsite.http.address import absolute, origin_of
+from authsite.http.cookies import without_own
 from authsite.http.host import is_host
 from authsite.http.methods import is_original_safe
 from authsite.http.proxies import nearest
@@ -24,8 +27,8 @@ from .session import confirm_page, login_url
 
 _FLAGS = ("1", "true")
 _PARAMETERS = {
-    "api": ("scope", "verified", "caller"),
-    "web": ("verified", "redirect", "anonymous"),
+    "api": ("scope", "verified", "caller", "cookies"),
+    "web": ("verified", "redirect", "anonymous", "cookies"),
 }
 _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
@@ -41,6 +44,8 @@ class Requirements:
     """The same rules as those of a guarded route."""
     redirect: bool = False
     """Redirect to the login page instead of responding with 401."""
+    cookies: bool = False
+    """Name the cookies of the request that are not authsite's."""
 
 
 class _Page(NamedTuple):
@@ -81,13 +86,13 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
     for name, value in given.items():
         if value not in _FLAGS:
             raise InvalidRequirement(f"{name}: give 1 or true, or leave it out.")
-    if "anonymous" in given and len(given) > 1:
-        raise InvalidRequirement("anonymous: it stands alone; remove the other parameters.")
+    if "anonymous" in given and given.keys() - {"anonymous", "cookies"}:
+        raise InvalidRequirement("anonymous: remove the other parameters; only cookies may stay.")
     flags = {name: name in given for name in ("verified", "anonymous")}
     rules = Rules(guard=guard, **texts, **flags)
     if error := contradiction(rules, settings.scopes):
         raise InvalidRequirement(f"The parameters do not fit: {error}.")
-    return Requirements(rules, "redirect" in given)
+    return Requirements(rules, redirect="redirect" in given, cookies="cookies" in given)
 
 
 def _parameters(guard: str, query: str) -> dict[str, str]:
@@ -99,9 +104,21 @@ def _parameters(guard: str, query: str) -> dict[str, str]:
         pairs = [("", "")]
     given, accepted = dict(pairs), _PARAMETERS[guard]
     if len(given) != len(pairs) or not given.keys() <= set(accepted):
-        names = " and ".join(accepted)
+        names = ", ".join(accepted)
         raise InvalidRequirement(f"This endpoint takes {names}, each at most once, and no others.")
     return given
+
+
+def acceptance(request: Request, caller: Caller | None, required: Requirements) -> Response:
+    """The response that lets the request pass.
+
+    With ``cookies`` it has the header ``Cookie`` for the application, also if no cookie is left:
+    only then does the proxy replace what the client has sent.
+    """
+    headers = identity(caller)
+    if required.cookies:
+        headers.append(("Cookie", without_own(request.environ.get("HTTP_COOKIE", ""))))
+    return Response(status=204, headerlist=headers)
 
 
 def identity(caller: Caller | None) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ class Guard(NamedTuple):
     authenticate: Callable[[Request], Caller]
     """Raises the error that refuses the request."""
     credential: Callable[[Request], str | None]
-    """The credential as it was sent, or None."""
+    """What identifies the credential of a request, or None."""
     recent: RecentCallers | None
     """Its callers of the last moments; None if `guard-cache` is ``0s``."""
 

@@ -15,7 +15,7 @@ from authsite.http.methods import SAFE_METHODS
 from authsite.http.rendering import found, see_other
 from authsite.request_state import Request
 from authsite.sessions.active import find_active
-from authsite.sessions.cookies import session_key
+from authsite.sessions.cookies import presented, restore_guard
 from authsite.settings import InvalidSetting, SettingsError, documented_key
 from authsite.users.errors import SignInEnded
 
@@ -70,14 +70,15 @@ def signed_in(request: Request) -> Caller | None:
 
     Pages without a guard read it.
     """
-    key = session_key(request)
-    if not key:
+    row_hash = presented(request)
+    if not row_hash:
         return None
     services = request.authsite.services
     idle = services.settings.session_idle
-    session = find_active(services.database, services.last_used, key, clock.now(), idle)
+    session = find_active(services.database, services.last_used, row_hash, clock.now(), idle)
     if session is None:
         return None
+    restore_guard(request, session)
     return Caller(
         guard="web",
         account=session.account,

@@ -18,11 +18,12 @@ from authsite.audit.events import EventName
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.counters import LOGINS
-from authsite.db import PreparedQuery
+from authsite.db import PreparedQuery, after_commit
 from authsite.db.prepared import columns_of
 from authsite.http.errors import ApiError
 from authsite.passwords import HashCapacityExceeded
 from authsite.rate_limit import limit_subject
+from authsite.rate_limit.recognized import Owner
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import LoginName, User
 
@@ -52,6 +53,7 @@ class Credential(NamedTuple):
 
     password_hash: str | None
     disabled_at: datetime | None
+    recognition_version: int
     account: Account
 
 
@@ -80,9 +82,9 @@ def log_in(
     kinds = kinds or ctx.settings.login_identifiers
     name = rate_limit_key(typed, kinds, ctx.settings.phone_region)
     found = find_credential(ctx, typed, kinds)
-    owner = limit_subject(found.account.id) if found else name
+    owner = owner_of(found, name)
     # One count for all names of a user would reveal that the names belong to one user.
-    counted = name if ctx.settings.prevent_enumeration else owner
+    counted = name if ctx.settings.prevent_enumeration else owner.key
     with ctx.limits.login(counted, owner) as attempt:
         account = check_password(ctx, found, password)
         notify = hidden_denial(ctx, account)
@@ -90,7 +92,7 @@ def log_in(
     if account is None or notify:
         LOGINS.add("failed")
         # Counted before anything is written: the limits use a connection of their own.
-        allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner)
+        allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
         if account and notify:
             notify(ctx, account)
         if attempt.locked:
@@ -110,13 +112,31 @@ def forget_failures(ctx: Context, user_id: UUID) -> None:
 
     Call it when the reset has been committed.
     """
-    owner = limit_subject(user_id)
-    accounts = [owner]
+    accounts = [limit_subject(user_id)]
     if ctx.settings.prevent_enumeration:
         with ctx.database.autocommit.connect() as connection:
             names = select(LoginName.key).where(LoginName.user_id == user_id)
             accounts = list(connection.scalars(names))
-    ctx.limits.end_lockout(accounts, owner)
+    ctx.limits.end_lockout(accounts)
+
+
+def owner_of(found: Credential | None, name: str) -> Owner:
+    """Whose browsers and addresses are recognized at a login with ``name`` in its normal form."""
+    if found is None:
+        return Owner(name)
+    return Owner(limit_subject(found.account.id), found.recognition_version)
+
+
+def remember_caller(ctx: Context, user_id: UUID, recognition_version: int) -> None:
+    """Recognize the browser and address of this request, whose user has recovered the account.
+
+    ``recognition_version``: the one that `users.service.end_sign_ins` has just raised. The view
+    sets the cookie with `recognized.set_cookie`.
+    """
+    owner = Owner(limit_subject(user_id), recognition_version)
+    ctx.limits.owner = owner
+    # Not before: the counters may be in the same database, which has one writer in SQLite.
+    after_commit(ctx.db, lambda: ctx.limits.remember(owner))
 
 
 def find_credential(ctx: Context, typed: str, kinds: Sequence[str]) -> Credential | None:

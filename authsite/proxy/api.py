@@ -16,7 +16,13 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
 from . import cookie, service
-from .errors import ForeignOrigin, NoRefreshToken, OneIdentifierRequired, UnknownProxy
+from .errors import (
+    ForeignOrigin,
+    NoRefreshToken,
+    OneIdentifierRequired,
+    UnfitRefreshCookie,
+    UnknownProxy,
+)
 
 
 class LoginBody(Body):
@@ -64,7 +70,8 @@ class ClientPath(Parameters):
 
 _COOKIES = {
     "Set-Cookie": ResponseHeader(
-        "The refresh cookie; a login sets the cookie of a recognized browser as well.",
+        "The refresh cookie, and on https its witness `__Host-authsite-refresh-<client>`; a login "
+        "sets the cookie of a recognized browser as well.",
         "refreshToken=rt_EjRWeJCrze8SNFZ4kKvN7xI; Max-Age=2592000; Path=/v1/clients/web; secure; "
         "HttpOnly; SameSite=Strict",
     )
@@ -107,14 +114,14 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
     path=ClientPath,
 )
 def login(request: Request) -> TokenAnswer:
-    """Log in with the configured client; set the refresh cookie and the device cookie."""
+    """Log in with the configured client; set the refresh cookies and the device cookie."""
     cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: LoginBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
     identifiers = {"username": body.username, "email": body.email, "phone": body.phone}
     pair = service.log_in(ctx, client, identifiers, body.password, body.scope)
-    cookie.set_cookie(request, pair.refresh_token)
+    cookie.set_cookies(request, pair.refresh_token)
     recognized.set_cookie(request)
     return token_response(pair, body.scope)
 
@@ -133,19 +140,27 @@ def login(request: Request) -> TokenAnswer:
     description=(
         "For our own pages, for origins in `cors-origins`, and for programs other than browsers. "
         "With the cookie and without an `Origin` header, send `Content-Type: application/json`. "
-        "The cookie is replaced."
+        "On https the cookie counts only with its witness, the cookie "
+        "`__Host-authsite-refresh-<client>`, which a login sets with it. Both are replaced."
     ),
-    errors=(NoRefreshToken, InvalidGrant, InvalidScope, ForeignOrigin, *_CLIENT_ERRORS),
+    errors=(
+        NoRefreshToken,
+        UnfitRefreshCookie,
+        InvalidGrant,
+        InvalidScope,
+        ForeignOrigin,
+        *_CLIENT_ERRORS,
+    ),
     credentials=REFRESH_COOKIE,
     path=ClientPath,
 )
 def refresh(request: Request) -> TokenAnswer:
-    """Refresh with the token of the body, else of the cookie; set the new refresh cookie."""
+    """Refresh with the token of the body, else of the cookie; set the new refresh cookies."""
     cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: RefreshBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
     token = body.refresh_token or cookie.read_token(request)
     pair = service.refresh(ctx, client, token, body.scope)
-    cookie.set_cookie(request, pair.refresh_token)
+    cookie.set_cookies(request, pair.refresh_token)
     return token_response(pair, body.scope)

@@ -26,6 +26,16 @@ class ForeignOrigin(ApiError):
     )
 
 
+class UnfitRefreshCookie(ApiError):
+    summary = "On https: the refresh cookie comes without the witness cookie that fits it."
+    status = 400
+    code = "invalid_request"
+    message = (
+        "The refresh cookie was not set with the cookie __Host-authsite-refresh-<client> that this "
+        "browser has, so it may come from another host. Log in again."
+    )
+
+
 class OneIdentifierRequired(ApiError):
     """None, or more than one, of the fields for the login name is filled."""
 

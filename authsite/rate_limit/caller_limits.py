@@ -17,7 +17,7 @@ from authsite.settings.rate_limits import RATE_LIMITS
 
 from . import delays
 from .limiter import RateLimiter
-from .recognized import forget, network_of, new_cookie, recognize, remember, sent_cookie, subject_of
+from .recognized import Owner, network_of, new_cookie, recognize, remember, sent_cookie
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -50,8 +50,9 @@ class CallerLimits:
     """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
-    device cookie as it was sent; ``subject``: `subject_of` the owner whose `login` succeeded, else
-    None; ``unrecognized``: whether that login came from a new browser at a new address.
+    device cookie as it was sent; ``owner``: whose `login` succeeded, or who has recovered the
+    account, else None; ``unrecognized``: whether that login came from a new browser at a new
+    address.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -61,7 +62,7 @@ class CallerLimits:
     address: str
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
-    subject: str | None = None
+    owner: Owner | None = None
     unrecognized: bool = False
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
@@ -99,26 +100,24 @@ class CallerLimits:
             raise
 
     @contextmanager
-    def login(self, account: str, owner: str) -> Iterator[PasswordAttempt]:
+    def login(self, account: str, owner: Owner) -> Iterator[PasswordAttempt]:
         """Count one login. Raises `TooManyAttempts` before any hash.
 
         ``account``: the key under which failures are counted, the user or the login name.
-        ``owner``: the user (or the unknown login name), who has a separate limit in a recognized
-        browser and at a recognized address. The block checks the password and sets ``succeeded``;
-        unless the check fails, the attempt is refunded to the account. The count of the client
-        address stays (L08).
+        ``owner`` has a separate limit in a recognized browser and at a recognized address. The
+        block checks the password and sets ``succeeded``; unless the check fails, the attempt is
+        refunded to the account. The count of the client address stays (L08).
         """
         if self.limiter is None:
             yield PasswordAttempt()
             return
         self.count("login-address", self.address)
-        subject = subject_of(self.limiter, owner)  # before the check: see `forget_recognized`
-        recognized = self._recognized(self.limiter, subject)
+        recognized = self._recognized(self.limiter, owner)
         with self._password(self.limiter, delays.LOGIN, account, *recognized) as attempt:
             yield attempt
         if attempt.succeeded:
-            remember(self.limiter, subject, self.address)
-            self.subject, self.unrecognized = subject, not recognized
+            remember(self.limiter, owner, self.address)
+            self.owner, self.unrecognized = owner, not recognized
 
     @contextmanager
     def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
@@ -137,42 +136,40 @@ class CallerLimits:
         """Whether this is the first call in this hour; with limits off always False."""
         return self.limiter is not None and self.limiter.first(*subject)
 
-    def recognized(self, owner: str) -> tuple[str, ...]:
+    def recognized(self, owner: Owner) -> tuple[str, ...]:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         if self.limiter is None:
             return ()
-        return self._recognized(self.limiter, subject_of(self.limiter, owner))
+        return self._recognized(self.limiter, owner)
 
-    def forget_recognized(self, owner: str) -> None:
-        """No browser or address of ``owner`` is recognized any more, until it logs in again.
+    def remember(self, owner: Owner) -> None:
+        """The browser and the address of this request are recognized from now on.
 
-        A concurrent login that began before does not change that.
+        For ``owner``, who has just recovered the account. Call it when that has been committed.
         """
         if self.limiter:
-            forget(self.limiter, owner)
+            remember(self.limiter, owner, self.address)
 
-    def end_lockout(self, accounts: list[str], owner: str) -> None:
-        """End the lockout of ``owner``, who has just reset the password.
+    def end_lockout(self, accounts: list[str]) -> None:
+        """End the lockout of a user, who has just reset the password.
 
-        ``accounts`` as in `login`. The client address counts as recognized from now on, so others
-        cannot lock the account for it again.
+        ``accounts`` as in `login`.
         """
         if self.limiter is None:
             return
         for account in accounts:
             delays.reset(self.limiter, account)
             delays.reset(self.limiter, account, "address", self.address)
-        remember(self.limiter, subject_of(self.limiter, owner), self.address)
 
     def new_device_cookie(self) -> str | None:
-        """The device cookie for the login of this request; None without one."""
-        if self.limiter is None or self.subject is None:
+        """The device cookie for ``owner``; None without one."""
+        if self.limiter is None or self.owner is None:
             return None
-        return new_cookie(self.keys["device"], self.subject, self.read_cookie())
+        return new_cookie(self.keys["device"], self.owner, self.read_cookie())
 
-    def _recognized(self, limiter: RateLimiter, subject: str) -> tuple[str, ...]:
+    def _recognized(self, limiter: RateLimiter, owner: Owner) -> tuple[str, ...]:
         ring, sent = self.keys["device"], self.read_cookie()
-        return recognize(limiter, ring, subject, self.address, sent)
+        return recognize(limiter, ring, owner, self.address, sent)
 
     @contextmanager
     def _password(

@@ -7,15 +7,16 @@ The ``device`` cookie is the proof that a browser has logged in to the account b
 name is ``__Host-device``, which other hosts of the domain cannot set (RFC 6265bis, section 4.1.3).
 It is no credential: a login without it is counted with those of all other browsers.
 
-`subject_of` is the key under which the addresses and browsers of an owner are recognized. `forget`
-changes it, so that none of them is recognized any more.
+Cookies and addresses are bound to `recognition_version`, a counter in the row of the user. Raising
+it ends all of them (`users.service.end_sign_ins`), whatever the counters of the limits still have
+or have lost.
 """
 
 import secrets
 from datetime import datetime, timedelta
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from authsite import clock
 from authsite.crypto.keys import KeyRing
@@ -29,9 +30,26 @@ if TYPE_CHECKING:
 IPV6_PREFIX = 64  # bits: what a provider gives to one customer, who can rotate within it
 NO_ADDRESS = "-"
 RECOGNIZED_FOR = timedelta(days=30)  # since the last login, see `remember`
-FORGOTTEN_FOR = 10 * 365 * 24 * 60 * 60  # seconds; must be longer than anything is recognized
 
-_COOKIE = SealedFormat("16s")
+_COOKIE = SealedFormat("16sQI")  # the fields of `Browser`
+_FORMER_COOKIE = SealedFormat("16s")  # of versions before `recognition_version`
+
+
+class Owner(NamedTuple):
+    """Whose browsers and addresses are recognized: a user, or a login name that no user has.
+
+    ``version``: the user's `recognition_version`; 0 for an unknown name.
+    """
+
+    key: str
+    version: int = 0
+
+
+class Browser(NamedTuple):
+    """A recognized browser; ``since``: when it was first recognized, in Unix seconds."""
+
+    id: bytes
+    since: int
 
 
 @lru_cache(maxsize=1024)  # parsing takes longer than a query's parameters
@@ -47,55 +65,60 @@ def network_of(address: str | None) -> str:
     return str(parsed)
 
 
-def subject_of(limiter: "RateLimiter", owner: str) -> str:
-    """The key for what is recognized of ``owner``; no login name has a blank, so it is unique."""
-    times = limiter.storage.get(_forgotten(limiter, owner))
-    return f"{owner} {times}" if times else owner
-
-
-def forget(limiter: "RateLimiter", owner: str) -> None:
-    """From now on no address and no browser of ``owner`` is recognized, until it logs in again."""
-    limiter.storage.incr(_forgotten(limiter, owner), FORGOTTEN_FOR)
-
-
 def recognize(
-    limiter: "RateLimiter", ring: KeyRing, subject: str, address: str, sent: str | None
+    limiter: "RateLimiter", ring: KeyRing, owner: Owner, address: str, sent: str | None
 ) -> tuple[str, ...]:
-    """The browser, or else the address, that an owner recently logged in from, else nothing.
+    """The browser, or else the address, that ``owner`` recently logged in from, else nothing.
 
-    ``subject``: `subject_of` the owner; ``sent``: the device cookie as it was sent.
+    ``sent``: the device cookie as it was sent.
     """
-    if browser := decode_cookie(ring, subject, sent, clock.now()):
-        return ("device", browser)
-    recent = limiter.storage.get(_key(limiter, subject, address)) > 0
+    if browser := decode_cookie(ring, owner, sent, clock.now()):
+        return ("device", browser.id.hex())
+    recent = limiter.storage.get(_key(limiter, owner, address)) > 0
     return ("address", address) if recent else ()
 
 
-def remember(limiter: "RateLimiter", subject: str, address: str) -> None:
+def remember(limiter: "RateLimiter", owner: Owner, address: str) -> None:
     """Record a login from ``address``, unless recorded in the last 15 days."""
-    key, seconds = _key(limiter, subject, address), int(RECOGNIZED_FOR.total_seconds())
+    key, seconds = _key(limiter, owner, address), int(RECOGNIZED_FOR.total_seconds())
     if limiter.storage.get_expiry(key) - clock.now().timestamp() < seconds / 2:
         limiter.storage.clear(key)
         limiter.storage.incr(key, seconds)
 
 
-def new_cookie(ring: KeyRing, subject: str, sent: str | None) -> str:
-    """The cookie for a login just now; the browser keeps the id of a valid cookie that it sent."""
+def new_cookie(ring: KeyRing, owner: Owner, sent: str | None) -> str:
+    """The cookie of a browser that is recognized now; one that sent a valid cookie stays the same.
+
+    ``sent``: see `recognize`.
+    """
     now = clock.now()
-    device = decode_cookie(ring, subject, sent, now)
-    device_id = bytes.fromhex(device) if device else secrets.token_bytes(16)
+    browser = decode_cookie(ring, owner, sent, now)
+    if browser is None:
+        browser = Browser(secrets.token_bytes(16), int(now.timestamp()))
     expires = int((now + RECOGNIZED_FOR).timestamp())
-    return _COOKIE.seal(ring, device_id, expires=expires, bound=subject.encode())
+    return _COOKIE.seal(ring, *browser, owner.version, expires=expires, bound=owner.key.encode())
 
 
-def decode_cookie(ring: KeyRing, subject: str, value: str | None, now: datetime) -> str | None:
-    """The id of the browser if ``value`` is ours, for ``subject`` and not expired; else None."""
-    values = _COOKIE.unseal(ring, value, now, subject.encode()) if value else None
-    return values[0].hex() if values else None
+def decode_cookie(ring: KeyRing, owner: Owner, value: str | None, now: datetime) -> Browser | None:
+    """The browser if ``value`` is ours, for ``owner`` and not expired; else None.
+
+    A cookie from before `recognition_version` is valid until the version is raised; its browser is
+    recognized since now.
+    """
+    bound = owner.key.encode()
+    if value and (values := _COOKIE.unseal(ring, value, now, bound)):
+        device_id, since, version, _expires = values
+        return Browser(device_id, since) if version == owner.version else None
+    if value and owner.version == 0 and (values := _FORMER_COOKIE.unseal(ring, value, now, bound)):
+        return Browser(values[0], int(now.timestamp()))
+    return None
 
 
 def set_cookie(request: Request) -> None:
-    """Set the cookie for the user who has just logged in with this request, if one has."""
+    """Set the cookie for the user whom this request has just proved to be, if it has.
+
+    That is after a login, and after a link that the user opened to recover the account.
+    """
     value = request.authsite.ctx.limits.new_device_cookie()
     if value is None:
         return
@@ -109,9 +132,6 @@ def sent_cookie(request: Request) -> str | None:
     return cookies.read(request, cookies.host_name(request, cookies.DEVICE))
 
 
-def _key(limiter: "RateLimiter", subject: str, address: str) -> str:
-    return f"recognized/{limiter.hashed(subject, address)}"
-
-
-def _forgotten(limiter: "RateLimiter", owner: str) -> str:
-    return f"forgotten/{limiter.hashed(owner)}"
+def _key(limiter: "RateLimiter", owner: Owner, address: str) -> str:
+    version = [f"version {owner.version}"] if owner.version else []
+    return f"recognized/{limiter.hashed(owner.key, *version, address)}"

@@ -10,6 +10,7 @@ from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
 from authsite.http.rendering import page_path, see_other
+from authsite.rate_limit import recognized
 from authsite.request_state import Request
 
 from . import service
@@ -87,6 +88,7 @@ def reset(request: Request) -> Response:
     service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
+    recognized.set_cookie(request)
     keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))
 

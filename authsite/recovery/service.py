@@ -14,12 +14,16 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.http.page_urls import choose_page_url
 from authsite.i18n import _
 from authsite.login.identifiers import normalized_key
-from authsite.login.service import find_account, forget_failures
+from authsite.login.service import (
+    Credential,
+    find_credential,
+    forget_failures,
+    owner_of,
+    remember_caller,
+)
 from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.passwords import policy
-from authsite.rate_limit import limit_subject
 from authsite.users import service as users
-from authsite.users.account import Account
 from authsite.users.models import LoginName, User
 
 from . import mails, tokens
@@ -60,8 +64,10 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
     """
     page_url = choose_page_url(page_url, _page_urls(ctx), "reset_url")
     key = normalized_key("email", email)
-    account = find_account(ctx, email, ["email"])
-    allowed = _may_mail(ctx, key, account)
+    found = find_credential(ctx, email, ["email"])
+    enabled = found if found and not found.disabled_at else None
+    account = enabled and enabled.account
+    allowed = _may_mail(ctx, key, enabled)
     recipient = Recipient(account.id, account.email) if account and allowed else NO_RECIPIENT
     mails.send_reset(ctx, recipient, page_url)
     details = None if account else {"name": pseudonym(key)}
@@ -106,21 +112,25 @@ def reset(
         raise ValidationFailed(details=errors)
     hashed = ctx.passwords.hash(password)
     unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)
-    if not users.replace_password(ctx, user.id, hashed, *unchanged, notify=True):
+    changed = users.replace_password(
+        ctx, user.id, hashed, *unchanged, notify=True, forget_recognized=True
+    )
+    if not changed:
         raise InvalidResetToken
+    remember_caller(ctx, user.id, changed.recognition_version)
     record(ctx, "recovery.done", user_id=user.id)
     after_commit(ctx.db, lambda: forget_failures(ctx, user.id))
 
 
-def _may_mail(ctx: Context, key: str, account: Account | None) -> bool:
+def _may_mail(ctx: Context, key: str, found: Credential | None) -> bool:
     """Count a reset mail; return whether it is within the limit ``forgot-email`` of the address.
 
     Nothing but recovery counts against this limit. A browser or an IP address from which the owner
     logged in recently has a separate limit, so that no one else can use up the owner's mails. The
     cost is the same for an unknown address, which is counted under another key.
     """
-    recognized = ctx.limits.recognized(limit_subject(account.id) if account else key)
-    return ctx.limits.allows("forgot-email", key if account else f"unknown {key}", *recognized)
+    recognized = ctx.limits.recognized(owner_of(found, key))
+    return ctx.limits.allows("forgot-email", key if found else f"unknown {key}", *recognized)
 
 
 def _page_urls(ctx: Context) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ epoch that was copied into it is the user's: raising the epoch ends all sessions
 
 import uuid
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import NamedTuple, cast
 
 from sqlalchemy import Table, and_, bindparam, select
@@ -66,19 +65,14 @@ LOGIN_OF_SESSION = PreparedQuery(
 )
 
 
-def key_hash(key: str) -> str:
-    """The stored form of a session key: SHA-256 in hex, which is enough for 256 random bits."""
-    return sha256(key.encode(errors="replace")).hexdigest()
-
-
 def find_active(
-    database: Database, last_used: LastUsedTracker, key: str, now: datetime, idle: timedelta
+    database: Database, last_used: LastUsedTracker, row_hash: str, now: datetime, idle: timedelta
 ) -> ActiveBrowserSession | None:
-    """The active session that has this key, or None; notes in ``last_used`` that it is used.
+    """The active session whose row has this hash, or None; notes in ``last_used`` that it is used.
 
-    ``idle``: setting `session-idle`.
+    ``row_hash``: see `authsite.sessions.keys`. ``idle``: setting `session-idle`.
     """
-    session = ACTIVE_SESSION.one(database, key_hash=key_hash(key))
+    session = ACTIVE_SESSION.one(database, key_hash=row_hash)
     if session is None:
         return None
     ends_at = session.ends_at(idle)

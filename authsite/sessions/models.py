@@ -10,7 +10,7 @@ from authsite.db.base import Base
 
 
 class BrowserSession(Base):
-    """A signed-in browser. The cookie's value is stored only as its SHA-256.
+    """A signed-in browser. Of its key only a hash is stored; see `authsite.sessions.keys`.
 
     A session ends at ``expires_at``: after `session-lifetime`, or with ``remember`` ("stay signed
     in") after `session-remember`. Without ``remember`` it also ends after `session-idle` without

@@ -16,7 +16,8 @@ from authsite.login.service import log_in
 from authsite.users.account import Account
 from authsite.users.models import User, unchanged_since
 
-from .active import ACTIVE_USER, key_hash
+from .active import ACTIVE_USER
+from .keys import row_hash
 from .models import BrowserSession
 
 
@@ -69,7 +70,7 @@ def begin(
     key = secrets.token_urlsafe(32)
     session = BrowserSession(
         id=uuid.uuid4(),
-        key_hash=key_hash(key),
+        key_hash=_row_hash(ctx, key),
         user_id=account.id,
         user_epoch=account.epoch,
         remember=remember,
@@ -102,7 +103,7 @@ def renew(
             BrowserSession.user_id == user_id,
             BrowserSession.user_epoch == epoch - 1,
         )
-        .values(user_epoch=epoch, key_hash=key_hash(key))
+        .values(user_epoch=epoch, key_hash=_row_hash(ctx, key))
         .returning(BrowserSession.remember)
         .execution_options(synchronize_session=False)
     )
@@ -142,10 +143,14 @@ def list_active(
     ).all()
 
 
+def _row_hash(ctx: Context, key: str) -> str:
+    return row_hash(key, shared=ctx.settings.session_cookie_domain is not None)
+
+
 def _end_former(ctx: Context, key: str) -> None:
     former = ctx.db.execute(
         delete(BrowserSession)
-        .where(BrowserSession.key_hash == key_hash(key))
+        .where(BrowserSession.key_hash == _row_hash(ctx, key))
         .returning(BrowserSession.id, BrowserSession.user_id)
         .execution_options(synchronize_session=False)
     ).one_or_none()

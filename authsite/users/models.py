@@ -15,7 +15,9 @@ class User(Base):
     Raising ``recovery_version`` ends the reset links that were mailed: a new password, a completed
     change of address and disabling raise it. Ending sign-ins does not, so that an intruder with a
     session cannot prevent the owner from resetting. A change of address is pending only while
-    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`.
+    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. Raising
+    ``recognition_version`` ends the recognition of all browsers and addresses of the user; see
+    `authsite.rate_limit.recognized`.
     """
 
     __tablename__ = "users"
@@ -31,6 +33,7 @@ class User(Base):
     password_hash: Mapped[str | None] = mapped_column(String(200))
     epoch: Mapped[int] = mapped_column(default=0)
     recovery_version: Mapped[int] = mapped_column(default=0, server_default="0")
+    recognition_version: Mapped[int] = mapped_column(default=0, server_default="0")
     email_verified_at: Mapped[datetime | None]
     disabled_at: Mapped[datetime | None]
     terms_url: Mapped[str | None] = mapped_column(String(2048))  # `terms-url` at registration

@@ -116,10 +116,11 @@ def search(
 
 
 class ChangedUser(NamedTuple):
-    """A user whose epoch was raised: the new epoch, and the e-mail address."""
+    """A user whose epoch was raised, with the values after that."""
 
     epoch: int
     email: str
+    recognition_version: int
 
 
 def lock(db: Session, user_id: uuid.UUID) -> None:
@@ -136,23 +137,28 @@ def end_sign_ins(
     user_id: uuid.UUID,
     *conditions: ColumnElement[bool],
     end_reset_links: bool = False,
+    forget_recognized: bool = False,
     **changes: object,
 ) -> ChangedUser | None:
     """Raise the epoch, which ends every token, session and pending change of the user.
 
+    ``forget_recognized``: no browser or address of the user is recognized any more, since an
+    intruder may have used it; `login.service.remember_caller` then exempts that of the request.
     ``changes``: further columns that the same UPDATE sets. Returns None, and changes nothing, if
     the user is gone or does not meet ``conditions``.
     """
     if end_reset_links:
         changes["recovery_version"] = User.recovery_version + 1
+    if forget_recognized:
+        changes["recognition_version"] = User.recognition_version + 1
     row = ctx.db.execute(
         update(User)
         .where(User.id == user_id, *conditions)
         .values(epoch=User.epoch + 1, **pending.NONE, **changes)
-        .returning(User.epoch, User.email)
+        .returning(User.epoch, User.email, User.recognition_version)
         .execution_options(synchronize_session="fetch")
     ).one_or_none()
-    return ChangedUser(row.epoch, row.email) if row else None
+    return ChangedUser(*row) if row else None
 
 
 def end_all_sign_ins(db: Session) -> int:
@@ -179,16 +185,19 @@ def replace_password(
     password_hash: str,
     *conditions: ColumnElement[bool],
     notify: bool,
+    forget_recognized: bool = False,
 ) -> ChangedUser | None:
     """Set a new password; ends everything issued under the old one, and all reset links.
 
-    ``notify``: the user gets a mail. Returns None as `end_sign_ins`. The caller records the event.
+    ``notify``: the user gets a mail. ``forget_recognized``, and None as the result: see
+    `end_sign_ins`. The caller records the event.
     """
     changed = end_sign_ins(
         ctx,
         user_id,
         *conditions,
         end_reset_links=True,
+        forget_recognized=forget_recognized,
         password_hash=password_hash,
         updated_at=clock.now(),
     )
@@ -198,8 +207,8 @@ def replace_password(
 
 
 def set_password(ctx: Context, user_id: uuid.UUID, password_hash: str) -> None:
-    """Set a new password for a user, as an administrator."""
-    if replace_password(ctx, user_id, password_hash, notify=False):
+    """Set a new password for a user, as an administrator; forgets what is recognized."""
+    if replace_password(ctx, user_id, password_hash, notify=False, forget_recognized=True):
         record(ctx, "user.password_changed", user_id=user_id)
 
 

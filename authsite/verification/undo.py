@@ -9,6 +9,7 @@ from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.ids import as_id
 from authsite.login.identifiers import normalized_key
+from authsite.login.service import remember_caller
 from authsite.mail.outbox import Recipient
 from authsite.recovery import service as recovery
 from authsite.users import former, pending
@@ -73,15 +74,18 @@ def revert(ctx: Context, token: str) -> str:
         raise InvalidSignature
     removed, restored, key, now = user.email, found.email, found.key, clock.now()
     claim_address(ctx, user.id, key)
-    users.end_sign_ins(
+    changed = users.end_sign_ins(
         ctx,
         user.id,
         end_reset_links=True,
+        forget_recognized=True,
         email=restored,
         email_verified_at=now,
         password_hash=None,
         updated_at=now,
     )
+    if changed:
+        remember_caller(ctx, user.id, changed.recognition_version)
     details = {"old": pseudonym(normalized_key("email", removed)), "new": pseudonym(key)}
     record(ctx, "email.change_reverted", user_id=user.id, details=details)
     recovery.mail_link(ctx, Recipient(user.id, restored))

@@ -11,8 +11,6 @@ from authsite.account.export import PARTS, USER, export
 from authsite.audit.models import AuditEvent
 from authsite.db.base import Base
 from authsite.oauth.models import Family
-from authsite.rate_limit import limit_subject
-from authsite.rate_limit.recognized import forget
 from authsite.sessions.models import BrowserSession
 from authsite.settings.rate_limits import RATE_LIMITS
 from authsite.users.models import User
@@ -22,7 +20,7 @@ from tests.support.site import PASSWORD
 
 # What is stored about a user and not exported: hashes, counters of our own, internals of sending.
 WITHHELD = {
-    "users": {"password_hash", "epoch", "recovery_version", "pending_epoch"},
+    "users": {"password_hash", "epoch", "recovery_version", "recognition_version", "pending_epoch"},
     "login_names": {"user_id"},
     "former_addresses": {"user_id", "epoch"},
     "families": {
@@ -66,8 +64,6 @@ def exported(site_with):
     site.http.post("/v1/password/forgot", {"email": "ann@example.com", "reset_url": RESET})
     site.user("bo@example.com")
     site.login(keys, "bo@example.com")
-    limiter = site.app.registry["authsite"].rate_limits
-    forget(limiter, limit_subject(user.id))
     with site.db() as db:
         found = export(acting(db, site.app.registry["authsite"]), db.get(User, user.id))
     found["site"], found["id"] = site, user.id
@@ -90,7 +86,7 @@ def test_an_export_has_everything_about_one_user(exported):
     events = [each["event"] for each in exported["audit_events"]]
     assert {"user.created", "token.issued", "login.failed", "session.begun"} <= set(events)
     limits = {each["limit"] for each in exported["rate_limits"]}
-    assert {"login-account", "forgotten"} <= limits <= {*RATE_LIMITS, "first", "forgotten"}
+    assert {"login-account"} <= limits <= {*RATE_LIMITS, "first"}
     assert "bo@example.com" not in json.dumps(exported)
 
 

@@ -15,7 +15,7 @@ from webob import Request
 from authsite import clock
 from authsite.mail.sender import open_sender, send_batch
 from authsite.oauth import clients
-from authsite.sessions.active import key_hash
+from authsite.sessions.keys import key_hash
 from authsite.settings.rate_limits import RATE_LIMITS
 from authsite.users import service as users
 from authsite.users.models import User

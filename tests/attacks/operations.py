@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from authsite.db.base import Base
-from authsite.sessions.active import key_hash
+from authsite.sessions.keys import key_hash
 from authsite.sessions.models import BrowserSession
 from authsite.users import service as users
 

@@ -79,7 +79,7 @@ def test_after_the_login_the_browser_is_led_back(site):
     login = {"username": "ann@example.com", "password": PASSWORD, "next": next_of(refused)}
     answer = submit(site, "/login", page=page, **login)
     assert answer.headers["Location"] == f"{AUTH}/reports?a=b"
-    [cookie] = [each for each in site.http.cookiejar if each.name == "__Secure-authsite"]
+    [cookie] = [each for each in site.http.cookiejar if each.name == "__Secure-authsite-guard"]
     assert cookie.domain == ".example.org"
     shared = {"Cookie": f"{cookie.name}={cookie.value}", **forwarded("app.example.org", "/a")}
     site.http.reset()
@@ -277,7 +277,7 @@ def test_a_guarded_login_page_is_a_clear_error_instead_of_redirects_without_end(
 
 def test_an_ambiguous_cookie_does_not_open_a_page(site, site_with):
     site.user()
-    cookies = {"Cookie": "__Secure-authsite=a; __Secure-authsite=b"}
+    cookies = {"Cookie": "__Secure-authsite-guard=a; __Secure-authsite-guard=b"}
     answer = ask(site, cookies)
     expired = answer.headers.getall("Set-Cookie")
     assert expired

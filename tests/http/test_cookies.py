@@ -2,12 +2,14 @@
 
 import pytest
 
+from authsite.http import cookies
 from tests.support.pages import csrf_of, sign_in
 from tests.support.site import PASSWORD, WEB
 from tests.support.timing import processor_seconds
 
 HTTPS = {"base_url": "https://login.example.org"}
 KB = 1024
+CLIENT = ["v1", "clients", "web"]
 SHAPES = {
     "letters": "a" * 16 * KB,
     "open quote": 'a="' + "b" * 16 * KB,
@@ -72,12 +74,15 @@ def test_of_a_name_given_twice_neither_counts_and_both_are_deleted(site_with):
     site = site_with(**HTTPS, session_cookie_domain="example.org")
     site.user()
     sign_in(site)
-    name, key = "__Secure-authsite", site.http.cookies["__Secure-authsite"]
+    name, key = "__Secure-authsite-guard", site.http.cookies["__Secure-authsite-guard"]
     site.http.reset()
-    account(site, f"{name}={key}; {name}={key}", 200)
-    answer = account(site, f"{name}=of-somebody-else; {name}={key}", 302)
+    guard = "https://login.example.org/v1/guard/web"
+    site.http.get(guard, headers={"Cookie": f"{name}={key}; {name}={key}"}, status=204)
+    twice = {"Cookie": f"{name}=of-another; {name}={key}"}
+    answer = site.http.get(guard, headers=twice, status=401)
     domains = (None, "login.example.org", "example.org")
-    assert expired(answer) == {(name, domain, "/") for domain in domains}
+    paths = ("/", "/v1", "/v1/", "/v1/guard", "/v1/guard/", "/v1/guard/web")
+    assert expired(answer) == {(name, domain, path) for domain in domains for path in paths}
     assert all("; Secure" in line for line in answer.headers.getall("Set-Cookie"))
 
 
@@ -98,7 +103,7 @@ def test_a_login_with_a_name_given_twice_leaves_the_browser_signed_in(site_with)
     account(site, lines[-1].partition(";")[0], 200)
 
 
-def test_two_refresh_cookies_rotate_nothing_and_are_deleted_at_the_path_of_the_client(site_with):
+def test_two_refresh_cookies_rotate_nothing_and_are_deleted_at_every_path(site_with):
     site = site_with(**WEB)
     site.first_party("web")
     site.user()
@@ -109,7 +114,9 @@ def test_two_refresh_cookies_rotate_nothing_and_are_deleted_at_the_path_of_the_c
     headers = {"Cookie": f"refreshToken=x; refreshToken={token}", "Origin": "http://localhost"}
     answer = site.http.post("/v1/clients/web/refresh", headers=headers, status=400)
     assert answer.json["error"] == "invalid_request"
-    assert expired(answer) == {("refreshToken", None, "/v1/clients/web")}
+    paths = [f"/{'/'.join(parts)}" for parts in (["v1"], ["v1", "clients"], CLIENT)]
+    paths += [*(f"{path}/" for path in paths), "/", "/v1/clients/web/refresh"]
+    assert expired(answer) == {("refreshToken", None, path) for path in paths}
     assert site.families()[0].generation == 0
 
 
@@ -122,3 +129,39 @@ def test_c2_sixteen_kilobytes_of_cookies_cost_hardly_any_time(site, path, shape)
     headers = {"Cookie": shape}
     long = processor_seconds(lambda: site.http.get(path, headers=headers, status="*"), 9)
     assert long - plain < 0.005
+
+
+@pytest.mark.parametrize("path", ["/" + "a/" * 4000, "/" + "b" * 4000 + "/c", "/a;b/c"])
+def test_any_path_can_be_requested_with_a_name_given_twice(site_with, path):
+    """The answer to a path of thousands of parts stays small, and no path ends its attribute."""
+    site = site_with(base_url="http://a.b.c.d.example.org")
+    twice = {"Cookie": "authsite=a; authsite=b; authsite-language=de; authsite-language=fr"}
+    answer = site.http.get(path, headers=twice, status="*")
+    assert answer.status_int in (400, 404)
+    lines = answer.headers.getall("Set-Cookie")
+    assert {line.partition("=")[0] for line in lines} == {"authsite-language"}
+    assert sum(map(len, lines)) < 100 * KB
+    assert all("Path=/a" not in line for line in lines if ";b" in path)
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        ("", ""),
+        ("a=1", "a=1"),
+        ("authsite=k", ""),
+        ("authsite=k; a=1", "a=1"),
+        ("a=1; __Host-authsite=k", "a=1"),
+        ("a=1;__Host-authsite=k;b=2", "a=1;b=2"),
+        ("a=1; __Host-authsite=k; __Secure-authsite-guard=g; b=2; device=d", "a=1; b=2"),
+        ("authsite=k; authsite=l; a=1; authsite=m", "a=1"),
+        ("authsite2=1; xauthsite=2; Authsite=3; authsite-other=4", None),
+        ("__Host-authsite-refresh-my_app=w; refreshToken=r; refreshTokens=1", "refreshTokens=1"),
+        ('a="x; __Host-authsite=k; y"', 'a="x; y"'),
+        ("__Secure-authsite=k; __Host-device=d; __Secure-device=1", "__Secure-device=1"),
+        ("a=authsite=k; authsite", "a=authsite=k; authsite"),
+        ("b=\xff\xfe; authsite-csrf=s", "b=\xff\xfe"),
+    ],
+)
+def test_exactly_our_cookies_are_removed(sent, left):
+    assert cookies.without_own(sent) == (sent if left is None else left)

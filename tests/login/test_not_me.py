@@ -87,8 +87,17 @@ def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
     sign_in(site)  # the browser is
     frozen.advance(60)
     assert site.mails() == []
+    site.http.extra_environ["REMOTE_ADDR"] = HOME
     assert press(site, link_in(mail)).status_int == 200
+    owner = dict(site.http.cookies)
     frozen.advance(60)
+    use(site, owner)
+    site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.80"
+    sign_in(site)  # the browser that used the link is recognized
+    use(site, {})
+    site.http.extra_environ["REMOTE_ADDR"] = HOME
+    sign_in(site)  # and so is its address
+    assert site.mails() == []
     links = []
     for cookies, address in (
         ({}, "203.0.113.9"), ({}, "203.0.113.77"), (intruder, "203.0.113.78")

@@ -28,7 +28,8 @@ def site(site_with):
 
 def the_cookie(response):
     """The one refresh cookie that an answer sets."""
-    [header] = response.headers.getall("Set-Cookie")
+    headers = response.headers.getall("Set-Cookie")
+    [header] = [each for each in headers if each.startswith("refreshToken=")]
     return SimpleCookie(header)["refreshToken"]
 
 

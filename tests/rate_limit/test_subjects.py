@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 from pyramid_retry import RetryableException
 
+from authsite.rate_limit.recognized import Owner
 from tests.support.site import PASSWORD, SECRET, WEB, ClientKeys, Site, bearer
 
 NEWER = "pW7xTz2QkVb9-mYc4RfLd8HsJn3GuEa6ViK5oX1B"
@@ -152,7 +153,7 @@ def test_s7_a_request_that_is_run_again_counts_once(site_with, host_with, frozen
     def view(request):
         runs.append(1)
         request.authsite.ctx.limits.count("register-address", "x")
-        with request.authsite.ctx.limits.login("name", "name") as attempt:
+        with request.authsite.ctx.limits.login("name", Owner("name")) as attempt:
             attempt.succeeded = False
         if len(runs) % 3:
             raise RetryableException
@@ -173,7 +174,7 @@ def test_s7_what_was_given_back_in_one_run_is_counted_in_the_next(site_with, hos
 
     def view(request):
         runs.append(1)
-        with request.authsite.ctx.limits.login("name", "name") as attempt:
+        with request.authsite.ctx.limits.login("name", Owner("name")) as attempt:
             attempt.succeeded = True
         if len(runs) % 3:
             raise RetryableException

@@ -75,7 +75,7 @@ def session(guarded):
     csrf = form.partition('name="csrf_token"')[2].partition('value="')[2].partition('"')[0]
     login = {"username": EMAIL, "password": PASSWORD, "csrf_token": csrf}
     assert http.post("/login", data=login).status_code == 303
-    return {"Cookie": f"__Secure-authsite={http.cookies['__Secure-authsite']}"}
+    return {"Cookie": f"__Secure-authsite-guard={http.cookies['__Secure-authsite-guard']}"}
 
 
 def sign_in(page, base_url=f"https://{AUTH}"):
