@@ -35,15 +35,16 @@ class SignUp:
     """A text such as ``true`` if the terms in setting `terms-url` are accepted."""
 
 
-def asked_fields(cfg: Settings) -> list[str]:
+def asked_fields(cfg: Settings, sent: Mapping[str, str]) -> list[str]:
     """What the registration page asks besides e-mail address and password.
 
-    These are the fields of `registration-fields`. Where nobody logs in with an e-mail address, they
-    are the identifiers, too.
+    These are the fields of `registration-fields`, and the identifiers where the e-mail address is
+    none. ``sent`` is the form that is shown again: what it has is shown, with its mistakes.
     """
     kinds = cfg.login_identifiers
     wanted = {*cfg.registration_fields, *(() if "email" in kinds else kinds)}
-    return [name for name in ("name", "username", "phone") if name in wanted]
+    filled = {name for name in ("name", *kinds) if sent.get(name)}
+    return [name for name in ("name", "username", "phone") if name in wanted | filled]
 
 
 def sign_up(ctx: Context, given: SignUp) -> User | None:
