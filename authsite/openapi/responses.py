@@ -120,7 +120,7 @@ def _examples(errors: Sequence[ApiError], bodies: Sequence[Any]) -> dict[str, An
         name, number = code, 2
         while name in examples:
             name, number = f"{code}_{number}", number + 1
-        examples[name] = {"summary": _when(error), "value": body}
+        examples[name] = {"summary": _when(error).replace("`", ""), "value": body}
     return examples
 
 
