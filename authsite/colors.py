@@ -17,10 +17,7 @@ _STEP = 0.04
 
 
 def accent_css(color: str | None) -> bytes:
-    """The CSS that setting `accent-color` adds to ``authsite.css`` and ``docs.css``.
-
-    It is in the files, since the Content-Security-Policy forbids inline styles.
-    """
+    """The CSS that setting `accent-color` adds to the stylesheets of pages."""
     if color is None:
         return b""
     light = _custom_properties(color, towards(color, BLACK, LIGHT, READABLE), LIGHT[0])

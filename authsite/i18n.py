@@ -91,6 +91,14 @@ def own_name(language: str) -> str:
     return name[0].upper() + name[1:]
 
 
+@cache
+def region_name(code: str, language: str) -> str:
+    """The name of the country ``code`` (ISO 3166-1): ``Deutschland``."""
+    from babel import Locale
+
+    return str(Locale.parse(language).territories.get(code, code))
+
+
 def duration_words(span: timedelta, language: str) -> str:
     """``span`` in the largest unit that divides it; at least one minute, rounded down."""
     from babel.units import format_unit

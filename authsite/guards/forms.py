@@ -6,7 +6,8 @@
 GET shows the form: ``show(request)`` returns the template's values. POST runs the view, which finds
 the validated form at ``request.authsite.validated``. If reading the form or the view raises an
 `ApiError`, the template is rendered again with the values of ``show`` and the error's status. The
-template then shows ``request.authsite.form_data`` (without secrets) and ``form_errors``.
+template then shows ``request.authsite.form_data`` (without secrets) and ``form_errors``. A POST that
+only chooses a language (see ``http/languages.py``) shows the page again and does not run the view.
 
     @password_check("authsite.register.check", RegisterCheck)
     def check(request): return rating(request, password, person)
@@ -25,7 +26,9 @@ from pyramid.view import view_config
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
+from authsite.http.languages import keep_language
 from authsite.http.own_routes import is_own_view
+from authsite.http.request_info import chosen_by_button
 from authsite.i18n import translate
 from authsite.passwords import policy
 from authsite.request_state import Request, View, view_options
@@ -110,7 +113,11 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
         if show is None:
             request.authsite.error_format = "json"
         try:
-            _read_form(request, model)
+            values = _read_form(request)
+            if (language := chosen_by_button(request)) and show:
+                keep_language(request, request.response, language)
+                return renderer.render_to_response(show(request), None, request=request)
+            request.authsite.validated = validate(values, model)
             return view(context, request)
         except ApiError as error:
             if show is None or error.status not in SHOWN_AGAIN:
@@ -125,16 +132,15 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
     return view_with_form
 
 
-def _read_form(request: Request, model: type[Body]) -> None:
-    """Read the form into ``request.authsite``; an empty field counts as absent."""
+def _read_form(request: Request) -> dict[str, object]:
+    """Read the form into ``request.authsite``; the fields that are not empty."""
     values = values_of(request, form_only=True)
     request.authsite.raw_form = values
     request.authsite.form_data = {
         name: value for name, value in values.items() if name not in SECRET_FIELDS
     }
     csrf.check(request, values.get("csrf_token"))
-    filled = {name: value for name, value in values.items() if value != ""}
-    request.authsite.validated = validate(filled, model)
+    return {name: value for name, value in values.items() if value != ""}
 
 
 def _set_errors(request: Request, error: ApiError) -> None:

@@ -12,6 +12,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
+from authsite.settings import Settings
+
 from .errors import ApiError
 
 CLIENT_BASIC = "clientBasic"
@@ -46,6 +48,11 @@ class Parameters(BaseModel):
     """Base class of the parameters in a path or query; the string under a field describes it."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def choices(cls, _cfg: Settings) -> Mapping[str, Sequence[str]]:
+        """The values that the settings allow for a parameter, the usual one first."""
+        return {}
 
 
 @response_body("A message to people.")

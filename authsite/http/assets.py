@@ -16,11 +16,12 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.colors import ACCENT, accent_css, readable_on
+from authsite.colors import ACCENT, readable_on
 from authsite.request_state import Request
 from authsite.settings import Settings
 
 from .address import route_path
+from .brand import brand_css
 from .cached_response import CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
 
@@ -96,11 +97,11 @@ def _assets(request: Request) -> Assets:
 
 def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
-    accent = accent_css(cfg.accent_color)
+    brand = brand_css(cfg)
     styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
     made = {
-        "docs.css": (FOLDER / "docs.css").read_bytes() + accent,
-        "authsite.css": b"\n".join([*styles, accent]),
+        "docs.css": (FOLDER / "docs.css").read_bytes() + brand,
+        "authsite.css": b"\n".join([*styles, brand]),
         "icon.svg": _letter_icon(cfg),
     }
     return load(FOLDER, made)

@@ -3,6 +3,9 @@
 A link is the page's own URL with ``?lang=fr``. Its response sets a cookie, and redirects to the URL
 without ``lang``. Nothing is changed on the server, and the path stays, so that the redirect leads
 nowhere else. It works for POST-only paths as well, which redirect a GET to their page.
+
+A page that a link in a mail has opened has buttons instead: no link may repeat the token. They send
+the page's own form with ``?lang=fr``, which shows the page again and does nothing else.
 """
 
 from typing import NamedTuple
@@ -10,6 +13,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPSeeOther
+from pyramid.response import Response
 
 from authsite.i18n import own_name, tag
 from authsite.request_state import Request
@@ -18,8 +22,8 @@ from . import cookies
 from .address import absolute, path_qs
 from .methods import SAFE_METHODS
 from .own_routes import is_own_request
+from .request_info import PARAMETER
 
-PARAMETER = "lang"
 SECRETS = ("token", "url")  # of links in mails: no other link of the page may repeat them
 YEAR = 365 * 86400  # seconds
 # What a query may contain (RFC 3986, section 3.4), and percent signs of what is encoded already.
@@ -35,23 +39,29 @@ class Choice(NamedTuple):
 
 
 def choices(request: Request) -> list[Choice]:
-    """The languages to choose from.
+    """The languages to choose from; none on a page of the host application.
 
-    None on a page of the host application, nor on one that a link in a mail has opened, or on its
-    form: no link may repeat the token (OWASP ASVS 5.0, 14.2.1), and without it the page is useless.
+    If a link in a mail has opened the page, the URLs have no query: no link may repeat the token
+    (OWASP ASVS 5.0, 14.2.1).
     """
     offered = request.authsite.settings.languages
     if len(offered) < 2 or not is_own_request(request):
         return []
-    if any(name in SECRETS for name in (*dict(_pairs(request)), *request.authsite.raw_form)):
-        return []
     others = _other_parameters(request)
-    if not others and (target := request.authsite.raw_form.get("next")):
+    if any(name in SECRETS for name in (*dict(_pairs(request)), *request.authsite.raw_form)):
+        others = []
+    elif not others and (target := request.authsite.raw_form.get("next")):
         others = [f"next={quote(target, safe='/')}"]
     return [
         Choice(tag(each), own_name(each), "?" + "&".join([*others, f"{PARAMETER}={each}"]))
         for each in offered
     ]
+
+
+def keep_language(request: Request, response: Response, language: str) -> None:
+    """Set the cookie of the chosen language."""
+    name = cookies.host_name(request, cookies.LANGUAGE)
+    cookies.write(request, response, cookies.Cookie(name, language, YEAR))
 
 
 def choose_language(event: BeforeTraversal) -> None:
@@ -66,8 +76,7 @@ def choose_language(event: BeforeTraversal) -> None:
     path = path_qs(request).partition("?")[0]
     query = "&".join(_other_parameters(request))
     response = HTTPSeeOther(absolute(request, f"{path}?{query}" if query else path))
-    name = cookies.host_name(request, cookies.LANGUAGE)
-    cookies.write(request, response, cookies.Cookie(name, chosen, YEAR))
+    keep_language(request, response, chosen)
     raise response
 
 

@@ -12,7 +12,7 @@ from pyramid.response import Response
 from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.catalogs import DOMAIN
-from authsite.i18n import direction, localizer, moment_words, tag, translate
+from authsite.i18n import direction, localizer, moment_words, region_name, tag, translate
 from authsite.request_state import Request
 from authsite.settings import TEMPLATES
 
@@ -60,7 +60,9 @@ def page_values(request: Request) -> dict[str, Any]:
         "form": request.authsite.form_data,
         "errors": request.authsite.form_errors,
         "cfg": request.authsite.settings,
+        "local": lambda name: request.authsite.settings.localized(name, language),
         "translate": lambda message: translate(message, language),
+        "region_name": lambda code: region_name(code, language),
         "moment_words": lambda moment: moment_words(moment, language),
     }
 

@@ -17,6 +17,8 @@ _REQUEST_ID_KEY = "authsite.request_id"  # in the WSGI environ
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 _VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 MAX_AGENT = 200  # characters
+PARAMETER = "lang"
+_CHOSEN = re.compile(rf"(?:^|&){PARAMETER}=(\w{{2,8}})(?:&|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,18 @@ def request_info(request: Request) -> RequestInfo:
 def language_of(request: Request) -> str:
     """The language that the user has chosen, else the best one for ``Accept-Language``."""
     offered = request.authsite.settings.languages
+    if now := chosen_by_button(request):
+        return now
     chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
     if chosen in offered:
         return chosen
     return negotiate(request.headers.get("Accept-Language"), offered)
+
+
+def chosen_by_button(request: Request) -> str | None:
+    """The language of a POST that only chooses one; see ``languages.py``. None for others."""
+    found = _CHOSEN.search(request.query_string) if request.method == "POST" else None
+    return found[1] if found and found[1] in request.authsite.settings.languages else None
 
 
 def peer(request: Request) -> str | None:

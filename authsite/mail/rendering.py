@@ -121,10 +121,10 @@ def _values(
         "site_logo": _href(cfg.site_logo, cfg, mail),
         "footer_links": [
             (words, url)
-            for words, place in cfg.footer_links.items()
+            for words, place in cfg.localized("footer_links", mail.language).items()
             if (url := _href(place, cfg, mail))
         ],
-        "support_url": _href(cfg.support_url, cfg, mail),
+        "support_url": _href(cfg.localized("support_url", mail.language), cfg, mail),
         "accent": accent,
         "on_accent": readable_on(accent),
         "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible

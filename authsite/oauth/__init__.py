@@ -24,6 +24,6 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect")
     config.add_route("authsite.oauth.token", "/v1/oauth/token")
     config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke")
-    config.add_route("authsite.logout", "/v1/logout", guard="api", unconfirmed=True)
-    config.add_route("authsite.logout.slash", "/v1/logout/", guard="api", unconfirmed=True)
+    config.add_route("authsite.logout", "/v1/logout/", guard="api", unconfirmed=True)
+    config.add_route("authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True)
     config.scan(".api")

@@ -136,7 +136,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     permission=NO_PERMISSION_REQUIRED,
 )
 @Operation(
-    "Issue tokens by the grant named in `grant_type`",
+    "Issue tokens by a password, client credentials or a refresh token",
     {200: TokenAnswer},
     description=(
         "All parameters belong in the form body. A client of type `password` logs users in, and "
@@ -254,7 +254,7 @@ def credentials_of(request: Request, body: TokenBody | PresentedToken) -> Client
     personal_token=True,
 )
 @view_config(
-    route_name="authsite.logout.slash",
+    route_name="authsite.logout.bare",
     request_method="DELETE",
     renderer="json",
     personal_token=True,
@@ -273,7 +273,8 @@ def credentials_of(request: Request, body: TokenBody | PresentedToken) -> Client
     },
     description=(
         "All tokens of the same login are revoked at once, on every server, and the refresh "
-        "cookies of the proxies are cleared. A personal access token revokes only itself."
+        "cookies of the proxies are cleared. A personal access token revokes only itself. The path "
+        "works without its last slash, too."
     ),
 )
 def logout(request: Request) -> LoggedOut:

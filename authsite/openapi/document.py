@@ -12,7 +12,6 @@ from .endpoints import Endpoint, endpoints
 from .error_responses import errors_of
 from .responses import (
     ERROR_BODIES,
-    SECURITY_HEADERS,
     failures,
     header_components,
     successes,
@@ -40,19 +39,11 @@ SCHEMES = {
         "description": "Set by a first-party login; scripts cannot read it.",
     },
 }
-INTRODUCTION = f"""\
-Get an access token from the token endpoint, or from the login of a first-party client, and send \
-it as `Authorization: Bearer <access_token>`. When it expires, use the refresh token to get the \
-next pair.
-
-Bodies are JSON or forms, at most 64 KiB; the OAuth endpoints take forms only. Times are in UTC \
-(RFC 3339), ids are UUIDs.
-
-Errors are JSON with a stable code and a human-readable message. Every path responds to other \
-methods with 405 and `Allow`. Besides the listed headers, every response has `Content-Type` (if it \
-has a body), `Content-Length` and {SECURITY_HEADERS}, and over TLS, depending on the \
-settings, `Strict-Transport-Security`. Scripts of the origins in `cors-origins` get `Vary` and the \
-headers of CORS."""
+INTRODUCTION = """\
+1. {register}
+2. Log in: `POST /v1/clients/{client}/login`. On the page `/docs`, sign in at the top.
+3. Call the API with the access token, `Authorization: Bearer <access_token>`: `GET /v1/user`.
+4. Protect your own API and pages: the guides in the folder `docs` of authsite."""
 
 
 # The order in which the tags are shown: how a new reader needs them. Others follow.
@@ -90,7 +81,7 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "title": cfg.site_name,
             "version": version("authsite"),
             "summary": "OAuth 2.0 tokens, users, and guards for your own API",
-            "description": INTRODUCTION,
+            "description": introduction(cfg),
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
@@ -102,6 +93,17 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "securitySchemes": SCHEMES,
         },
     }
+
+
+def introduction(cfg: Settings) -> str:
+    """The first steps, for a reader who sees the API for the first time."""
+    register = "Register: `POST /v1/register`."
+    if not cfg.registration:
+        register = "Ask the operator of this service for an account."
+    elif cfg.variant == "B" and cfg.require_email_confirmation:
+        register += " Then confirm the address with the link in the mail."
+    client = "web" if "web" in cfg.clients or not cfg.clients else min(cfg.clients)
+    return INTRODUCTION.format(register=register, client=client)
 
 
 def _rank(tag: str) -> int:
@@ -130,7 +132,7 @@ def _operation(
     }
     if endpoint.operation.description:
         operation["description"] = endpoint.operation.description
-    if parameters := _parameters(endpoint):
+    if parameters := _parameters(endpoint, cfg):
         operation["parameters"] = parameters
     if endpoint.body:
         schema = schemas[endpoint.body, "validation"]
@@ -150,7 +152,7 @@ def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
     return []
 
 
-def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+def _parameters(endpoint: Endpoint, cfg: Settings) -> list[dict[str, Any]]:
     """All parameters of the path, and the declared ones of the query."""
     declared = {"path": endpoint.operation.path, "query": endpoint.operation.query}
     parts: dict[tuple[str, str], dict[str, Any]] = {
@@ -164,6 +166,8 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         for name, part in schema["properties"].items():
             described = {key: part[key] for key in ("description",) if key in part}
             rest = {key: value for key, value in part.items() if key != "description"}
+            if allowed := model.choices(cfg).get(name):
+                rest |= {"enum": list(allowed), "default": allowed[0], "examples": [allowed[0]]}
             parts[where, name] = {**described, "schema": rest}
             if name in schema.get("required", ()):
                 required.add((where, name))

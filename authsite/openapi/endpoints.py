@@ -52,7 +52,8 @@ class Endpoint:
 def endpoints(registry: Any) -> list[Endpoint]:
     """The endpoints of authsite's API in the order of their routes, without those of a host.
 
-    A view outside /v1 belongs to the API if it has an `Operation`; pages have none.
+    A view outside /v1 belongs to the API if it has an `Operation`; pages have none. Of two paths that
+    differ by a slash at the end, the one with the slash is listed.
     """
     views: dict[str, list[Any]] = {}
     for item in registry.introspector.get_category("views") or ():
@@ -66,7 +67,9 @@ def endpoints(registry: Any) -> list[Endpoint]:
         for view in views.get(route.name, ())
         for method in _methods(view)
     ]
-    return [each for each in found if each.error_format != "html" or each.operation.responses]
+    shown = [each for each in found if each.error_format != "html" or each.operation.responses]
+    paths = {(each.view, each.path) for each in shown}
+    return [each for each in shown if (each.view, f"{each.path}/") not in paths]
 
 
 def _endpoint(registry: Any, route: Any, view: Any, method: str) -> Endpoint:

@@ -5,6 +5,7 @@ from typing import Any
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.login.wording import wording
 from authsite.request_state import Request
 
 
@@ -16,4 +17,4 @@ from authsite.request_state import Request
 )
 def docs(request: Request) -> dict[str, Any]:
     """Show the page; static/docs.js starts the viewer."""
-    return {}
+    return {"wording": wording(request.authsite.settings.login_identifiers)}

@@ -16,7 +16,7 @@ from authsite.http.error_bodies import (
     error_style,
 )
 from authsite.http.errors import ApiError
-from authsite.http.headers import API_HEADERS, NOT_STORED
+from authsite.http.headers import NOT_STORED
 from authsite.i18n import translate
 
 from .schemas import Key, example_of, resolve
@@ -40,7 +40,6 @@ _OF_ERRORS = {
     "Retry-After": "Seconds until a new attempt (RFC 9110, section 10.2.3).",
     "X-Auth-Login-Url": "The URL of the login page, which leads back to the page.",
 }
-SECURITY_HEADERS = ", ".join(f"`{name}`" for name, _value in API_HEADERS.values())
 
 
 def successes(
@@ -121,7 +120,7 @@ def _examples(errors: Sequence[ApiError], bodies: Sequence[Any]) -> dict[str, An
         name, number = code, 2
         while name in examples:
             name, number = f"{code}_{number}", number + 1
-        examples[name] = {"summary": _when(error), "value": body}
+        examples[name] = {"summary": _when(error).replace("`", ""), "value": body}
     return examples
 
 

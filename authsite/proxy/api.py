@@ -1,6 +1,6 @@
 """The JSON views of the proxy endpoints: login and refresh of first-party clients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -14,6 +14,7 @@ from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, Una
 from authsite.rate_limit import recognized
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.settings import Settings
 
 from . import cookie, service
 from .errors import (
@@ -66,6 +67,11 @@ class ClientPath(Parameters):
 
     client: Annotated[str, Field(examples=["web"])]
     """The client's name in the settings."""
+
+    @classmethod
+    def choices(cls, cfg: Settings) -> Mapping[str, Sequence[str]]:
+        """The configured names; `web`, which `authsite init` makes, comes first."""
+        return {"client": sorted(cfg.clients, key=lambda name: (name != "web", name))}
 
 
 _COOKIES = {

@@ -50,20 +50,18 @@ def forgot(request: Request) -> Response:
 
 
 def reset_form(request: Request) -> dict[str, Any]:
-    """The form with the values of the link; the page's script removes them from the address bar."""
+    """The form with the values of the link, or the error of the link; opening it does not use it.
+
+    The page's script removes the values from the address bar.
+    """
     values = request.authsite.raw_form or request.GET
-    return {
+    shown = {
         "email": values.get("email", ""),
         "token": values.get("token", ""),
         "done": request.GET.get("done"),
         "inactive": False,
     }
-
-
-def show_reset(request: Request) -> dict[str, Any]:
-    """The form for a new password, or the error of the link; opening the page does not use it."""
-    shown = reset_form(request)
-    if shown["email"] and shown["token"]:
+    if shown["email"] and shown["token"] and not request.authsite.form_errors:
         try:
             service.check_token(request.authsite.ctx, shown["email"], shown["token"])
         except InvalidResetToken as error:
@@ -77,7 +75,6 @@ def show_reset(request: Request) -> dict[str, Any]:
     "authsite.reset.page",
     ResetBody,
     show=reset_form,
-    get=show_reset,
     rate_limit="reset-token",
     renderer=RESET,
     permission=NO_PERMISSION_REQUIRED,

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from . import service_urls, urls, values
 from .durations import CENTURY, duration, duration_or_forever
@@ -134,9 +134,12 @@ class Settings:
     site_logo: str | None = optional(urls.logo)
     site_icon: str | None = optional(urls.icon)
     accent_color: str | None = optional(values.color)
+    font: str | None = optional(values.font)
+    corner_radius: str | None = optional(values.corner_radius)
     footer_links: Mapping[str, str] = setting(urls.footer_links, "")
     support_url: str | None = optional(urls.link)
     terms_url: str | None = optional(urls.terms)
+    translated: Mapping[str, Mapping[str, Any]]  # from `<key>.<language>`, see `localized`
     static_folder: str | None = optional(values.single_line(1024))
     templates_folder: str | None = optional(values.single_line(1024))
     return_origins: tuple[str, ...] = setting(urls.origins, "")
@@ -148,6 +151,7 @@ class Settings:
     session_lifetime: timedelta = setting(_SESSION, "30d")
     session_remember: timedelta = setting(_SESSION, "90d")
     registration: bool = setting(values.boolean, "on")
+    registration_fields: tuple[str, ...] = setting(values.registration_fields, "")
     apiato_errors: bool = setting(values.boolean, "off")
     docs_page: bool = setting(values.boolean, "on")
     app_page: bool = setting(values.boolean, "on")
@@ -174,6 +178,13 @@ class Settings:
     audit_key: tuple[Secret, ...] = setting(audit_keys, "", secret=True)
     janitor: bool | None = optional(values.boolean)
 
+    def localized(self, name: str, language: str) -> Any:
+        """The value of a setting of `LOCALIZED` for ``language``, else the one for all."""
+        return self.translated.get(name, {}).get(language, getattr(self, name))
+
+
+# The settings that may have a value for each language.
+LOCALIZED = ("footer_links", "support_url", "terms_url")
 
 DEFINITIONS: Mapping[str, Definition] = {
     each.name: replace(definition, key=PREFIX + (definition.key or each.name.replace("_", "-")))

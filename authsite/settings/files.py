@@ -94,8 +94,12 @@ def _places(cfg: Settings) -> Iterator[tuple[str, str]]:
     for attribute in ("site_logo", "site_icon", "support_url", "terms_url"):
         if place := getattr(cfg, attribute):
             yield attribute, place
-    for place in cfg.footer_links.values():
-        yield "footer_links", place
+    for attribute in ("support_url", "terms_url"):
+        for place in cfg.translated.get(attribute, {}).values():
+            yield attribute, place
+    for links in (cfg.footer_links, *cfg.translated.get("footer_links", {}).values()):
+        for place in links.values():
+            yield "footer_links", place
 
 
 def _error(attribute: str, message: object, value: str) -> InvalidSetting:

@@ -14,7 +14,7 @@ from .envfile import environment
 from .errors import InvalidSetting, SettingsError
 from .files import exposed, folder_errors, private_paths
 from .inifile import folder_of
-from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name
+from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name, localized_name
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED
 from .sources import SourceValue, read_sources, unknown_variables
@@ -43,6 +43,7 @@ def load(ini: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
             values[name] = str(folder / values[name])
     values["limit_values"] = _limit_values(found, errors)
     values["clients"] = _clients(found, errors)
+    values["translated"] = _translated(found, errors)
     settings = Settings(**values)  # an invalid value is None; its error is in `errors`
     reported = {each.key for each in errors}
     errors += [each for each in _check(settings) if each.key not in reported]
@@ -117,6 +118,19 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             f"authsite.scopes does not list them; give some of {', '.join(scopes)}",
             value=repr(" ".join(unknown)),
         )
+    if "terms_url" in settings.translated and not settings.terms_url:
+        yield InvalidSetting(
+            documented_key("terms_url"),
+            "it is set for single languages only; set it for all other languages, too",
+        )
+    asked, kinds = settings.registration_fields or (), settings.login_identifiers or ()
+    disabled = [each for each in asked if each != "name" and each not in kinds]
+    if disabled:
+        yield InvalidSetting(
+            documented_key("registration_fields"),
+            f"add {' and '.join(disabled)} to authsite.login-identifiers, or leave it out here",
+            value=repr(" ".join(asked)),
+        )
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
 
@@ -147,6 +161,18 @@ def _limit_values(
         if source_value := found.get(limit_name(name)):
             values[name] = _parse(source_value, errors)
     return MappingProxyType(values)
+
+
+def _translated(
+    found: Mapping[str, SourceValue], errors: list[InvalidSetting]
+) -> Mapping[str, Mapping[str, Any]]:
+    """The values for one language: attribute -> language -> value."""
+    translated: dict[str, dict[str, Any]] = {}
+    for name, each in found.items():
+        if parts := localized_name(name):
+            attribute, language = parts
+            translated.setdefault(attribute, {})[language] = _parse(each, errors)
+    return MappingProxyType(translated)
 
 
 def _clients(

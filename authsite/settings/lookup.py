@@ -3,13 +3,16 @@
 import re
 from collections.abc import Mapping, MutableMapping
 
-from .definitions import DEFINITIONS, PREFIX, Definition
+from authsite.catalogs import LANGUAGES
+
+from .definitions import DEFINITIONS, LOCALIZED, PREFIX, Definition
 from .errors import InvalidSetting, display_value
 from .rate_limits import RATE_LIMITS, rate, single_rate
 from .secret import HiddenText, client_secret
 from .values import client_id
 
 CLIENT_NAME = re.compile(r"clients_([a-z0-9](?:[a-z0-9_]*[a-z0-9])?)_(id|secret)")
+LOCALIZED_NAME = re.compile(rf"({'|'.join(LOCALIZED)})_([a-z]{{2,3}}(?:_[a-z]{{2}})?)")
 # A misspelled key with one of these words may have a secret as its value.
 _SENSITIVE = re.compile(r"secret|pepper|pass|token|key|url|storage|client")
 
@@ -41,12 +44,23 @@ def find_definition(name: str) -> Definition | None:
     """The definition of a normalized name; None if there is no such setting."""
     if definition := DEFINITIONS.get(name) or _LIMITS.get(name):
         return definition
+    if found := localized_name(name):
+        attribute, language = found
+        definition = DEFINITIONS[attribute]
+        return Definition(definition.parse, key=f"{definition.key}.{language}")
     client = CLIENT_NAME.fullmatch(name)
     if client is None:
         return None
     key = f"{PREFIX}clients.{client[1]}.{client[2]}"
     secret = client[2] == "secret"
     return Definition(client_secret if secret else client_id, key=key, secret=secret)
+
+
+def localized_name(name: str) -> tuple[str, str] | None:
+    """The attribute and the language of ``footer_links_de``; None for another name."""
+    parts = LOCALIZED_NAME.fullmatch(name)
+    known = {each.lower(): each for each in LANGUAGES}
+    return (parts[1], known[parts[2]]) if parts and parts[2] in known else None
 
 
 def definition_of_key(key: str) -> Definition | None:
@@ -74,6 +88,9 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     if name.startswith("clients_"):
         message = "write authsite.clients.<name>.id and authsite.clients.<name>.secret"
         return InvalidSetting(key, message, value="(hidden)")
+    if parts := LOCALIZED_NAME.fullmatch(name):
+        message = f"there is no language {parts[2]}; there are {', '.join(LANGUAGES)}"
+        return InvalidSetting(key, message, value=display_value(text, hidden=False))
     if name.startswith("limits_"):
         candidates = {**_LIMITS, "limits_storage": DEFINITIONS["limits_storage"]}
         message = f"there is no such limit; there are {', '.join(RATE_LIMITS)}"

@@ -15,6 +15,12 @@ TrustedProxies = tuple[Network, ...] | tuple[Literal["*"]]
 
 _YES = {"true", "yes", "on", "1"}
 _NO = {"false", "no", "off", "0"}
+_FONT = re.compile(r"[A-Za-z][A-Za-z0-9 -]{0,63}")
+_GENERIC_FONTS = {
+    *("serif", "sans-serif", "monospace", "cursive", "system-ui"),
+    *("ui-serif", "ui-sans-serif", "ui-monospace", "ui-rounded"),
+}
+_MAX_RADIUS = {"px": 24.0, "rem": 1.5}
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
 
 
@@ -149,6 +155,39 @@ def color(text: str) -> str:
     if not re.fullmatch(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text):
         raise ValueError("give a color such as #0a7 or #00aa77")
     return text.lower()
+
+
+def font(text: str) -> str:
+    """A list of font families as CSS writes it, in which every name but a generic one is quoted.
+
+    A name has only letters, digits, blanks and hyphens, so that it cannot end the declaration.
+    """
+    names = [" ".join(name.strip(" \"'").split()) for name in text.split(",")]
+    if not all(_FONT.fullmatch(name) for name in names):
+        raise ValueError(
+            "give names of fonts, separated by commas, such as: Inter, Segoe UI, sans-serif"
+        )
+    return ", ".join(
+        name.lower() if name.lower() in _GENERIC_FONTS else f'"{name}"' for name in names
+    )
+
+
+def corner_radius(text: str) -> str:
+    """The radius of corners: a length in CSS, in px or rem."""
+    parts = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,3})?)(px|rem)", text.lower().strip())
+    if text.strip() == "0":
+        return "0px"
+    if parts is None or float(parts[1]) > _MAX_RADIUS[parts[2]]:
+        raise ValueError("give 0, or a length up to 24px or 1.5rem, such as 4px or 0.75rem")
+    return parts[0]
+
+
+def registration_fields(text: str) -> tuple[str, ...]:
+    """What the registration page asks besides the e-mail address and the password."""
+    names = tuple(dict.fromkeys(text.lower().split()))
+    if not set(names) <= {"name", "username", "phone"}:
+        raise ValueError("give some of name, username and phone, separated by spaces")
+    return names
 
 
 def region(text: str) -> str:

@@ -47,6 +47,7 @@ def register_form(request: Request) -> dict[str, Any]:
     settings, language = request.authsite.settings, request.authsite.request_info.language
     return {
         "done": request.GET.get("done"),
+        "asked": service.asked_fields(settings, request.authsite.form_data),
         "lifetime": duration_words(settings.verification_expires_in, language),
     }
 

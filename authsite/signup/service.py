@@ -13,6 +13,7 @@ from authsite.login.identifiers import Identifier
 from authsite.login.service import find_account
 from authsite.mail.outbox import Recipient
 from authsite.passwords import policy
+from authsite.settings import Settings
 from authsite.users import service as users
 from authsite.users.errors import IdentifierTaken
 from authsite.users.models import User
@@ -34,10 +35,23 @@ class SignUp:
     """A text such as ``true`` if the terms in setting `terms-url` are accepted."""
 
 
+def asked_fields(cfg: Settings, sent: Mapping[str, str]) -> list[str]:
+    """What the registration page asks besides e-mail address and password.
+
+    These are the fields of `registration-fields`, and the identifiers where the e-mail address is
+    none. ``sent`` is the form that is shown again: what it has is shown, with its mistakes.
+    """
+    kinds = cfg.login_identifiers
+    wanted = {*cfg.registration_fields, *(() if "email" in kinds else kinds)}
+    filled = {name for name in ("name", *kinds) if sent.get(name)}
+    return [name for name in ("name", "username", "phone") if name in wanted | filled]
+
+
 def sign_up(ctx: Context, given: SignUp) -> User | None:
     """`register` for an unauthenticated caller; decides what the answer reveals.
 
-    With `terms-url` the caller must accept the terms; the user's row keeps their URL and the time.
+    With `terms-url` the caller must accept the terms; the user's row keeps their URL, which is that
+    of the request's language, and the time.
 
     With `prevent-enumeration` the answer is None whether or not the e-mail address was free; the
     owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
@@ -122,8 +136,9 @@ def _terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:
 
 
 def _accept_terms(ctx: Context, user: User) -> User:
-    if ctx.settings.terms_url:
-        user.terms_url, user.terms_accepted_at = ctx.settings.terms_url, user.created_at
+    terms_url = ctx.settings.localized("terms_url", ctx.request_info.language)
+    if terms_url:
+        user.terms_url, user.terms_accepted_at = terms_url, user.created_at
     return user
 
 

@@ -17,6 +17,7 @@ const TOKEN_IN_EXAMPLES = "<access_token>";
 const forServers = new Set();
 const viewer = find("#viewer");
 const auth = createClient({ base: viewer.dataset.base });
+const signIn = find("#sign-in"); // missing where there is no first-party client "web"
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.addEventListener("change", applyColorScheme);
@@ -34,21 +35,33 @@ const ui = SwaggerUIBundle({
   requestInterceptor: callAsUser,
 });
 
-const signIn = find("#sign-in"); // missing where there is no first-party client "web"
 if (signIn) {
   const signOut = find("#sign-out");
   auth.onChange(({ signedIn }) => {
     signIn.hidden = signedIn;
     signOut.hidden = !signedIn;
+    if (signedIn) sayWho(signOut.querySelector("[data-account]"));
     if (signedIn) ui.preauthorizeApiKey(BEARER, TOKEN_IN_EXAMPLES);
     else ui.authActions.logout([BEARER]);
   });
   onSubmit(signIn, async () => {
     const { username, password } = Object.fromEntries(new FormData(signIn));
-    await auth.login(String(username), String(password));
+    try {
+      await auth.login(String(username), String(password));
+    } catch (error) {
+      const wrong = error instanceof AuthsiteError && error.codes[0] === "invalid_grant" && error.codes.length === 1;
+      throw wrong ? new AuthsiteError(signIn.dataset.wrong, { codes: error.codes }) : error;
+    }
     signIn.reset();
   });
   onSubmit(signOut, auth.logout);
+}
+
+/** Names the signed-in user in `element`. */
+async function sayWho(element) {
+  element.textContent = "Signed in.";
+  const answer = await auth.fetch(element.dataset.account);
+  if (answer.ok) element.textContent = `Signed in as ${(await answer.json()).email}`;
 }
 
 /** The OpenAPI document, with only the security scheme that a reader can use on this page. */
@@ -78,8 +91,14 @@ function callAsUser(request) {
 function adaptations({ React: { createElement, Fragment } }) {
   const unseen = (tag, text) => createElement(tag, { className: "unseen" }, text);
   const wrap = (change) => (Original) => (props) => change((more) => createElement(Original, { ...props, ...more }));
+  // The form at the top is the one way to sign in, where it is there.
+  const withForm = {
+    authorizeBtn: () => null,
+    authorizeOperationBtn: () => createElement("span", { className: "needs" }, "access token"),
+  };
   return {
     components: {
+      ...(signIn && withForm),
       DeepLink: ({ text }) => text, // the original is a link inside a button
       ParameterIncludeEmpty: () => null,
       ServersContainer: () => null,

@@ -62,6 +62,34 @@ function sendOnce(form) {
   addEventListener("pageshow", ready);
 }
 
+/** A mistake is no longer shown while its field is corrected: neither there nor in the summary. */
+function forgetMistake(input) {
+  const message = document.getElementById(`${input.id}-error`);
+  const line = document.querySelector(`.summary a[href="#${CSS.escape(input.id)}"]`);
+  const summary = line?.closest(".summary");
+  const told = (input.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id !== message?.id);
+  input.setAttribute("aria-invalid", "false");
+  if (told.join("")) input.setAttribute("aria-describedby", told.join(" "));
+  else input.removeAttribute("aria-describedby");
+  message?.remove();
+  (line?.closest("li") ?? line?.closest("p"))?.remove();
+  if (summary && !summary.querySelector("li, p")) summary.remove();
+}
+
+/** The button that sends a mail again waits for a while, and says how long. */
+function waitToSendAgain(form) {
+  const button = form.querySelector("button");
+  const label = button.textContent;
+  const end = Date.now() + 1000 * Number(form.dataset.wait);
+  const look = () => {
+    const seconds = Math.ceil((end - Date.now()) / 1000);
+    button.disabled = seconds > 0;
+    button.textContent = seconds > 0 ? form.dataset.words.replace("{seconds}", String(seconds)) : label;
+    if (seconds > 0) setTimeout(look, 1000);
+  };
+  look();
+}
+
 /** Dates in the reader's zone and manner, in the page's language. */
 function localDates() {
   const page = document.documentElement.lang;
@@ -77,6 +105,12 @@ function localDates() {
 if (location.search && document.querySelector("[data-strip-query]")) {
   history.replaceState(history.state, "", location.pathname);
 }
+// What was just done is said once, and not again after a reload.
+const query = new URLSearchParams(location.search);
+if (query.has("done") && document.querySelector(".notice")) {
+  query.delete("done");
+  history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
+}
 // `/account#password` leads to a form that is folded.
 document
   .getElementById(location.hash.slice(1))
@@ -87,6 +121,10 @@ for (const input of document.querySelectorAll(".password input")) {
   addShowButton(input);
   addCapsLockHint(input);
 }
+for (const input of document.querySelectorAll("[aria-invalid=true]")) {
+  input.addEventListener("input", () => forgetMistake(input), { once: true });
+}
+document.querySelectorAll("form[data-wait]").forEach(waitToSendAgain);
 if (document.querySelector("[data-check]")) import("./strength.js");
 document.querySelectorAll("form[method=post]:not([data-scripted])").forEach(sendOnce);
 localDates();

@@ -4,8 +4,9 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from tests.support.mails import put
+from tests.support.mails import put, text_of
 from tests.support.pages import sign_in, submit
+from tests.support.site import PASSWORD
 
 
 def links(page):
@@ -119,15 +120,59 @@ def test_the_api_and_forms_have_no_such_parameter(site):
 
 def test_a_page_that_a_link_in_a_mail_opened_does_not_repeat_its_secret(site):
     page = site.http.get("/email/change/cancel?token=x%2Fy", status="*")
-    assert page.html.select("a[hreflang]") == []
+    assert [link["href"] for link in links(page).values()] == ["?lang=de", "?lang=es", "?lang=fr"]
+    assert "x%2Fy" not in page.text
+    assert "x/y" not in page.text
 
 
-def test_nor_does_its_form_lead_to_a_page_without_the_secret(site):
+def test_nor_does_its_form_lead_to_a_page_with_the_secret(site):
     page = site.http.get("/password/forgot")
     form = {"csrf_token": page.forms[0]["csrf_token"].value, "email": "ann@example.com"}
     form |= {"token": "forged", "password": "purple wolf 77 tea"}
     page = site.http.post("/password/reset", form, status=422)
-    assert page.html.select("a[hreflang]") == []
+    assert all(
+        link["href"] in ("?lang=de", "?lang=es", "?lang=fr") for link in links(page).values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "path"),
+    [("reset", "/password/reset"), ("verify", "/email/verify"), ("cancel", "/email/change/cancel")],
+)
+def test_pages_m13_a_button_changes_the_language_of_a_page_with_a_token_and_nothing_else(
+    site, what, path
+):
+    mailed_to = {"reset": "/password/forgot", "verify": "/email/link", "cancel": "/account/email"}
+    site.user(confirmed=what != "verify")
+    fields = {"email": "ann@example.com"}
+    if what == "cancel":
+        sign_in(site)
+        fields = {"email": "new@example.com", "current_password": PASSWORD}
+    submit(site, mailed_to[what], page="/account" if what == "cancel" else None, **fields)
+    texts = " ".join(text_of(mail) for mail in site.mails())
+    link = next(word for word in texts.split() if path in word)
+    page = site.http.get(link)
+    before = site.events()
+
+    german = page.html.select_one("nav.bottom button[lang=de]")
+    form = page.html.find("form", id=german["form"])
+    assert (form["method"], form["action"], german["formaction"]) == ("post", path, "?lang=de")
+    sent = {field["name"]: field.get("value", "") for field in form.select("input[name]")}
+    shown = site.http.post(f"{path}?lang=de", sent, status=200)
+
+    assert language(shown) == "de"
+    assert language(site.http.get("/")) == "de"  # the choice lasts
+    assert site.events() == before
+    again = shown.html.find("form", id=german["form"])
+    assert [field.get("value") for field in again.select("input[type=hidden]")][1:] == [
+        field.get("value") for field in form.select("input[type=hidden]")
+    ][1:]
+    site.http.post(path, sent, status=422 if what == "reset" else 200)  # which has no password
+
+
+def test_pages_m13_a_language_is_not_changed_by_a_foreign_form(site):
+    answer = site.http.post("/password/reset?lang=de", {"token": "x", "email": "a"}, status=403)
+    assert not any("language" in cookie for cookie in answer.headers.getall("Set-Cookie"))
 
 
 def test_mails_are_in_the_chosen_language(site):

@@ -64,9 +64,9 @@ def test_an_idle_session_is_neither_listed_nor_kept(short, frozen):
 @pytest.mark.parametrize(
     ("remember", "language", "text"),
     [
-        ("90d", "en", "Stay signed in on this device for 90 days"),
-        ("12h", "en", "Stay signed in on this device for 12 hours"),
-        ("1d", "de", "Auf diesem Gerät 1 Tag lang angemeldet bleiben"),
+        ("90d", "en", "Keep me signed in for 90 days"),
+        ("12h", "en", "Keep me signed in for 12 hours"),
+        ("1d", "de", "1 Tag lang angemeldet bleiben"),
     ],
 )
 def test_p10_the_box_says_how_long(site_with, remember, language, text):

@@ -16,7 +16,7 @@ OPEN = {
     ("authsite.user", "GET"),
     ("authsite.profile", "GET"),
     ("authsite.logout", "DELETE"),
-    ("authsite.logout.slash", "DELETE"),
+    ("authsite.logout.bare", "DELETE"),
     ("authsite.verification.notification", "POST"),
     ("authsite.guard.api", "GET"),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from authsite.settings import Settings, load, rate_limits, read_ini
-from authsite.settings.definitions import DEFINITIONS
+from authsite.settings.definitions import DEFINITIONS, LOCALIZED
 from authsite.settings.lookup import documented_key, find_definition, normalize
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,7 @@ DEFAULTS = {
 }
 DEFAULTS |= {f"limits.{name}": limit.default for name, limit in rate_limits.RATE_LIMITS.items()}
 DEFAULTS |= {"clients.<name>.id": None, "clients.<name>.secret": None}
+DEFAULTS |= {f"{documented_key(name)[9:]}.<language>": None for name in LOCALIZED}
 
 
 def rows():
@@ -40,7 +41,7 @@ def test_the_row_of_a_key_names_its_default(key):
 
 @pytest.mark.parametrize("key", sorted(DEFAULTS))
 def test_only_the_row_of_a_secret_is_marked_as_secret(key):
-    known = find_definition(normalize(key.replace("<name>", "web")))
+    known = find_definition(normalize(key.replace("<name>", "web").replace("<language>", "de")))
 
     assert rows()[key][1].startswith("**Secret") == known.secret
 
@@ -52,7 +53,7 @@ def test_the_specification_s_variables_are_named_beside_their_key():
 
 
 def test_an_attribute_is_the_normalized_key():
-    assert set(Settings.__slots__) == {*DEFINITIONS, "clients", "limit_values"}
+    assert set(Settings.__slots__) == {*DEFINITIONS, "clients", "limit_values", "translated"}
     for name in DEFINITIONS:
         assert normalize(documented_key(name).removeprefix("authsite.")) == name
 

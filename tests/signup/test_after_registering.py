@@ -28,10 +28,14 @@ def lead(page):
     return " ".join(page.html.select_one(".lead").get_text().split())
 
 
+def shown_address(page):
+    return page.html.select_one(".sent-to strong").text
+
+
 def test_the_page_names_the_address_and_the_lifetime_of_the_link(site):
     page = register(site)
-    assert lead(page).startswith(f"We sent a link to {EMAIL}. It works for 1 hour. Open it to")
-    assert page.html.select_one(".lead strong").text == EMAIL
+    assert lead(page).startswith("We sent you a link. It works for 1 hour. Open it to")
+    assert shown_address(page) == EMAIL
     [mail] = site.mails()
     assert mail["To"] == EMAIL
 
@@ -51,7 +55,8 @@ def test_the_link_is_mailed_again_and_works(site):
     page = register(site)
     site.mails()
     again = page.forms[0].submit().follow()
-    assert f"If {EMAIL} still needs confirming" in lead(again)
+    assert "If this address still needs confirming" in lead(again)
+    assert shown_address(again) == EMAIL
     [mail] = site.mails()
     assert mail["To"] == EMAIL
     opened = site.http.get(link_in(mail))
@@ -71,13 +76,13 @@ def test_links_that_are_mailed_again_have_the_limit_of_the_address(site_with):
 
 def test_a_mistyped_address_is_corrected_in_the_form(site):
     page = register(site, "ann@exmaple.com", next="/account?x=1")
-    again = page.click("Wrong address")
+    again = page.click("Change")
     assert again.forms[0]["email"].value == "ann@exmaple.com"
     assert again.forms[0]["next"].value == "/account?x=1"
     again.forms[0]["email"] = EMAIL
     again.forms[0]["password"] = PASSWORD
     corrected = again.forms[0].submit().follow()
-    assert EMAIL in lead(corrected)
+    assert shown_address(corrected) == EMAIL
     assert corrected.forms[0]["next"].value == "/account?x=1"
     assert {mail["To"] for mail in site.mails()} == {"ann@exmaple.com", EMAIL}
 
@@ -124,7 +129,7 @@ def test_the_cookie_has_the_same_size_for_every_address(site_with):
 
 def test_the_longest_address_is_named_whole(site_with):
     email = f"{'a' * 64}@{'.'.join(['b' * 60] * 3)}.example"[:254]
-    assert email in lead(register(site_with(), email))
+    assert shown_address(register(site_with(), email)) == email
 
 
 @pytest.mark.control("S02")

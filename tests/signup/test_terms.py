@@ -90,3 +90,18 @@ def test_the_box_is_german_for_germans(site):
     page = site.http.get("/register", headers={"Accept-Language": "de"}).html
     label = page.select_one("input[name=terms_accepted]").find_parent("label")
     assert " ".join(label.text.split()) == "Ich akzeptiere die Nutzungsbedingungen."
+
+
+def test_pages_m14_the_terms_are_those_of_the_language(site_with):
+    german = "https://example.org/agb"
+    site = site_with(terms_url=TERMS, **{"terms_url.de": german})
+    headers = {"Accept-Language": "de"}
+    page = site.http.get("/register", headers=headers)
+    box = page.html.select_one("input[name=terms_accepted]")
+    assert box.find_parent("label").find("a")["href"] == german
+    submit(site, "/register", headers=headers, **GOOD, terms_accepted="1")
+    site.http.post("/v1/register", {**GOOD, "email": "x@example.com", "terms_accepted": "true"})
+    assert {user.email: user.terms_url for user in users(site)} == {
+        "bo@example.com": german,
+        "x@example.com": TERMS,
+    }

@@ -30,7 +30,7 @@ def test_the_whole_journey(visitor, script):
 
     assert ann.go("/").status == 200
     ann.go("/register")
-    ann.send("/register", email=email, name="Ann", password=PASSWORD)
+    ann.send("/register", email=email, password=PASSWORD)
     ann.page.goto(ann.mailbox.link(email, "/email/verify?url="))
     ann.send("/email/verify")
     ann.at("/email/verify")

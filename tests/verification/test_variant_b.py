@@ -25,7 +25,7 @@ B = {
 NOTIFICATION = "/v1/email/verification-notification"
 CODE = "email_not_confirmed"
 # What is left to an unconfirmed user.
-OPEN = {"authsite.logout", "authsite.logout.slash", "authsite.verification.notification"}
+OPEN = {"authsite.logout", "authsite.logout.bare", "authsite.verification.notification"}
 
 
 @pytest.fixture

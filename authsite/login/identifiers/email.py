@@ -9,6 +9,7 @@ from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier,
 MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC errata 1690)
 
 _EXAMPLE = _("Enter an e-mail address in the format name@example.com.")
+_NOT_ASCII = _("Use an address with Latin letters before the @, without accents.")
 
 # Names of private networks, which email-validator rejects: it accepts global names only.
 _PRIVATE_DOMAINS = (".localhost", ".local", ".test")
@@ -29,8 +30,10 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
     """
     text = clean_text(text, MAX_LENGTH, _("Enter your e-mail address."))
     local, at, domain = text.rpartition("@")
-    if not at or not local.isascii() or _REINTERPRETED.search(local):
+    if not at or _REINTERPRETED.search(local):
         raise InvalidIdentifier(_EXAMPLE)
+    if not local.isascii():
+        raise InvalidIdentifier(_NOT_ASCII)
     domain = _ascii_domain(local, unicodedata.normalize("NFC", domain))
     display = f"{local}@{domain}"
     return Identifier("email", display.lower(), display)

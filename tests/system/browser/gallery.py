@@ -31,7 +31,7 @@ def _login_mistake(ann):
 
 def _register_mistakes(ann):
     ann.go("/register")
-    ann.fill(email="ann at example", name="Ann", password="password")
+    ann.fill(email="ann at example", password="password")
     ann.press("Create account")
     ann.page.locator("[aria-invalid=true]").first.wait_for()
 
@@ -172,7 +172,7 @@ def gallery(ann):
         visit(ann)
         yield name
     ann.go("/register")
-    ann.fill(email=EMAIL, name="Maximiliane", password=PASSWORD)
+    ann.fill(email=EMAIL, password=PASSWORD)
     ann.press("Create account")
     ann.at("/register")
     yield "registered"

@@ -51,15 +51,18 @@ def test_a_mistyped_address_and_an_intruder_who_changes_it(server, new_context):
     ann.go("/register?next=/account")
     ann.fill(email="ann@exmaple.com", password=PASSWORD)
     ann.press("Create account")
-    ann.sees("We sent a link to ann@exmaple.com. It works for 1 hour.")
-    ann.follow("Wrong address? Start again")
+    ann.sees("We sent you a link. It works for 1 hour.")
+    ann.sees("ann@exmaple.com")
+    ann.follow("Change the address")
     assert ann.page.locator("[name=email]").input_value() == "ann@exmaple.com"
     ann.fill(email=EMAIL, password=PASSWORD)
+    ann.page.clock.install()
     ann.press("Create account")
-    ann.sees(f"We sent a link to {EMAIL}.")
+    ann.sees("We sent you a link.")
     link_to(ann, EMAIL, "/email/verify")  # lost
+    ann.page.clock.run_for(30_000)
     ann.press("Send it again")
-    ann.sees(f"If {EMAIL} still needs confirming")
+    ann.sees("If this address still needs confirming")
     confirm(ann, EMAIL)
     ann.follow("Continue")
     assert ann.page.locator("[name=username]").input_value() == EMAIL

@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.support import databases
+from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD
 from tests.system.browser.axe import CONTRAST, violations
+from tests.system.browser.people import pages_server
 from tests.system.browser.web import USERS, web_server
 
 pytestmark = pytest.mark.slow
@@ -43,8 +46,8 @@ class Docs:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
-    def sign_in(self, password=PASSWORD):
-        self.page.get_by_label("Identifier").fill(USERS[0])
+    def sign_in(self, password=PASSWORD, *, name=USERS[0]):
+        self.page.get_by_label("E-mail address").fill(name)
         self.page.locator("#sign-in").get_by_label("Password").fill(password)
         self.page.get_by_role("button", name="Sign in").click()
 
@@ -93,13 +96,14 @@ def test_a_reader_signs_in_through_the_proxy_and_calls_a_guarded_endpoint(new_co
 def test_a_wrong_password_is_reported_beside_the_form(new_context, origin):
     docs = Docs(new_context, origin)
     docs.sign_in("not the password 1")
-    docs.page.get_by_role("alert").filter(has_text="credentials").wait_for()
+    alert = docs.page.get_by_role("alert").filter(has_text="incorrect")
+    assert alert.inner_text().startswith("The e-mail address or password is incorrect.")
     assert docs.page.get_by_role("button", name="Sign in").is_enabled()
 
 
 def test_everything_is_reached_with_the_keyboard(new_context, origin):
     docs = Docs(new_context, origin)
-    docs.page.get_by_label("Identifier").fill(USERS[0])
+    docs.page.get_by_label("E-mail address").fill(USERS[0])
     docs.page.keyboard.press("Tab")
     docs.page.keyboard.type(PASSWORD)
     docs.page.keyboard.press("Enter")
@@ -114,14 +118,45 @@ def test_everything_is_reached_with_the_keyboard(new_context, origin):
 
 
 def test_operations_that_take_a_client_secret_cannot_be_tried_in_the_browser(new_context, origin):
-    docs = Docs(new_context, origin)
-    token = docs.operation("post_oauth_token")
+    token = Docs(new_context, origin).operation("post_oauth_token")
     assert token.get_by_role("button", name="Execute").count() == 0
     assert token.locator("input").count() == 0
-    docs.page.locator(".btn.authorize").click()
-    dialog = docs.page.locator(".dialog-ux")
-    assert dialog.get_by_text("bearer").count() > 0
-    assert dialog.locator("input").count() == 1
+
+
+def test_pages_m9_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduction_says(
+    new_context, tmp_path
+):
+    with pages_server(tmp_path) as (origin, _box):
+        docs = Docs(new_context, origin)
+        steps = docs.page.locator(".info ol li").all_inner_texts()
+        assert [step.split(":")[0] for step in steps][:2] == ["Register", "Log in"]
+        assert "GET /v1/user" in steps[2]
+        # Each call as it stands there: the client, the address and the password are filled in.
+        assert execute(docs.operation("post_register"))[0].strip() == "201"
+        status, answer = execute(docs.operation("post_proxy_login"))
+        assert (status.strip(), "access_token" in answer) == ("200", True)
+        docs.sign_in("correct-horse-battery-staple", name="ann@example.com")
+        docs.page.get_by_text("Signed in as ann@example.com").wait_for()
+        assert execute(docs.operation("get_user"))[0].strip() == "200"
+        assert docs.complaints == []
+
+
+def test_pages_m9_there_is_one_way_to_sign_in_and_the_page_says_who_is(new_context, origin):
+    docs = Docs(new_context, origin)
+    assert docs.page.locator(".btn.authorize, .authorization__btn").count() == 0
+    assert docs.page.locator(".opblock[id$='-get_user'] .needs").inner_text() == "access token"
+    docs.sign_in()
+    docs.page.get_by_text(f"Signed in as {USERS[0]}").wait_for()
+
+
+def test_pages_m9_without_the_web_client_a_token_is_typed_in(new_context, tmp_path):
+    url = databases.migrated(databases.new_url("sqlite", tmp_path, "docs"))
+    with serving(write_ini(tmp_path, url)) as http:
+        docs = Docs(new_context, str(http.base_url).rstrip("/"))
+        docs.page.locator(".btn.authorize").click()
+        dialog = docs.page.locator(".dialog-ux")
+        assert dialog.get_by_text("bearer").count() > 0
+        assert dialog.locator("input").count() == 1
 
 
 def test_nothing_sticks_out_at_the_side(new_context, origin):

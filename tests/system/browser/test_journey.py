@@ -24,7 +24,7 @@ def test_the_whole_journey(server, new_context, javascript):
 
     ann.go("/")
     ann.go("/register")
-    ann.fill(email=EMAIL, name="Ann", password=PASSWORD)
+    ann.fill(email=EMAIL, password=PASSWORD)
     ann.press("Create account")
     ann.at("/register")
     ann.sign_in()

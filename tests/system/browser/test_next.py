@@ -33,7 +33,7 @@ def ann_exists(server, chromium):
 
 def register(person):
     person.go("/register")
-    person.fill(email=EMAIL, name="Ann", password=PASSWORD)
+    person.fill(email=EMAIL, password=PASSWORD)
     person.press("Create account")
     person.sees("Check your e-mail")
 

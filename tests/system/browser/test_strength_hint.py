@@ -77,11 +77,11 @@ def test_the_hint_says_what_is_missing_and_goes_with_the_password(ann):
     assert not hint.is_visible()
 
 
-def test_a_name_that_is_typed_later_counts(ann):
+def test_an_address_that_is_typed_later_counts(ann):
     assert hint_of(ann, "quixzylm2026")[0] == 3
-    ann.fill(name="Quixzylm Wolke")
+    ann.fill(email="quixzylm.wolke@example.com")
     with ann.page.expect_response(CHECK):
-        ann.page.locator("[name=name]").blur()
+        ann.page.locator("[name=email]").blur()
     assert shown(ann) == (1, TOO_EASY)
 
 
