@@ -11,7 +11,6 @@ from authsite_client import (
     ClientRequired,
     EmailNotVerified,
     Identity,
-    InvalidToken,
     Unavailable,
     UserRequired,
 )
@@ -134,8 +133,3 @@ def test_an_identity_tells_its_token_to_nothing_but_the_verifier(verifier):
 def test_an_identity_of_no_verifier_cannot_be_asked():
     with pytest.raises(RuntimeError, match="verifier"):
         Identity("a", None, (), None, "user", None).still_active()
-
-
-def test_the_word_active_is_not_enough_for_a_token_that_cannot_be_one(verifier):
-    with pytest.raises(InvalidToken):
-        verifier.verify_header("Bearer rt_1")

@@ -1,6 +1,6 @@
 """Authentication for `httpx <https://www.python-httpx.org>`_: ``auth=HttpxAuth(session)``.
 
-It needs the extra ``httpx`` (``pip install authsite-client[httpx]``).
+The extra ``httpx`` of this distribution installs it.
 """
 
 import asyncio

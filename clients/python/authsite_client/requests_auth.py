@@ -1,6 +1,6 @@
 """Authentication for `requests <https://requests.readthedocs.io>`_: ``auth=RequestsAuth(session)``.
 
-It needs the extra ``requests`` (``pip install authsite-client[requests]``).
+The extra ``requests`` of this distribution installs it.
 """
 
 from typing import Any
