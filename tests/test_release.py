@@ -77,8 +77,11 @@ def test_a_release_has_both_distributions_and_the_web_client():
     assert "for source in . var/authsite-client;" in commands
     assert "cp -R clients/python var/authsite-client" in commands
     page = read("docs/releasing.md")
-    for name in ("authsite-<version>-py3-none-any.whl", "authsite_client-<version>-py3-none-any.whl"):
-        assert name in page
+    for name in (
+        "authsite-<version>-py3-none-any.whl",
+        "authsite_client-<version>-py3-none-any.whl",
+    ):
+        assert f"`{name}-<version>-py3-none-any.whl`" in page
 
 
 def test_the_web_client_of_a_release_has_what_it_imports():

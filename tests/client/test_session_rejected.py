@@ -123,7 +123,7 @@ def test_a_rejected_token_is_replaced(machine):
     assert session.access_token() == first
     second = session.access_token(rejected=first)
     assert second != first
-    assert site.me(second, status=403)["errors"][0]["code"] == "user_required"
+    assert site.me(second, status=403).json["errors"][0]["code"] == "user_required"
 
 
 def test_a_rejected_token_that_is_not_the_present_one_changes_nothing(machine):
