@@ -81,15 +81,23 @@ docs-serve: docs
 	@echo "http://localhost:$(DOCS_PORT)/"
 	@$(PYTHON) -m http.server --directory var/site --bind 127.0.0.1 $(DOCS_PORT)
 
-# The wheel, the source distribution and the software bill of materials (CycloneDX), into dist/.
+# Into dist/: wheel and source distribution of authsite and of authsite-client, the web client, and
+# the software bill of materials (CycloneDX).
+WEB_CLIENT := $(addprefix authsite/static/client/,authsite.js authsite.d.ts calls.js session.js tabs.js)
+
 dist: var/dist-tools/.installed
-	@rm -rf dist
-	@var/dist-tools/bin/python -m build --no-isolation --outdir dist . > var/dist.log || { cat var/dist.log; exit 1; }
-	@version=$$(ls dist/*.whl | cut -d- -f2) && \
+	@rm -rf dist var/authsite-client
+	@cp -R clients/python var/authsite-client && rm -rf var/authsite-client/build
+	@for source in . var/authsite-client; do \
+	  var/dist-tools/bin/python -m build --no-isolation --outdir dist $$source > var/dist.log || \
+	    { cat var/dist.log; exit 1; }; \
+	done
+	@mkdir dist/web-client && cp $(WEB_CLIENT) LICENSE dist/web-client
+	@version=$$(ls dist/authsite-*.whl | cut -d- -f2) && \
 	  printf '[project]\nname = "authsite"\nversion = "%s"\n' "$$version" > var/dist.toml && \
 	  var/dist-tools/bin/cyclonedx-py requirements requirements.txt --pyproject var/dist.toml \
 	    --output-reproducible --of JSON -o "dist/authsite-$$version.cdx.json" 2>> var/dist.log
-	@ls dist
+	@ls dist dist/web-client
 
 var/%-tools/.installed: requirements-%.txt $(VENV)/.python
 	@mkdir -p var

@@ -1,6 +1,7 @@
-"""Notes behind authsite: every path but / needs an access token, and adding one a scope."""
+"""Notes behind authsite: every path but / needs the token of a user, and adding one a scope."""
 
 import os
+from collections import defaultdict
 
 from flask import Flask, request
 
@@ -13,7 +14,7 @@ verifier = Verifier(
 )
 app = Flask(__name__)
 app.wsgi_app = WsgiMiddleware(app.wsgi_app, verifier, exempt=["/"])
-notes = ["Buy bread"]
+notes = defaultdict(lambda: ["Buy bread"])  # by the id of the user, which never changes
 
 
 @app.errorhandler(VerificationError)
@@ -28,14 +29,16 @@ def home():
 
 @app.get("/notes")
 def show():
-    return {"user": request.environ[IDENTITY].username, "notes": notes}
+    identity = request.environ[IDENTITY]
+    return {"user": identity.username or identity.sub, "notes": notes[identity.sub]}
 
 
 @app.post("/notes")
 def add():
-    request.environ[IDENTITY].require("notes:write")
-    notes.append(request.form["text"])
-    return {"notes": notes}, 201
+    identity = request.environ[IDENTITY]
+    identity.require("notes:write")
+    notes[identity.sub].append(request.form["text"])
+    return {"notes": notes[identity.sub]}, 201
 
 
 if __name__ == "__main__":

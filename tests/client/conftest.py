@@ -13,6 +13,8 @@ CLAIMS = {
     "active": True,
     "sub": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
     "username": "ann@example.com",
+    "email": "ann@example.com",
+    "email_verified": True,
     "scope": "notes:read notes:write",
     "client_id": "0e37df36-f698-4e8b-9be0-6d2b9a0c1f11",
     "token_type": "Bearer",
@@ -27,6 +29,18 @@ def active(request, **claims):
     if request.form["token"].startswith("dead"):
         return 200, {}, {"active": False}
     return 200, {}, {**CLAIMS, **claims}
+
+
+# What authsite says about a user who has registered with an address, and has not confirmed it.
+UNCONFIRMED = {**CLAIMS, "email": "ceo@corp.example", "email_verified": False}
+del UNCONFIRMED["username"]
+OF_CLIENT = {"active": True, "token_type": "Bearer", "owner": "client", "sub": "c"}
+
+
+def by_token(request):
+    """`active`, and other callers for ``at_unconfirmed`` and ``at_client``."""
+    claims = {"at_unconfirmed": UNCONFIRMED, "at_client": OF_CLIENT}.get(request.form["token"])
+    return (200, {}, claims) if claims else active(request)
 
 
 class FrozenTime:

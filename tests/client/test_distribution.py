@@ -1,6 +1,7 @@
 """authsite-client is apart from authsite and needs nothing but Python."""
 
 import ast
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -23,10 +24,23 @@ def imported(path):
             yield node.module.partition(".")[0]
 
 
+# The library that a module is for: an extra of the distribution.
+EXTRAS = {"requests_auth": {"requests"}, "httpx_auth": {"httpx"}}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_a_module_imports_only_the_standard_library(path):
     # What only a type checker reads: `_typeshed` belongs to it.
-    assert {*imported(path)} - sys.stdlib_module_names <= {"_typeshed"}
+    others = {*imported(path)} - sys.stdlib_module_names - {"_typeshed"}
+    assert others == EXTRAS.get(path.stem, set())
+
+
+def test_a_module_for_another_library_is_imported_by_none_of_ours():
+    for path in MODULES:
+        assert not re.search(r"from \.(requests|httpx)_auth", path.read_text()), path
+    assert {name for names in EXTRAS.values() for name in names} == project()[
+        "optional-dependencies"
+    ].keys()
 
 
 def test_authsite_does_not_import_its_client():
@@ -35,10 +49,13 @@ def test_authsite_does_not_import_its_client():
 
 
 def test_the_distribution_has_no_dependencies_and_has_types():
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
-    assert project["dependencies"] == []
-    assert project["requires-python"] == ">=3.11"
+    assert project()["dependencies"] == []
+    assert project()["requires-python"] == ">=3.11"
     assert (PACKAGE / "py.typed").exists()
+
+
+def project():
+    return tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
 
 
 def test_every_public_name_is_exported():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import authsite_client
+from tests.support.site import PASSWORD
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
@@ -23,8 +24,28 @@ def test_the_blocks_without_imports_are_in_the_examples():
 @pytest.mark.parametrize("name", ["django", "fastapi", "flask"])
 def test_the_guide_of_a_framework_shows_the_example(name):
     page = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-    app = (ROOT / f"examples/{name}/app.py").read_text(encoding="utf-8")
-    assert f'```python title="examples/{name}/app.py"\n{app}```' in page
+    for path in (ROOT / f"examples/{name}").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert f'```python title="examples/{name}/{path.name}"\n{text}```' in page
+
+
+def test_the_blocks_with_imports_run(live, client_of, capsys):
+    """On a real authsite; the middleware is around an application that is never called."""
+    site = live()
+    resource_server = site.client("resource-server")
+    names = {
+        "app": None,
+        "client_id": resource_server.client_id,
+        "client_secret": resource_server.client_secret,
+    }
+    for block in (each for each in BLOCKS if "import" in each and "ca_file" not in each):
+        block = block.replace("https://auth.example.org", site.service.url)
+        block = block.replace("client id", site.keys.client_id)
+        block = block.replace("client secret", site.keys.client_secret)
+        exec(block.replace("her password", PASSWORD), names)  # noqa: S102  ours
+    assert capsys.readouterr().out == "ann@example.com\n"
+    names["verifier"].close()
+    names["client"].close()
 
 
 def test_the_blocks_for_the_connection_run(monkeypatch, tmp_path):
@@ -39,7 +60,8 @@ def test_the_blocks_for_the_connection_run(monkeypatch, tmp_path):
 
 def test_every_exception_and_class_that_is_named_exists():
     named = set(re.findall(r"`([A-Z]\w+)(?:\(|`)", TEXT)) - {"SCRIPT_NAME", "TOKEN"}
-    framework = {"CORSMiddleware"}
+    # Of a framework, or of a module that imports one.
+    framework = {"CORSMiddleware", "EXCEPTION_HANDLER", "HttpxAuth", "RequestsAuth"}
     assert {name for name in named if not hasattr(authsite_client, name)} <= framework
 
 

@@ -148,7 +148,7 @@ def test_errors_of_the_token_endpoint_can_be_told_apart(live, client_of):
     with pytest.raises(InvalidScope):
         client.login(*ANN, scope="notes:delete")
     with pytest.raises(UnauthorizedClient):
-        client.login_as_client()
+        client.login_as_client().access_token()
     with pytest.raises(InvalidClient):
         client_of(site, WRONG).login(*ANN)
 

@@ -17,6 +17,8 @@ def test_an_active_token_has_an_identity(verifier):
         client_id=CLAIMS["client_id"],
         owner="user",
         exp=4_000_000_000,
+        email="ann@example.com",
+        email_verified=True,
     )
 
 

@@ -37,6 +37,10 @@ CHECKED = {
     "branding": ["tests/ui/test_branding_docs.py"],
     "cli": ["tests/cli/test_reference.py"],
     "clients": ["tests/client/test_docs.py", "tests/system/servers/test_docs_guides.py"],
+    **{
+        page: ["tests/client/test_docs_frameworks.py", "tests/system/servers/test_docs_guides.py"]
+        for page in ("django", "fastapi", "flask", "service-to-service")
+    },
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
     "guards": ["tests/guards/test_docs_guards.py"],
     "limits": [HERE],
@@ -62,6 +66,7 @@ NOT_RUN = {
     "production": 5,
     "protect-api": 1,
     "service-to-service": 1,
+    "third-party": 1,
 }
 
 

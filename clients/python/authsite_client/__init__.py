@@ -1,16 +1,20 @@
 """Access tokens of authsite, for applications in any framework; only the standard library.
 
 `Verifier`, `WsgiMiddleware` and `AsgiMiddleware` protect an application. `Client` and `Session` log
-in and call authsite's API.
+in and call authsite's API. The modules ``requests_auth`` and ``httpx_auth`` send the tokens of a
+session with these libraries; they alone import them.
 """
 
 from .asgi import AsgiMiddleware
+from .async_client import AsyncClient
 from .async_session import AsyncSession
 from .client import Client
 from .connections import Service
 from .errors import (
     ApiError,
     AuthsiteError,
+    ClientRequired,
+    EmailNotVerified,
     FieldError,
     Forbidden,
     InsufficientScope,
@@ -27,6 +31,7 @@ from .errors import (
     Unavailable,
     Unreachable,
     UnsupportedGrantType,
+    UserRequired,
     ValidationFailed,
     VerificationError,
 )
@@ -40,9 +45,12 @@ __all__ = [
     "IDENTITY",
     "ApiError",
     "AsgiMiddleware",
+    "AsyncClient",
     "AsyncSession",
     "AuthsiteError",
     "Client",
+    "ClientRequired",
+    "EmailNotVerified",
     "FieldError",
     "Forbidden",
     "Identity",
@@ -63,6 +71,7 @@ __all__ = [
     "Unavailable",
     "Unreachable",
     "UnsupportedGrantType",
+    "UserRequired",
     "ValidationFailed",
     "VerificationError",
     "Verifier",

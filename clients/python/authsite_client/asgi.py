@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
+from . import websockets
 from .errors import VerificationError
 from .paths import Paths
+from .requirements import Caller, Requirements
 from .verifier import Verifier
 from .wsgi import IDENTITY
 
@@ -20,7 +22,9 @@ class AsgiMiddleware:
     """Lets requests with an active token through; `Identity` is in ``scope[IDENTITY]``.
 
     It protects HTTP and WebSockets. The parameters are those of `WsgiMiddleware`. Paths are
-    relative to ``root_path``.
+    relative to ``root_path``. With ``websocket_protocol`` the token of a WebSocket may also be in
+    the subprotocol ``authsite.bearer.<token>``, which the application does not see; the response
+    names it if the application accepts without a subprotocol of its own.
     """
 
     def __init__(
@@ -30,21 +34,33 @@ class AsgiMiddleware:
         scope: str = "",
         protect: Sequence[str] = ("/",),
         exempt: Sequence[str] = (),
+        *,
+        verified: bool = False,
+        caller: Caller = "user",
+        websocket_protocol: bool = False,
     ) -> None:
         self._app = app
         self._verifier = verifier
-        self._scope = scope
+        self._requirements = Requirements(scope, verified, caller)
         self._paths = Paths(protect, exempt)
+        self._websocket_protocol = websocket_protocol
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        protocols: list[str] = []
+        if self._websocket_protocol and scope["type"] == "websocket":
+            protocols = websockets.offered(scope)
         if scope["type"] != "lifespan" and self._paths.protects(_path(scope)):
             try:
-                scope[IDENTITY] = await self._verifier.verify_header_async(
-                    _authorization(scope), self._scope
-                )
+                header = websockets.authorization(_authorization(scope), protocols)
+                identity = await self._verifier.verify_header_async(header)
+                self._requirements.check(identity)
             except VerificationError as error:
                 await _respond(error, scope, send)
                 return
+            scope[IDENTITY] = identity
+        if protocols:
+            scope = websockets.without_tokens(scope)
+            send = websockets.answering(protocols[0], send)
         await self._app(scope, receive, send)
 
 

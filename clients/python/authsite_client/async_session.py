@@ -11,30 +11,30 @@ from .tokens import Tokens
 
 
 class AsyncSession:
-    """``AsyncSession(await asyncio.to_thread(client.login, name, password))``."""
+    """What `AsyncClient` returns; ``session`` is the `Session` whose methods run in threads."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self.session = session
 
     @property
-    def tokens(self) -> Tokens:
-        """The present pair."""
-        return self._session.tokens
+    def tokens(self) -> Tokens | None:
+        """See `Session.tokens`."""
+        return self.session.tokens
 
-    async def access_token(self) -> str:
+    async def access_token(self, rejected: str | None = None) -> str:
         """See `Session.access_token`."""
-        return await asyncio.to_thread(self._session.access_token)
+        return await asyncio.to_thread(self.session.access_token, rejected)
 
     async def request(
         self, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> object:
         """See `Session.request`."""
-        return await asyncio.to_thread(self._session.request, method, path, body)
+        return await asyncio.to_thread(self.session.request, method, path, body)
 
     async def user(self) -> User:
         """See `Session.user`."""
-        return await asyncio.to_thread(self._session.user)
+        return await asyncio.to_thread(self.session.user)
 
     async def logout(self) -> None:
         """See `Session.logout`."""
-        await asyncio.to_thread(self._session.logout)
+        await asyncio.to_thread(self.session.logout)

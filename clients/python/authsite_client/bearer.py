@@ -5,23 +5,28 @@ import re
 from .errors import InvalidToken, MissingToken
 
 MAX_TOKEN_LENGTH = 512
-_CREDENTIALS = re.compile(r"bearer +(.*)", re.IGNORECASE | re.DOTALL)
-_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-# authsite introspects refresh tokens, too (RFC 7662); in a request they are no credentials.
-_REFRESH_TOKEN_PREFIX = "rt_"
+# authsite introspects refresh tokens (rt_), too (RFC 7662); in a request they are no credentials.
+_ACCESS_TOKEN = r"(?!rt_)[A-Za-z0-9\-._~+/]+=*"
+_TOKEN = re.compile(_ACCESS_TOKEN)
+_CREDENTIALS = re.compile(rf"[Bb][Ee][Aa][Rr][Ee][Rr] +({_ACCESS_TOKEN})")
 
 
 def read_bearer(authorization: str | None) -> str:
-    """The token of an Authorization header, for `check_token`.
+    """The token of an Authorization header, as `check_token` accepts it.
 
     Raises `MissingToken` without a header or for another scheme, and `InvalidToken`.
     """
-    if not authorization or authorization[:6].lower() != "bearer":
+    if not authorization:
         raise MissingToken
     found = _CREDENTIALS.fullmatch(authorization)
-    if found is None:
-        raise InvalidToken
-    return check_token(found[1])
+    if found and len(found[1]) <= MAX_TOKEN_LENGTH:
+        return found[1]
+    raise InvalidToken if has_bearer(authorization) else MissingToken
+
+
+def has_bearer(authorization: str | None) -> bool:
+    """Whether an Authorization header has the scheme Bearer, with or without a token."""
+    return authorization is not None and authorization[:6].lower() == "bearer"
 
 
 def check_token(token: str) -> str:
@@ -29,10 +34,6 @@ def check_token(token: str) -> str:
 
     A header that occurs twice is no token either: servers join the values by a comma.
     """
-    if (
-        len(token) > MAX_TOKEN_LENGTH
-        or token.startswith(_REFRESH_TOKEN_PREFIX)
-        or not _TOKEN.fullmatch(token)
-    ):
+    if len(token) > MAX_TOKEN_LENGTH or not _TOKEN.fullmatch(token):
         raise InvalidToken
     return token

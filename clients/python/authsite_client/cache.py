@@ -1,7 +1,7 @@
 """The cache of active tokens, and the requests for tokens that are under way."""
 
 from concurrent.futures import Future
-from hashlib import sha256
+from hashlib import blake2b
 from threading import Lock
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ Flight = Future[Outcome]
 
 def key_of(token: str) -> bytes:
     """What stands for a token in memory, so that a dump of the cache opens nothing."""
-    return sha256(token.encode()).digest()
+    return blake2b(token.encode()).digest()
 
 
 class _Entry(NamedTuple):

@@ -24,7 +24,7 @@ class Client:
 
     All methods raise `ApiError` (its subclasses for what can be told apart) and `Unreachable`.
     ``save`` receives each new pair of tokens before it is used, to store it. It may not use the
-    session.
+    session. Nothing is sent before a method needs it.
     """
 
     def __init__(self, service: str | Service, client_id: str, client_secret: str) -> None:
@@ -40,18 +40,22 @@ class Client:
     ) -> Session:
         """Log a user in by password (a client of type ``password``)."""
         form = {"grant_type": "password", "username": username, "password": password}
-        return self._saved(self._tokens({**form, "scope": scope}), save)
+        tokens = self._tokens({**form, "scope": scope})
+        if save:
+            save(tokens)
+        return Session(self, tokens, save)
 
     def login_as_client(self, scope: str = "", save: Save | None = None) -> Session:
-        """Get tokens for the client itself (type ``personal``).
+        """A session of the client itself (type ``personal``).
 
-        The session logs in again by itself when its refresh token is not active any more.
+        It logs in when a token is first needed, so an application starts while authsite is away. It
+        logs in again by itself when its refresh token is not active any more.
         """
 
         def log_in() -> Tokens:
             return self._tokens({"grant_type": "client_credentials", "scope": scope})
 
-        return self._saved(log_in(), save, log_in)
+        return Session(self, None, save, log_in)
 
     def resume(self, tokens: Tokens, save: Save | None = None) -> Session:
         """A session of an earlier login, with stored tokens."""
@@ -77,13 +81,6 @@ class Client:
     def close(self) -> None:
         """Close the idle connections."""
         self.connections.close()
-
-    def _saved(
-        self, tokens: Tokens, save: Save | None, log_in: Callable[[], Tokens] | None = None
-    ) -> Session:
-        if save:
-            save(tokens)
-        return Session(self, tokens, save, log_in)
 
     def _tokens(
         self, form: dict[str, str], *, repeatable: bool = False, timeout: float = math.inf

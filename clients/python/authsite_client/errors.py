@@ -1,7 +1,8 @@
 """Exceptions: those of the verifier are responses, those of the client tell what authsite answered.
 
 AuthsiteError
-  VerificationError     MissingToken, InvalidToken, InsufficientScope, Unavailable
+  VerificationError     MissingToken, InvalidToken, UserRequired, ClientRequired,
+                        EmailNotVerified, InsufficientScope, Unavailable
   Unreachable           no usable response: network, TLS, timeout
   ApiError              an error response; a subclass for each code or status
 """
@@ -57,6 +58,36 @@ class InvalidToken(VerificationError):
 
     status = 401
     challenge = f'{MissingToken.challenge}, error="invalid_token"'
+
+
+class UserRequired(VerificationError):
+    """The token acts for a client, and the request needs a user."""
+
+    status = 403
+    code = "user_required"
+    message = "This endpoint needs a token that acts for a user; this one acts for a client."
+    challenge = None
+
+
+class ClientRequired(VerificationError):
+    """The token acts for a user, and the request needs a client that acts for itself."""
+
+    status = 403
+    code = "client_required"
+    message = (
+        "This endpoint needs a token of a client that acts for itself, and this one acts for a "
+        "user. Get one with grant_type=client_credentials."
+    )
+    challenge = None
+
+
+class EmailNotVerified(VerificationError):
+    """The user has not confirmed the e-mail address, which may belong to another person."""
+
+    status = 403
+    code = "email_not_verified"
+    message = "Verify your e-mail address first: request a new link and open it."
+    challenge = None
 
 
 class InsufficientScope(VerificationError):

@@ -1,18 +1,32 @@
 """Whom an access token belongs to, as introspection tells it (RFC 7662, section 2.2)."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from . import clock
-from .errors import InsufficientScope
+from .errors import (
+    ClientRequired,
+    EmailNotVerified,
+    InsufficientScope,
+    Unavailable,
+    UserRequired,
+    VerificationError,
+)
 from .numbers import is_seconds
 
+if TYPE_CHECKING:
+    from .verifier import Verifier
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Identity:
     """An active access token.
 
     ``sub`` is the id of the user, or of the client if the token acts for no user (``owner`` is
-    ``"user"`` or ``"client"``). ``exp`` is in seconds since 1970.
+    ``"user"`` or ``"client"``): store this one. ``username`` is the user's e-mail address if it is
+    confirmed, else None. ``email`` is the address in any case: anyone can register with an address
+    of another person, so it tells who the user is only if ``email_verified``. ``exp`` is in seconds
+    since 1970.
     """
 
     sub: str | None
@@ -21,6 +35,12 @@ class Identity:
     client_id: str | None
     owner: str | None
     exp: int | None
+    email: str | None = None
+    email_verified: bool = False
+
+    # The verifier and the token that `still_active` asks about. No field, so that the token is in
+    # no representation, comparison or `asdict`.
+    _source: ClassVar["tuple[Verifier, str] | None"] = None
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token has all of these scopes, which are separated by spaces."""
@@ -31,12 +51,76 @@ class Identity:
         if not self.has_scope(scope):
             raise InsufficientScope(scope)
 
+    def require_user(self) -> str:
+        """The id of the user. Raises `UserRequired` for a token that acts for a client."""
+        if self.owner != "user" or self.sub is None:
+            raise UserRequired
+        return self.sub
+
+    def require_client(self) -> str:
+        """The id of the client. Raises `ClientRequired` for a token that acts for a user."""
+        if self.owner != "client" or self.sub is None:
+            raise ClientRequired
+        return self.sub
+
+    def require_verified(self) -> None:
+        """Raises `EmailNotVerified` for a user whose address is not confirmed.
+
+        The token of a client passes, since a client has no address.
+        """
+        if not self.email_verified and self.owner != "client":
+            raise EmailNotVerified
+
+    def still_active(self) -> bool:
+        """Whether the token is active now, for connections that last longer than a request.
+
+        Asks authsite at most once in the ``cache`` seconds of the verifier. Raises `Unavailable` if
+        authsite cannot be asked, and RuntimeError for an identity that no verifier returned.
+        """
+        verifier, token = self._asked()
+        try:
+            verifier.verify(token)
+        except Unavailable:
+            raise
+        except VerificationError:
+            return False
+        return True
+
+    async def still_active_async(self) -> bool:
+        """Like `still_active`, without blocking the event loop."""
+        verifier, token = self._asked()
+        try:
+            await verifier.verify_async(token)
+        except Unavailable:
+            raise
+        except VerificationError:
+            return False
+        return True
+
+    def of_token(self, verifier: "Verifier", token: str) -> Self:
+        """A copy that can ask ``verifier`` whether ``token`` is `still_active`."""
+        made = object.__new__(type(self))
+        facts = self.__dict__.copy()
+        facts["_source"] = (verifier, token)
+        object.__setattr__(made, "__dict__", facts)  # for each request, so not field by field
+        return made
+
+    def __getstate__(self) -> dict[str, object]:
+        """For `pickle` and `copy`: the fields, without the token."""
+        return asdict(self)
+
+    def _asked(self) -> "tuple[Verifier, str]":
+        if self._source is None:
+            raise RuntimeError("only an identity that a verifier returned knows its token")
+        return self._source
+
 
 def read_identity(claims: object) -> Identity | None:
     """The identity in an introspection response; None for a token that is not active.
 
     A refresh token can be active, too, and opens nothing: its type is not Bearer. Neither does a
-    token beyond its expiry, whatever the response says. Raises ValueError for anything else.
+    token beyond its expiry, whatever the response says. An address of which the response does not
+    say that it is confirmed is not. Raises ValueError for anything else.
     """
     if not isinstance(claims, dict) or not isinstance(claims.get("active"), bool):
         raise ValueError("the response says nothing about a token")
@@ -47,13 +131,19 @@ def read_identity(claims: object) -> Identity | None:
     exp = claims.get("exp")
     if exp is not None and not is_seconds(exp):
         raise ValueError("exp is not a time")
+    verified = claims.get("email_verified", False)
+    if not isinstance(verified, bool):
+        raise ValueError("email_verified is not true or false")
+    username = _text(claims, "username")
     identity = Identity(
         sub=_text(claims, "sub"),
-        username=_text(claims, "username"),
+        username=username if verified else None,
         scope=tuple((_text(claims, "scope") or "").split()),
         client_id=_text(claims, "client_id"),
         owner=_text(claims, "owner"),
         exp=exp,
+        email=_text(claims, "email"),
+        email_verified=verified,
     )
     return None if exp is not None and exp <= clock.time() else identity
 

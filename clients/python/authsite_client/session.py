@@ -39,12 +39,13 @@ class Session:
     """Calls authsite's API, and has an access token for other services.
 
     Threads may share a session, processes may not: each would use up the other's refresh token.
+    Without ``tokens`` the session logs in, by ``log_in``, when a token is first needed.
     """
 
     def __init__(
         self,
         client: "Client",
-        tokens: Tokens,
+        tokens: Tokens | None,
         save: Callable[[Tokens], None] | None = None,
         log_in: Callable[[], Tokens] | None = None,
     ) -> None:
@@ -58,16 +59,21 @@ class Session:
         self._retry_at = 0.0
 
     @property
-    def tokens(self) -> Tokens:
-        """The present pair."""
+    def tokens(self) -> Tokens | None:
+        """The present pair; None before the first use of `Client.login_as_client`."""
         return self._tokens
 
-    def access_token(self) -> str:
-        """An access token that does not expire in the next seconds; refreshes it when it is time.
+    def access_token(self, rejected: str | None = None) -> str:
+        """An access token that does not expire in the next seconds; renews it when it is time.
 
-        Raises `InvalidGrant` when the login has ended: log in again.
+        ``rejected`` is a token that a service has answered with 401, although it had not expired:
+        it was revoked. If it is still the present one it is renewed, once for all threads. Raises
+        `InvalidGrant` when the login has ended: log in again.
         """
-        return self._current().access_token
+        tokens = self._current()
+        if rejected is not None and tokens.access_token == rejected:
+            tokens = self._renew(tokens)
+        return tokens.access_token
 
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
         """Call authsite's API at ``path`` (``/v1/…``) with a JSON ``body``; returns JSON.
@@ -77,7 +83,8 @@ class Session:
         """
         tokens = self._current()
         response = self._send(tokens, method, path, body)
-        if response.status == 401 and not _needs_login(response):
+        challenges = ",".join(response.headers.get_all("WWW-Authenticate", ()))
+        if response.status == 401 and not needs_login(challenges):
             response = self._send(self._renew(tokens), method, path, body)
         return read_json(response)
 
@@ -86,11 +93,14 @@ class Session:
         return cast(User, self.request("GET", "/v1/user"))
 
     def logout(self) -> None:
-        """End the login: all its tokens are revoked."""
-        self._client.revoke(self._tokens.refresh_token)
+        """End the login: all its tokens are revoked. Before the first use there are none."""
+        if self._tokens is not None:
+            self._client.revoke(self._tokens.refresh_token)
 
     def _current(self) -> Tokens:
         tokens = self._tokens
+        if tokens is None:
+            return self._renew(None)
         if clock.time() < tokens.refresh_at:
             return tokens
         if not expired(tokens) and clock.monotonic() < self._retry_at:
@@ -103,13 +113,13 @@ class Session:
             self._retry_at = clock.monotonic() + PAUSE
             return tokens
 
-    def _renew(self, used: Tokens) -> Tokens:
+    def _renew(self, used: Tokens | None) -> Tokens:
         """The successor of ``used``: one thread gets it, the others wait for that thread.
 
         Raises RuntimeError in ``save``, which would wait for itself.
         """
         with self._lock:
-            if self._tokens is not used:
+            if self._tokens is not None and self._tokens is not used:
                 return self._tokens
             first = self._renewal is None
             self._renewal = renewal = self._renewal or Future()
@@ -127,7 +137,7 @@ class Session:
             raise RuntimeError("save() may not use its session: take the tokens that it receives")
         return renewal.result()
 
-    def _next_tokens(self, used: Tokens, renewal: "Future[Tokens]") -> Tokens:
+    def _next_tokens(self, used: Tokens | None, renewal: "Future[Tokens]") -> Tokens:
         # A pair that could not be saved is saved at the next call; its predecessor is used up.
         self._unsaved = self._unsaved or self._issued(used)
         if self._save:
@@ -139,13 +149,16 @@ class Session:
         tokens, self._unsaved = self._unsaved, None
         return tokens
 
-    def _issued(self, used: Tokens) -> Tokens:
-        try:
-            return self._client.refresh(used.refresh_token)
-        except InvalidGrant:
-            if not self._log_in:
-                raise
-            return self._log_in()
+    def _issued(self, used: Tokens | None) -> Tokens:
+        if used is not None:
+            try:
+                return self._client.refresh(used.refresh_token)
+            except InvalidGrant:
+                if not self._log_in:
+                    raise
+        if not self._log_in:
+            raise ValueError("a session without tokens needs a way to log in")
+        return self._log_in()
 
     def _send(
         self, tokens: Tokens, method: str, path: str, body: Mapping[str, object] | None
@@ -159,7 +172,9 @@ class Session:
         return self._client.connections.send(Request(method, path, headers, content, repeatable))
 
 
-def _needs_login(response: Response) -> bool:
-    """Whether the login is too old: so are all tokens that a refresh gets (RFC 9470, section 3)."""
-    challenges = ",".join(response.headers.get_all("WWW-Authenticate", ()))
+def needs_login(challenges: str) -> bool:
+    """Whether the login is too old: so are all tokens that a refresh gets (RFC 9470, section 3).
+
+    ``challenges`` is the value of ``WWW-Authenticate``.
+    """
     return 'error="insufficient_user_authentication"' in challenges

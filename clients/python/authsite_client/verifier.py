@@ -29,7 +29,9 @@ class Verifier:
     """Tells whom an access token belongs to. Threads and tasks of asyncio may share one.
 
     ``client_id`` and ``client_secret`` are those of a client of type ``resource-server``. ``cache``
-    is in seconds, 0 switches it off.
+    is in seconds, 0 switches it off. With ``verified`` a user must have confirmed the e-mail
+    address; the token of a client passes, unless `Identity.require_user` is called. Nothing is sent
+    before the first token is verified.
     """
 
     def __init__(
@@ -39,6 +41,8 @@ class Verifier:
         client_secret: str,
         cache: float = 5.0,
         max_entries: int = 10_000,
+        *,
+        verified: bool = False,
     ) -> None:
         if not client_id or not client_secret:
             raise ValueError("the verifier needs the id and the secret of a resource-server client")
@@ -52,34 +56,28 @@ class Verifier:
             "Accept": "application/json",
         }
         self._cache_settings = (cache, max_entries)
+        self._verified = verified
         self._reset()
 
     def verify(self, token: str, scope: str = "") -> Identity:
         """Whom ``token`` belongs to, if it has all of ``scope`` (separated by spaces).
 
-        Raises `InvalidToken`, `InsufficientScope` and `Unavailable`.
+        Raises `InvalidToken`, `InsufficientScope` and `Unavailable`, and with ``verified``
+        `EmailNotVerified`.
         """
-        key = key_of(check_token(token))
-        identity = self._cache.find(key) or self._introspected(key, token)
-        if scope:
-            identity.require(scope)
-        return identity
+        return self._verify(check_token(token), scope)
 
     async def verify_async(self, token: str, scope: str = "") -> Identity:
         """Like `verify`, without blocking the event loop."""
-        key = key_of(check_token(token))
-        identity = self._cache.find(key) or await self._introspected_async(key, token)
-        if scope:
-            identity.require(scope)
-        return identity
+        return await self._verify_async(check_token(token), scope)
 
     def verify_header(self, authorization: str | None, scope: str = "") -> Identity:
         """Like `verify`, for the value of an Authorization header; also raises `MissingToken`."""
-        return self.verify(read_bearer(authorization), scope)
+        return self._verify(read_bearer(authorization), scope)
 
     async def verify_header_async(self, authorization: str | None, scope: str = "") -> Identity:
         """Like `verify_header`, without blocking the event loop."""
-        return await self.verify_async(read_bearer(authorization), scope)
+        return await self._verify_async(read_bearer(authorization), scope)
 
     def close(self) -> None:
         """Close the idle connections, and end the threads; tasks get `Unavailable` from then on."""
@@ -92,6 +90,25 @@ class Verifier:
         self._breaker = Breaker(self._service.timeout)
         self._executor = ThreadPoolExecutor(THREADS, "authsite-verifier")
         self._process = os.getpid()
+
+    def _verify(self, token: str, scope: str) -> Identity:
+        key = key_of(token)
+        identity = self._cache.find(key) or self._introspected(key, token)
+        if scope or self._verified:
+            self._check(identity, scope)
+        return identity.of_token(self, token)
+
+    async def _verify_async(self, token: str, scope: str) -> Identity:
+        key = key_of(token)
+        identity = self._cache.find(key) or await self._introspected_async(key, token)
+        if scope or self._verified:
+            self._check(identity, scope)
+        return identity.of_token(self, token)
+
+    def _check(self, identity: Identity, scope: str) -> None:
+        if self._verified:
+            identity.require_verified()
+        identity.require(scope)
 
     def _introspected(self, key: bytes, token: str) -> Identity:
         if self._process != os.getpid():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .errors import VerificationError
 from .paths import Paths
+from .requirements import Caller, Requirements
 from .verifier import Verifier
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ IDENTITY = "authsite.identity"
 class WsgiMiddleware:
     """Lets requests with an active token through; `Identity` is in ``environ[IDENTITY]``.
 
-    ``scope`` is required for every protected path. ``protect`` and ``exempt`` as in `Paths`.
+    ``scope``, ``verified`` and ``caller`` are what every protected path requires of the token, as
+    in `Requirements`; ``protect`` and ``exempt`` say which paths are protected, as in `Paths`.
     """
 
     def __init__(
@@ -27,10 +29,13 @@ class WsgiMiddleware:
         scope: str = "",
         protect: Sequence[str] = ("/",),
         exempt: Sequence[str] = (),
+        *,
+        verified: bool = False,
+        caller: Caller = "user",
     ) -> None:
         self._app = app
         self._verifier = verifier
-        self._scope = scope
+        self._requirements = Requirements(scope, verified, caller)
         self._paths = Paths(protect, exempt)
 
     def __call__(
@@ -38,11 +43,12 @@ class WsgiMiddleware:
     ) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "").encode("latin-1")  # its bytes (PEP 3333)
         if self._paths.protects(path.decode("utf-8", "replace")):
-            authorization = environ.get("HTTP_AUTHORIZATION")
             try:
-                environ[IDENTITY] = self._verifier.verify_header(authorization, self._scope)
+                identity = self._verifier.verify_header(environ.get("HTTP_AUTHORIZATION"))
+                self._requirements.check(identity)
             except VerificationError as error:
                 return _respond(error, environ, start_response)
+            environ[IDENTITY] = identity
         return self._app(environ, start_response)
 
 

@@ -1,44 +1,13 @@
 """Flask, Django and FastAPI behind the verifier, as examples/ has them, on a real authsite."""
 
-import time
 from contextlib import ExitStack
 
 import pytest
 
-from tests.support import databases
-from tests.support.example_apps import EXAMPLES, example_app
-from tests.support.servers import free_port, serving, write_ini
-from tests.support.site import Site, bearer
+from tests.support.example_apps import EXAMPLES, NAMES, Stand, add_note, notes, until
+from tests.support.site import bearer
 
 pytestmark = pytest.mark.slow
-
-NAMES = ("django", "fastapi", "flask")
-TIMEOUT = 60  # seconds that a test waits for a condition at most
-
-
-class Stand:
-    """authsite with Ann, and the clients of an application and of its callers."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.url = databases.migrated(databases.new_url("sqlite", folder, "examples"))
-        self.site = Site(self.url)
-        self.site.user()
-        self.callers = self.site.client(scope="notes:read notes:write")
-        self.resource_server = self.site.client("resource-server")
-        self.ini = write_ini(folder, self.url)
-        self.port = free_port()
-
-    def authsite(self):
-        return serving(self.ini, port=self.port)
-
-    def app(self, name):
-        address = f"http://127.0.0.1:{self.port}"
-        log = self.folder / f"{name}.log"
-        return example_app(name, address, self.resource_server, log)
-
-    def token(self, scope="notes:read"):
-        return self.site.login(self.callers, scope=scope)["access_token"]
 
 
 @pytest.fixture(scope="module")
@@ -59,31 +28,6 @@ def app(request, stand, authsite):
     """One of the applications, as an httpx client."""
     with stand.app(request.param) as running:
         yield running
-
-
-def notes(app, token, **request):
-    """The response to GET /notes, or to POST with a body.
-
-    On a busy machine authsite may take longer than the verifier waits, which is 503.
-    """
-    method = "POST" if request else "GET"
-    return until(
-        lambda: app.request(method, "/notes", headers=bearer(token), **request),
-        lambda answer: answer.status_code != 503,
-    )
-
-
-def add_note(app, token):
-    return notes(app, token, **{"json" if app.name == "fastapi" else "data": {"text": "Tea"}})
-
-
-def until(ask, accepted):
-    """Ask again and again until the answer is ``accepted``."""
-    deadline = time.monotonic() + TIMEOUT
-    while not accepted(answer := ask()):
-        assert time.monotonic() < deadline, answer.text
-        time.sleep(0.05)
-    return answer
 
 
 def test_every_example_says_how_to_start_it():

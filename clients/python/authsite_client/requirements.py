@@ -1,0 +1,38 @@
+"""What a middleware requires of a token, beyond that it is active."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from .errors import ClientRequired, UserRequired
+from .identity import Identity
+
+Caller = Literal["user", "client", "any"]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """``caller`` is whom the token may act for, ``scope`` what it must have.
+
+    With ``verified`` a user must have confirmed the e-mail address; a client has none. Raises
+    ValueError for another ``caller``.
+    """
+
+    scope: str = ""
+    verified: bool = False
+    caller: Caller = "user"
+
+    def __post_init__(self) -> None:
+        if self.caller not in get_args(Caller):
+            raise ValueError(f'caller is "user", "client" or "any", and not {self.caller!r}')
+
+    def check(self, identity: Identity) -> None:
+        """Raises `UserRequired`, `ClientRequired`, `EmailNotVerified` or `InsufficientScope`."""
+        if self.caller == "user":
+            if identity.owner != "user":
+                raise UserRequired
+        elif self.caller == "client" and identity.owner != "client":
+            raise ClientRequired
+        if self.verified:
+            identity.require_verified()
+        if self.scope:
+            identity.require(self.scope)
