@@ -39,9 +39,9 @@ class Application(BaseHTTPRequestHandler):
         if self.headers.get("Upgrade") == "websocket":
             self._echo()
             return
-        told = {name: value for name, value in self.headers.items() if name.startswith("X-")}
+        given = {name: value for name, value in self.headers.items() if name.startswith("X-")}
         role = ROLES.get(self.headers.get("X-Auth-Email", ""), "nobody")
-        body = json.dumps({"headers": told, "host": self.headers["Host"], "role": role}).encode()
+        body = json.dumps({"headers": given, "host": self.headers["Host"], "role": role}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
