@@ -47,7 +47,9 @@ _IDENTITY = {
     ),
     "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
     "Cookie": ResponseHeader(
-        "With `cookies=1`: the request's cookies that are not authsite's, or empty.", "theme=dark"
+        "With `cookies=1`: the request's cookies that are not authsite's, or empty.",
+        "theme=dark",
+        always=False,
     ),
 }
 _LOCATION = {

@@ -6,6 +6,7 @@ import pytest
 from pyramid.interfaces import IRoutesMapper
 
 from authsite.guards.route_options import rules_of
+from authsite.proxy.cookie import WITNESS_PURPOSE
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.mails import link_in
@@ -165,6 +166,9 @@ def test_no_refresh_renews_the_tokens_of_the_unconfirmed(strict, keys, doubted):
     refused(strict.token(keys, 400, **form))
     refused(strict.http.post("/v1/clients/web/refresh", form, status=400))
     strict.http.set_cookie("refreshToken", doubted["refresh_token"])
+    [family] = strict.families()
+    witness = strict.app.registry["authsite"].keys[WITNESS_PURPOSE].sign(family.id.bytes)
+    strict.http.set_cookie("__Host-authsite-refresh-web", witness)
     refused(strict.http.post_json("/v1/clients/web/refresh", {}, status=400))
     assert [family.generation for family in strict.families()] == [0]
     with strict.db() as db:
