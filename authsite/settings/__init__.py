@@ -1,6 +1,7 @@
 """Settings: read once from ini and environment into one frozen value."""
 
 from .definitions import DEFINITIONS, Settings
+from .domains import mail_domain, shown_domain
 from .durations import duration
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
@@ -29,8 +30,10 @@ __all__ = [
     "is_file_name",
     "load",
     "load_at_start",
+    "mail_domain",
     "new_secret",
     "read_ini",
     "revealed",
+    "shown_domain",
     "smtp_server",
 ]

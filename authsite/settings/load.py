@@ -117,6 +117,12 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             f"authsite.scopes does not list them; give some of {', '.join(scopes)}",
             value=repr(" ".join(unknown)),
         )
+    if settings.registration == "domains" and settings.registration_domains == ():
+        yield InvalidSetting(
+            documented_key("registration_domains"),
+            "it is not set, and registration is domains; give the domains whose addresses may"
+            " register, such as corp.example",
+        )
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
 
