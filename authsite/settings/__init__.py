@@ -11,6 +11,7 @@ from .load import canonical_client, load, load_at_start
 from .lookup import documented_key
 from .secret import Secret, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
+from .sources import SourceValue
 from .urls import is_file_name
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "SmtpServer",
+    "SourceValue",
     "canonical_client",
     "documented_key",
     "duration",
