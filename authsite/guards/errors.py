@@ -72,7 +72,9 @@ class EmailNotVerified(ApiError):
 
 
 class EmailNotConfirmed(ApiError):
-    summary = "Variant B, or `registration = domains`: the user has not confirmed the e-mail address."
+    summary = (
+        "Variant B, or `registration = domains`: the user has not confirmed the e-mail address."
+    )
     status = 403
     code = "email_not_confirmed"
     message = _("Confirm your e-mail address first: request a new link and open it.")
