@@ -1,4 +1,4 @@
-"""The production.ini that ``authsite init --production`` writes, and the choice of who registers."""
+"""The production.ini that ``authsite init --production`` writes, with who may register."""
 
 import os
 import re

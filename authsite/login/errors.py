@@ -45,6 +45,5 @@ def domains_message(domains: Sequence[str]) -> str:
     names = ", ".join(map(shown_domain, domains))
     if len(domains) == 1:
         return _("Use an e-mail address that ends with @${domain}.", mapping={"domain": names})
-    return _(
-        "Use an e-mail address of one of these domains: ${domains}.", mapping={"domains": names}
-    )
+    message = _("Use an e-mail address of one of these domains: ${domains}.")
+    return _(message, mapping={"domains": names})

@@ -79,10 +79,10 @@ def register(
 ) -> User:
     """Create a user with these identifiers (kind -> text) and this password, as a command does.
 
-    No link is mailed, unless confirmation is required. The address may be of any domain. A kind that is not enabled is
-    ignored, except the e-mail address, which every user has. The password is hashed before the
-    first write. Raises `ValidationFailed` with one entry for each error, `IdentifierTaken`, and
-    `HashCapacityExceeded`.
+    No link is mailed, unless confirmation is required. The address may be of any domain. A kind
+    that is not enabled is ignored, except the e-mail address, which every user has. The password is
+    hashed before the first write. Raises `ValidationFailed` with one entry for each error,
+    `IdentifierTaken`, and `HashCapacityExceeded`.
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
     return _create(ctx, names, ctx.passwords.hash(password), name, None)

@@ -5,7 +5,7 @@ import re
 from .errors import InvalidToken, MissingToken
 
 MAX_TOKEN_LENGTH = 512
-_CREDENTIALS = re.compile(r"bearer +(.*)", re.IGNORECASE | re.DOTALL)
+_CREDENTIALS = re.compile(r"bearer ++(.*)", re.IGNORECASE | re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 # authsite introspects refresh tokens, too (RFC 7662); in a request they are no credentials.
 _REFRESH_TOKEN_PREFIX = "rt_"
