@@ -130,4 +130,4 @@ class RateLimiter:
     def error(self, name: str, key: str) -> TooManyAttempts:
         """The error that says when the window of ``key`` ends."""
         log.info("too_many_attempts", limit=name)
-        return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp())
+        return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp(), name)
