@@ -19,7 +19,7 @@ from authsite.http.api_metadata import (
 )
 from authsite.http.bodies import Body, CurrentPassword, Email, MaybeEmpty, NewPassword, Url
 from authsite.http.page_urls import page_not_allowed
-from authsite.login.errors import WrongCurrentPassword
+from authsite.login.errors import DomainNotAllowed, WrongCurrentPassword
 from authsite.passwords import policy
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
@@ -178,6 +178,7 @@ def change(request: Request) -> UserAnswer:
     errors=(
         WrongCurrentPassword,
         page_not_allowed("verification_url"),
+        DomainNotAllowed,
         AddressTaken,
         UserRequired,
         TooManyAttempts(60),

@@ -14,6 +14,7 @@ from authsite.http.address import route_path
 from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
+from authsite.login.fields import address_hint
 from authsite.personal_tokens import service as personal_tokens
 from authsite.rate_limit import recognized
 from authsite.request_state import Request
@@ -54,6 +55,7 @@ def account(request: Request) -> dict[str, Any]:
     return {
         "user": user,
         "pending_email": change and change.email,
+        "address_hint": address_hint(request.authsite.settings),
         "sessions": sessions,
         "more_sessions": more,
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),

@@ -51,6 +51,10 @@ EventName: TypeAlias = Literal[
     "verification.refused",
 ]
 
+FailureReason: TypeAlias = Literal[
+    "denied", "disabled", "locked", "unconfirmed", "unknown_name", "wrong_password"
+]
+
 # For the operator who reads the trail.
 MEANINGS: dict[EventName, str] = {
     "client.changed": "An administrator changed the name or the scopes of a client.",
@@ -73,8 +77,7 @@ MEANINGS: dict[EventName, str] = {
     "login.closed": "A failed login used up the attempts of the account. Further logins are "
     "rejected for some minutes (429).",
     "login.disowned": "A user ended all sign-ins with the mailed link: one was not the user's own.",
-    "login.failed": "A login failed: the name is unknown, the password is wrong, or the user is "
-    "disabled.",
+    "login.failed": "A login failed.",
     "proxy.foreign_origin": "A page of another site called a proxy endpoint and was rejected. "
     "Setting cors-origins lists the sites that may.",
     "reauthentication.failed": "A signed-in user gave a wrong current password.",
@@ -108,4 +111,15 @@ MEANINGS: dict[EventName, str] = {
     "verification.asked": "A link that confirms an e-mail address was requested.",
     "verification.refused": "A link that confirms an e-mail address was rejected: it was changed, "
     "or is for an address that the user no longer has.",
+}
+
+# Why a login failed: the detail `reason` of `login.failed`, which the caller is never told.
+FAILURES: dict[FailureReason, str] = {
+    "denied": "The password was right, but a further check of logins denied this one.",
+    "disabled": "An administrator has disabled the user.",
+    "locked": "The account was locked for some minutes after too many failed logins, so the "
+    "password was not checked.",
+    "unconfirmed": "The password was right, but the e-mail address is not confirmed.",
+    "unknown_name": "No user has this login name.",
+    "wrong_password": "The password was wrong.",
 }

@@ -82,6 +82,16 @@ LINES: Mapping[str, tuple[str, str]] = {
     ),
     "client-good": ("ok", "the proxy's credentials are valid"),
     "client-type": ("wrong", "the client is of type {type}, not password"),
+    "registration-unconfirmed": (
+        "change",
+        "{count} users have not confirmed their e-mail address: with domains they can do nothing "
+        "until they open the link in our mail (`authsite user confirm` does it for one of them)",
+    ),
+    "registration-other-domains": (
+        "change",
+        "{count} users have an e-mail address of another domain: they go on as before "
+        "(`authsite user disable` ends one)",
+    ),
     "key-fine": ("ok", "ready for production"),
 }
 
@@ -99,26 +109,38 @@ LINES: Mapping[str, tuple[str, str]] = {
     is_flag=True,
     help="Try out what production needs, too: database and mail server, clock, disk, hashing.",
 )
+@click.option("--verbose", is_flag=True, help="List what is fine, too.")
 @json_option
-def doctor(config: str | None, production: bool, as_json: bool) -> None:
+def doctor(config: str | None, production: bool, verbose: bool, as_json: bool) -> None:
     """Check the set-up, for now and for production.
 
-    Ends with status 1 if something is wrong. With --production this includes all with which
-    production would not start.
+    Lists what is wrong, then what to change before production. Ends with status 1 if something is
+    wrong. With --production this includes all with which production would not start.
     """
     findings = list(examine(config, production=production))
-    marks = PRODUCTION_MARKS if production else MARKS
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
-        width = max(len(mark) for mark, _ in marks.values())
-        for finding in findings:
-            mark, color = marks[finding.state]
-            styled = click.style(f"{mark:<{width}}", fg=color)
-            click.echo(f"{styled}  {finding.subject}: {finding.message}")
+        _print(findings, PRODUCTION_MARKS if production else MARKS, verbose=verbose)
         click.echo(last_line(findings, production=production))
     if any(finding.state == "wrong" for finding in findings):
         raise SystemExit(1)
+
+
+def _print(
+    findings: Sequence[Finding], marks: Mapping[str, tuple[str, str]], *, verbose: bool
+) -> None:
+    """Print the problems, the worst first; what is fine only if it is ``verbose``."""
+    width = max(len(mark) for mark, _ in marks.values())
+    for state in ("wrong", "change", *(["ok"] if verbose else [])):
+        mark, color = marks[state]
+        styled = click.style(f"{mark:<{width}}", fg=color)
+        for finding in findings:
+            if finding.state == state:
+                click.echo(f"{styled}  {finding.subject}: {finding.message}")
+    fine = sum(finding.state == "ok" for finding in findings)
+    if fine and not verbose:
+        click.echo(f"{fine} more {'is' if fine == 1 else 'are'} fine: --verbose")
 
 
 def last_line(findings: Sequence[Finding], *, production: bool) -> str:
@@ -186,6 +208,7 @@ def _database(cfg: Settings) -> Iterator[Finding]:
             yield _line("database-untimed", "database-url")
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
+        yield from _registration(cfg, database)
     except SQLAlchemyError as error:
         yield _line("database-unusable", "database-url", cause=cause_of(error))
     finally:
@@ -224,6 +247,19 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
             yield _line("client-good", key)
         else:
             yield _line("client-type", key, type=client.type)
+
+
+def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.users.census import count_users
+
+    if cfg.registration != "domains":
+        return
+    with database.autocommit.connect() as connection:
+        found = count_users(connection, cfg.registration_domains)
+    if found.unconfirmed:
+        yield _line("registration-unconfirmed", "registration", count=found.unconfirmed)
+    if found.of_other_domains:
+        yield _line("registration-other-domains", "registration", count=found.of_other_domains)
 
 
 def _rules(cfg: Settings, wrong: Collection[str]) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-import authsite
 from authsite.settings import (
     DEFINITIONS,
     InvalidSetting,
@@ -27,16 +26,21 @@ from authsite.settings.sources import read_sources
 
 from .db import upgrade_schema
 from .envwriter import editing
+from .production_ini import WHO_MAY_REGISTER, choose_registration, read_registration, write_new
 from .shared import config_path, examples, ini_option, json_option, print_json, transaction
 
-PRODUCTION_INI = "production.ini"
-NEEDED = {"AUTHSITE_BASE_URL": "base_url", "AUTHSITE_DATABASE_URL": "database_url"}
+NEEDED = {
+    "AUTHSITE_BASE_URL": "base_url",
+    "AUTHSITE_DATABASE_URL": "database_url",
+    "AUTHSITE_REGISTRATION": "registration",
+}
 
 
 @click.command(
     epilog=examples(
         "authsite init",
-        "authsite init --production --folder /etc/authsite --base-url https://auth.example.org",
+        "authsite init --production --folder /etc/authsite --base-url https://auth.example.org "
+        "--registration off",
     )
 )
 @ini_option
@@ -49,14 +53,20 @@ NEEDED = {"AUTHSITE_BASE_URL": "base_url", "AUTHSITE_DATABASE_URL": "database_ur
 )
 @click.option("--base-url", metavar="U", help="With --production: the value of AUTHSITE_BASE_URL.")
 @click.option("--database-url", metavar="D", help="The same for AUTHSITE_DATABASE_URL.")
+@click.option(
+    "--registration",
+    metavar="on|off|domains=D,…",
+    callback=read_registration,
+    help="With --production: who may register. Needed, unless AUTHSITE_REGISTRATION is set.",
+)
 @json_option
 def init(
     config: str | None,
     production: bool,
     folder: Path | None,
-    base_url: str | None,
-    database_url: str | None,
+    registration: Mapping[str, str],
     as_json: bool,
+    **urls: str | None,
 ) -> None:
     """Create the schema, the secret and the web client.
 
@@ -64,14 +74,15 @@ def init(
     exists stays as it is. With --production it first writes production.ini and the environment
     file beside it.
     """
-    options = {"AUTHSITE_BASE_URL": base_url, "AUTHSITE_DATABASE_URL": database_url}
-    variables = {name: value for name, value in options.items() if value is not None}
+    variables = {f"AUTHSITE_{name.upper()}": url for name, url in urls.items() if url is not None}
     if production and config:
         raise click.UsageError("--production writes its own ini: leave --config out")
-    if not production and (folder or variables):
-        raise click.UsageError("--folder, --base-url and --database-url need --production")
+    if not production and (folder or variables or registration):
+        raise click.UsageError(
+            "--folder, --base-url, --database-url and --registration need --production"
+        )
     if production:
-        return _init_production((folder or Path()).absolute(), variables, as_json)
+        return _init_production((folder or Path()).absolute(), variables, registration, as_json)
     revision, env_file = prepare(config)
     if as_json:
         return print_json({"revision": revision, "env_file": str(env_file)})
@@ -96,9 +107,11 @@ def prepare(config: str | None) -> tuple[str | None, Path]:
     return revision, path
 
 
-def _init_production(folder: Path, variables: dict[str, str], as_json: bool) -> None:
+def _init_production(
+    folder: Path, variables: dict[str, str], registration: Mapping[str, str], as_json: bool
+) -> None:
     try:
-        ini, missing = _write_production(folder, variables)
+        ini, missing = _write_production(folder, variables, registration)
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
     env_file = env_file_path(environment(folder), folder)
@@ -106,8 +119,9 @@ def _init_production(folder: Path, variables: dict[str, str], as_json: bool) -> 
         _add_secret(read_ini(ini), env_file)
         if as_json:
             return print_json({"ini": str(ini), "env_file": str(env_file), "missing": missing})
+        who = f"{WHO_MAY_REGISTER}\n" if "AUTHSITE_REGISTRATION" in missing else ""
         click.echo(
-            f"{ini} and {env_file} are written. Without a value: {', '.join(missing)}.\n"
+            f"{ini} and {env_file} are written. Without a value: {', '.join(missing)}.\n{who}"
             f"Add a line NAME=value for each to {env_file}, then run\n"
             f"  authsite init --production --folder {folder}"
         )
@@ -123,26 +137,17 @@ def _init_production(folder: Path, variables: dict[str, str], as_json: bool) -> 
     )
 
 
-def _write_production(folder: Path, variables: Mapping[str, str]) -> tuple[Path, list[str]]:
-    """Write production.ini into ``folder``, and ``variables`` into the environment file.
+def _write_production(
+    folder: Path, variables: Mapping[str, str], registration: Mapping[str, str]
+) -> tuple[Path, list[str]]:
+    """Write production.ini with ``registration``, and ``variables`` into the environment file.
 
     What exists stays as it is. Returns the path of the ini, and the variables of `NEEDED` that have
     no value yet. Raises `SettingsError` for an invalid value, and `click.ClickException` for a
     value other than the existing one, or if a file cannot be written.
     """
     _check_values(variables)
-    ini = folder / PRODUCTION_INI
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(ini, "x", encoding="utf-8", opener=_private) as file:
-            file.write(_packaged_ini().read_text(encoding="utf-8"))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise click.ClickException(
-            f"{error.filename} cannot be written ({error.strerror}): name a folder that this user "
-            "may write to with --folder"
-        ) from None
+    ini = write_new(folder)
     with editing(_env_file(folder)) as write:
         present = environment(folder)
         for name, value in variables.items():
@@ -154,7 +159,9 @@ def _write_production(folder: Path, variables: Mapping[str, str]) -> tuple[Path,
                 )
         write({name: value for name, value in variables.items() if name not in present})
     found, _ = read_sources(read_ini(ini), environment(folder), folder)
-    return ini, [variable for variable, name in NEEDED.items() if name not in found]
+    choose_registration(ini, registration, found)
+    known = {*found, *registration}
+    return ini, [variable for variable, name in NEEDED.items() if name not in known]
 
 
 def _env_file(folder: Path) -> Path:
@@ -174,17 +181,6 @@ def _check_values(variables: Mapping[str, str]) -> None:
             errors.append(InvalidSetting(documented_key(NEEDED[variable]), str(error)))
     if errors:
         raise SettingsError(errors)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _packaged_ini() -> Path:
-    """The production.ini that comes with authsite: in the package, or beside it in a checkout."""
-    package = Path(authsite.__file__).parent
-    beside = package.parent / PRODUCTION_INI
-    return beside if (package.parent / "setup.py").exists() else package / PRODUCTION_INI
 
 
 def _add_secret(ini: dict[str, str], path: Path) -> None:

@@ -141,14 +141,14 @@ def greeting(cfg: Settings, local_url: str) -> str:
 
 
 def _examples(cfg: Settings, url: str) -> list[str]:
-    if cfg.registration:
+    if cfg.registration_open:
         lines = [
             f"  Register       curl -s {url}/v1/register \\",
             f"                   {SAMPLE.format(field='email')}",
         ]
     else:
         lines = ["  Register       authsite user create --email you@example.com"]
-    if cfg.registration and cfg.variant == "B" and cfg.require_email_confirmation:
+    if cfg.registration_open and cfg.confirmation_required:
         place = "shown below" if cfg.mail_driver == "log" else "that you get"
         lines.append(f"  Confirm        open the link in the mail {place}")
     if cfg.clients:

@@ -91,7 +91,9 @@ class EmailNotVerified(AddressNotConfirmed):
 
 
 class EmailNotConfirmed(AddressNotConfirmed):
-    summary = "Variant B: the user has not confirmed the e-mail address."
+    summary = (
+        "Variant B, or `registration = domains`: the user has not confirmed the e-mail address."
+    )
     code = "email_not_confirmed"
     message = _("Confirm your e-mail address first: request a new link and open it.")
 

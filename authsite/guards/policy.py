@@ -210,7 +210,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
         return ClientRequired()
     unverified = verified and caller.account is not None and not caller.account.confirmed
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
-        return EmailNotConfirmed() if variant_b else EmailNotVerified()
+        forced = variant_b or settings.confirmation_required
+        return EmailNotConfirmed() if forced else EmailNotVerified()
     return None
 
 

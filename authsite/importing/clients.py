@@ -21,7 +21,7 @@ from authsite.oauth.client_auth import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
 
-from .drafts import ClientDraft, Fault, require_storable, size, text
+from .drafts import ClientDraft, Fault, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
 from .rows import Row
 
@@ -54,7 +54,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     new: list[dict[str, Any]] = []
     causes: list[About] = []
     for row in rows:
-        source_id = text(row.values, "id")
+        source_id = reported_id(row.values)
         try:
             if row.fault:
                 raise Fault(None, row.fault)

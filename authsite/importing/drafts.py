@@ -15,6 +15,13 @@ _FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
 _NO_DATE = "0000-00-00"  # MySQL has it where others have NULL
 
 
+# Without a colon: what follows one is left out where faults are counted.
+NOT_UTF_8 = (
+    "is not UTF-8; save the source in UTF-8, such as with `iconv -f latin1 -t utf-8`, and import "
+    "it again"
+)
+
+
 class Fault(Exception):
     """Why a row is not taken: the field, or None for the whole row, and the reason."""
 
@@ -68,11 +75,24 @@ def new_id(system: str, source_id: str) -> uuid.UUID:
 
 
 def text(row: Mapping[str, object], column: str) -> str | None:
-    """The text of a column without surrounding blanks; None if it is missing or empty."""
+    """The text of a column without surrounding blanks; None if it is missing or empty.
+
+    Raises `Fault` for text that is not UTF-8.
+    """
     value = row.get(column)
     if isinstance(value, bytes):
         value = value.decode(errors="surrogateescape")
+    if isinstance(value, str) and not _is_unicode(value):
+        raise Fault(column, NOT_UTF_8)
     return None if value is None else str(value).strip() or None
+
+
+def reported_id(row: Mapping[str, object]) -> str | None:
+    """The id of a row for a report, whatever else is wrong with it."""
+    try:
+        return text(row, "id")
+    except Fault:
+        return None
 
 
 def required(row: Mapping[str, object], column: str) -> str:
@@ -122,8 +142,10 @@ def require_storable(table: Table, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if not isinstance(value, str):
             continue
-        if "\0" in value or not _is_unicode(value):
-            raise Fault(name, "has a NUL character, or bytes that are not UTF-8")
+        if not _is_unicode(value):
+            raise Fault(name, NOT_UTF_8)
+        if "\0" in value:
+            raise Fault(name, "has a NUL character")
         if len(value) > (longest := size(table.c[name])):
             raise Fault(name, f"has more than {longest} characters")
 

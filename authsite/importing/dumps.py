@@ -16,7 +16,7 @@ _MYSQL_COLUMN = re.compile(r"\s+`([^`]+)`\s")
 _MYSQL_USE = re.compile(r"USE `([^`]+)`;")
 _MYSQL_CREATE = re.compile(r"CREATE TABLE `([^`]+)`")
 _MYSQL_INSERT = re.compile(
-    r"(?:INSERT(?: IGNORE)?|REPLACE) INTO `([^`]+)`\s*(?:\(([^)]*)\))?\s*VALUES\s*"
+    r"(?:INSERT(?: IGNORE)?|REPLACE) INTO `([^`]+)`\s*+(?:\(([^)]*)\)\s*+)?VALUES\s*"
 )
 # A value and the character after it. Possessive, so that a long text takes linear time.
 _MYSQL_VALUE = re.compile(
@@ -31,6 +31,7 @@ _PG_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)")
 _PG_SPECIAL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 _HEAD = 4096  # bytes that tell who has written the file
+_CUT_OFF = "the dump is cut off: it ends in the middle of {}. Make it again, or copy all of it"
 _ADVICE = (
     "give a dump of mysqldump, mariadb-dump or pg_dump (plain, without --inserts), a CSV file, or "
     "the URL of the database"
@@ -134,7 +135,7 @@ def _mysql_values(text: str, following: Iterator[str]) -> Iterator[list[str | No
             while end != ")":
                 found = _MYSQL_VALUE.match(text, position)
                 if found is None:
-                    raise SourceUnusable(f"an INSERT cannot be read: {_ADVICE}")
+                    raise SourceUnusable(_unreadable(text, following))
                 values.append(_mysql_value(found))
                 position, end = found.end(), found[5]
             yield values
@@ -145,9 +146,16 @@ def _mysql_values(text: str, following: Iterator[str]) -> Iterator[list[str | No
         elif not sign:
             text, position = next(following, ""), 0
             if not text:
-                raise SourceUnusable("the dump ends in the middle of an INSERT: make it again")
+                raise SourceUnusable(_CUT_OFF.format("an INSERT"))
         else:
             raise SourceUnusable(f"an INSERT cannot be read: {_ADVICE}")
+
+
+def _unreadable(text: str, following: Iterator[str]) -> str:
+    """What to do about an INSERT that has no value where one must be."""
+    if next(following, "") or text.rstrip().endswith(";"):
+        return f"an INSERT cannot be read: {_ADVICE}"
+    return _CUT_OFF.format("an INSERT")
 
 
 def _mysql_value(found: re.Match[str]) -> str | None:
@@ -176,13 +184,15 @@ def _postgresql_rows(lines: Lines, table: str) -> Iterator[InSchema]:
             if row.rstrip("\r\n") == r"\.":
                 break
             if not row.endswith("\n"):
-                raise SourceUnusable("the dump ends in the middle of a table: make it again")
+                raise SourceUnusable(_CUT_OFF.format("a table"))
             if name == table:
                 fields = row.rstrip("\r\n").split("\t")
                 if len(fields) != len(columns):
                     raise SourceUnusable(f"a row of {table} cannot be read: {_ADVICE}")
                 values = dict(zip(columns, map(_postgresql_value, fields), strict=True))
                 yield InSchema(schema and schema.strip('"'), values)
+        else:
+            raise SourceUnusable(_CUT_OFF.format("a table"))
 
 
 def _postgresql_value(field: str) -> str | None:

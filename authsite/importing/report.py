@@ -70,6 +70,11 @@ class Report:
         """The number of rows with each result."""
         return {result: self._results[result] for result in get_args(Result)}
 
+    @property
+    def taken(self) -> bool:
+        """Whether any row was imported, now or before."""
+        return self._results["imported"] + self._results["present"] > 0
+
     def lines(self) -> list[str]:
         """What people read: the numbers, and how often each reason occurred."""
         counts = self.counts()

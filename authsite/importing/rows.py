@@ -34,6 +34,10 @@ class Source(ABC):
     def has(self, table: str) -> bool:
         """Whether there is such a table."""
 
+    def columns(self, _table: str) -> Sequence[str] | None:
+        """The names of the columns, if the source has them apart from its rows."""
+        return None
+
     @abstractmethod
     def size(self, table: str) -> int:
         """What `Row.done` is at the end: rows, or bytes."""

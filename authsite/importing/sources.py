@@ -55,6 +55,11 @@ class DatabaseSource(Source):
         with _reported():
             return self._tables.has_table(name, schema)
 
+    def columns(self, table: str) -> Sequence[str]:
+        schema, name = schema_and_name(table)
+        with _reported():
+            return [each["name"] for each in self._tables.get_columns(name, schema)]
+
     def size(self, table: str) -> int:
         schema, name = schema_and_name(table)
         with _reported(), self._engine.connect() as connection:
@@ -63,8 +68,8 @@ class DatabaseSource(Source):
 
     def rows(self, table: str) -> Iterator[Row]:
         schema, name = schema_and_name(table)
+        names = self.columns(table)
         with _reported():
-            names = [each["name"] for each in self._tables.get_columns(name, schema)]
             keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
         columns: list[ColumnClause[object]] = [column(each) for each in names]
         # Without types: a value that is no date must not end the import.
@@ -98,12 +103,14 @@ class CsvSource(Source):
     def size(self, table: str) -> int:
         return self._files[table].stat().st_size
 
+    def columns(self, table: str) -> Sequence[str]:
+        with Lines(self._files[table], "utf-8-sig") as lines:
+            return _header(self._files[table], lines)[0]
+
     def rows(self, table: str) -> Iterator[Row]:
         path = self._files[table]
         with Lines(path, "utf-8-sig") as lines:
-            first = next(iter(lines), "")
-            delimiter = ";" if ";" in first and "," not in first else ","
-            names = _names_of_columns(path, first, delimiter)
+            names, delimiter = _header(path, lines)
             reader = csv.reader(lines, delimiter=delimiter)
             while True:
                 try:
@@ -119,8 +126,10 @@ class CsvSource(Source):
                     yield _csv_row(reader.line_num + 1, names, fields, lines.read)
 
 
-def _names_of_columns(path: Path, line: str, delimiter: str) -> list[str]:
-    """The fields of the first ``line`` of a CSV file. Raises `SourceUnusable`."""
+def _header(path: Path, lines: Lines) -> tuple[list[str], str]:
+    """The names of the columns of a CSV file, and its delimiter. Raises `SourceUnusable`."""
+    line = next(iter(lines), "")
+    delimiter = ";" if ";" in line and "," not in line else ","
     try:
         found = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
     except csv.Error as error:
@@ -132,7 +141,7 @@ def _names_of_columns(path: Path, line: str, delimiter: str) -> list[str]:
         raise SourceUnusable(f"{path}, line 1: it must have the names of the columns")
     if twice := sorted(name for name, count in Counter(found).items() if name and count > 1):
         raise SourceUnusable(f"{path}, line 1: columns are there twice: {', '.join(twice)}")
-    return found
+    return found, delimiter
 
 
 def _csv_row(number: int, names: Sequence[str], fields: Sequence[str], done: int) -> Row:

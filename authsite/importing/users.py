@@ -18,7 +18,7 @@ from authsite.settings import Settings, revealed
 from authsite.users import former
 from authsite.users.models import LoginName, User
 
-from .drafts import Fault, UserDraft, new_id, require_storable, size, text
+from .drafts import Fault, UserDraft, new_id, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
 from .rows import Row
 from .seen import Seen
@@ -73,7 +73,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     checked: list[Checked] = []
     for row in rows:
-        source_id = text(row.values, "id")
+        source_id = reported_id(row.values)
         try:
             if row.fault:
                 raise Fault(None, row.fault)

@@ -2,18 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from .service import Check, LoginStep, Notify
+from .service import Check, FailureReason, LoginStep, Notify
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
-def add_login_step(config: "Configurator", check: Check, notify: Notify | None = None) -> None:
+def add_login_step(
+    config: "Configurator",
+    check: Check,
+    notify: Notify | None = None,
+    reason: FailureReason = "denied",
+) -> None:
     """Directive: ``check(ctx, account)`` runs at every login and refresh; it raises to deny.
 
-    ``notify``: see `LoginStep`.
+    ``notify`` and ``reason``: see `LoginStep`.
     """
-    config.registry["authsite"].extensions.login_steps.append(LoginStep(check, notify))
+    config.registry["authsite"].extensions.login_steps.append(LoginStep(check, notify, reason))
 
 
 def includeme(config: "Configurator") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
+from authsite.settings import shown_domain
 
 from .wording import wording
 
@@ -29,3 +30,20 @@ class WrongCurrentPassword(ValidationFailed):
         message = _("This is not your current password. Enter it again.")
         wrong = FieldError("invalid_password", "current_password", message)
         super().__init__(details=[wrong, *others])
+
+
+class DomainNotAllowed(ValidationFailed):
+    """`registration = domains`, and the e-mail address is of another domain."""
+
+    def __init__(self, domains: Sequence[str] = ("corp.example",)) -> None:
+        """``domains``: those that are allowed."""
+        super().__init__(details=[FieldError("not_allowed", "email", domains_message(domains))])
+
+
+def domains_message(domains: Sequence[str]) -> str:
+    """Which addresses are allowed."""
+    names = ", ".join(map(shown_domain, domains))
+    if len(domains) == 1:
+        return _("Use an e-mail address that ends with @${domain}.", mapping={"domain": names})
+    message = _("Use an e-mail address of one of these domains: ${domains}.")
+    return _(message, mapping={"domains": names})

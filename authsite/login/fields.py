@@ -6,7 +6,8 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
 from authsite.settings import Settings
 
-from .identifiers import Identifier, InvalidIdentifier, parse_identifier
+from .errors import DomainNotAllowed, domains_message
+from .identifiers import Identifier, InvalidIdentifier, normalized_key, parse_identifier
 from .wording import wording
 
 
@@ -22,13 +23,33 @@ def read_address(text: str) -> Identifier:
         raise ValidationFailed(details=[FieldError(error.code, "email", error.message)]) from None
 
 
-def address_errors(text: str) -> Sequence[FieldError]:
-    """The errors of `read_address`; none if ``text`` is an e-mail address."""
+def address_errors(cfg: Settings, text: str) -> Sequence[FieldError]:
+    """The errors of an address that a user chooses: `read_address`, else `domain_errors`."""
     try:
         read_address(text)
     except ValidationFailed as error:
         return error.details
-    return ()
+    return domain_errors(cfg, text)
+
+
+def domain_errors(cfg: Settings, text: str | None) -> Sequence[FieldError]:
+    """The error of an address whose domain is not among `registration-domains`.
+
+    None if `registration` is not ``domains``, and for a text that is not an e-mail address. An
+    address is compared as it is stored, with its domain in ASCII and lower case, and as a whole:
+    a subdomain is another domain.
+    """
+    key = normalized_key("email", text or "")
+    if not key or cfg.registration != "domains":
+        return ()
+    if key.rpartition("@")[2] in cfg.registration_domains:
+        return ()
+    return DomainNotAllowed(cfg.registration_domains).details
+
+
+def address_hint(cfg: Settings) -> str | None:
+    """What a form says about the addresses that it takes; None where it takes every one."""
+    return domains_message(cfg.registration_domains) if cfg.registration == "domains" else None
 
 
 def require_filled(cfg: Settings, name: str | None, password: str | None) -> tuple[str, str]:

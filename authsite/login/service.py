@@ -14,8 +14,8 @@ import structlog
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.audit.events import EventName
-from authsite.audit.service import pseudonym, record
+from authsite.audit.events import FailureReason
+from authsite.audit.service import About, pseudonym, record, record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
 from authsite.db import PreparedQuery, after_commit
@@ -23,6 +23,7 @@ from authsite.db.prepared import columns_of
 from authsite.http.errors import ApiError
 from authsite.passwords import HashCapacityExceeded
 from authsite.rate_limit import limit_subject
+from authsite.rate_limit.errors import TooManyAttempts
 from authsite.rate_limit.recognized import Owner
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import LoginName, User
@@ -39,13 +40,21 @@ Notify = Callable[[Context, Account], None]
 class LoginStep(NamedTuple):
     """A check that every login after a correct password and every refresh must pass.
 
-    ``check`` raises to deny. ``notify`` is set if the denial reveals that the account exists: with
+    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if the denial reveals that the account exists: with
     `prevent-enumeration` the answer is then that of a wrong password, and ``notify`` informs the
     user by mail. It is called before the request has written anything.
     """
 
     check: Check
     notify: Notify | None = None
+    reason: FailureReason = "denied"
+
+
+class Denial(NamedTuple):
+    """The login step that denies, and its error."""
+
+    step: LoginStep
+    error: ApiError
 
 
 class Credential(NamedTuple):
@@ -55,6 +64,30 @@ class Credential(NamedTuple):
     disabled_at: datetime | None
     recognition_version: int
     account: Account
+
+
+class Attempt(NamedTuple):
+    """What a login tried: the user that was found, the login name as typed, and the client."""
+
+    found: Credential | None
+    typed: str
+    client_id: UUID | None
+
+    def about(self, reason: FailureReason | None = None) -> About:
+        """What an event of the login is about; ``reason``: why it failed."""
+        details = {} if self.found else {"name": pseudonym(self.typed)}
+        return {
+            "user_id": self.found.account.id if self.found else None,
+            "client_id": self.client_id,
+            "details": ({"reason": reason} if reason else {}) | details or None,
+        }
+
+    @property
+    def password_failure(self) -> FailureReason:
+        """Why `check_password` found no account."""
+        if self.found is None:
+            return "unknown_name"
+        return "disabled" if self.found.disabled_at else "wrong_password"
 
 
 CREDENTIAL = PreparedQuery(
@@ -82,13 +115,20 @@ def log_in(
     kinds = kinds or ctx.settings.login_identifiers
     name = rate_limit_key(typed, kinds, ctx.settings.phone_region)
     found = find_credential(ctx, typed, kinds)
+    tried = Attempt(found, typed, client_id)
     owner = owner_of(found, name)
     # One count for all names of a user would reveal that the names belong to one user.
     counted = name if ctx.settings.prevent_enumeration else owner.key
-    with ctx.limits.login(counted, owner) as attempt:
-        account = check_password(ctx, found, password)
-        notify = hidden_denial(ctx, account)
-        attempt.succeeded = account is not None and notify is None
+    try:
+        with ctx.limits.login(counted, owner) as attempt:
+            account = check_password(ctx, found, password)
+            denial = _denial(ctx, account) if account else None
+            notify = denial.step.notify if denial and ctx.settings.prevent_enumeration else None
+            attempt.succeeded = account is not None and notify is None
+    except TooManyAttempts as error:
+        _record_locked(ctx, error, tried, name)
+        raise
+    reason = denial.step.reason if denial else tried.password_failure
     if account is None or notify:
         LOGINS.add("failed")
         # Counted before anything is written: the limits use a connection of their own.
@@ -98,11 +138,13 @@ def log_in(
         if attempt.locked:
             informed = found.account if found and allowed and not found.disabled_at else None
             send_failed_logins(ctx, informed)
-        _record(ctx, "login.failed", found, typed, client_id)
+        record(ctx, "login.failed", **tried.about(reason))
         if attempt.locked:
-            _record(ctx, "login.closed", found, typed, client_id)
+            record(ctx, "login.closed", **tried.about())
         return None
-    pass_steps(ctx, account)
+    if denial:  # apart: the transaction of a denied request is rolled back
+        record_apart(ctx, "login.failed", **tried.about(reason))
+        raise denial.error
     LOGINS.add("succeeded")
     return account
 
@@ -169,28 +211,29 @@ def find_account(ctx: Context, typed: str, kinds: Sequence[str]) -> Account | No
 
 def pass_steps(ctx: Context, account: Account) -> None:
     """Run every login step; raises the error of the first one that denies."""
-    for step in ctx.services.extensions.login_steps:
-        step.check(ctx, account)
+    if denial := _denial(ctx, account):
+        raise denial.error
 
 
-def hidden_denial(ctx: Context, account: Account | None) -> Notify | None:
-    """The ``notify`` of the login step that denies, if the reason must not be revealed."""
-    if account is None or not ctx.settings.prevent_enumeration:
-        return None
+def _denial(ctx: Context, account: Account) -> Denial | None:
+    """The first login step that denies, if one does."""
     for step in ctx.services.extensions.login_steps:
         try:
             step.check(ctx, account)
-        except ApiError:
-            return step.notify
+        except ApiError as error:
+            return Denial(step, error)
     return None
 
 
-def _record(
-    ctx: Context, event: EventName, found: Credential | None, typed: str, client_id: UUID | None
-) -> None:
-    user_id = found.account.id if found else None
-    details = None if found else {"name": pseudonym(typed)}
-    record(ctx, event, user_id=user_id, client_id=client_id, details=details)
+def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: str) -> None:
+    """Record a login that is rejected since the account is locked, once an hour for each address.
+
+    Nothing else limits the number of such requests, since they cost no hash.
+    """
+    if error.limit == "login-account" and ctx.limits.first(
+        "login.locked", name, ctx.limits.address
+    ):
+        record_apart(ctx, "login.failed", **tried.about("locked"))
 
 
 def _upgrade(ctx: Context, found: Credential, password: str) -> None:

@@ -19,7 +19,7 @@ from authsite.request_state import Request
 
 from .workers import all_numbers
 
-_BEARER = re.compile(r"bearer +(.{1,512})", re.IGNORECASE)
+_BEARER = re.compile(r"bearer ++(.{1,512})", re.IGNORECASE)
 # A proxy adds them: then the peer is the proxy, and not who asks.
 _FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 

@@ -131,15 +131,22 @@ def authenticate(
     a bcrypt hash, and for that `HashCapacityExceeded`.
     """
     found = ENABLED_CLIENT.one(database, client_id=_sent_id(client_id))
-    return _check_secret(database, passwords, found, secret, upgrade).client
+    if _has_secret(found, secret) and found:
+        return found.client
+    return _require_imported(database, passwords, found, secret, upgrade).client
 
 
 def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
+    # Before the count: who shares an address with others, such as a resource server behind the same
+    # gateway, is not locked out by their failures. A comparison costs nothing; a secret that is
+    # imported as a bcrypt hash is checked within the limit, until its first use replaces the hash.
+    if _has_secret(found, secret) and found:
+        return found
     # One count for all unknown ids of an address, so that new ids do not evade the limit.
     limited_id = str(found.id) if found else ""
     try:
         with ctx.limits.failures("client-auth", limited_id, ctx.limits.address):
-            return _check_secret(ctx.database, ctx.passwords, found, secret)
+            return _require_imported(ctx.database, ctx.passwords, found, secret)
     except InvalidClient as error:
         error.client_id = found.id if found else None
         raise
@@ -151,25 +158,36 @@ def _sent_id(client_id: str | None) -> uuid.UUID:
     return as_client_id(client_id or "") or _UNKNOWN_ID
 
 
-def _check_secret(
-    database: Database,
-    passwords: Passwords,
-    found: Found | None,
-    secret: str | None,
-    upgrade: bool = True,
-) -> Found:
-    """``found`` if this is one of its secrets; raises `InvalidClient` otherwise."""
+def _has_secret(found: EnabledClient | AskingClient | None, secret: str | None) -> bool:
+    """Whether ``secret`` is one of the client's, by its SHA-256.
+
+    The same work for every client, known or not.
+    """
     sent = hash_secret(secret or "")
     stored = (found.secret_hash, found.previous_secret_hash) if found else (None, None)
     # In a list, not a generator: both are compared in any case, so that timing reveals nothing.
     matches = [
         hmac.compare_digest((each or _UNKNOWN_HASH).encode(), sent.encode()) for each in stored
     ]
+    return bool(secret) and any(matches)
+
+
+def _require_imported(
+    database: Database,
+    passwords: Passwords,
+    found: Found | None,
+    secret: str | None,
+    upgrade: bool = True,
+) -> Found:
+    """``found`` if this is a secret that it has as a bcrypt hash; raises `InvalidClient` otherwise.
+
+    For what is not its secret by `_has_secret`.
+    """
     if found is None:
         raise InvalidClient("no enabled client has this client_id")
     if not secret:
         raise InvalidClient("no client_secret was sent")
-    if not any(matches) and not _check_imported(database, passwords, found, secret, upgrade):
+    if not _check_imported(database, passwords, found, secret, upgrade):
         raise InvalidClient("the client_secret is wrong")
     return found
 

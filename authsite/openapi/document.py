@@ -98,9 +98,9 @@ def document(registry: Any, server: str) -> dict[str, Any]:
 def introduction(cfg: Settings) -> str:
     """The first steps, for a reader who sees the API for the first time."""
     register = "Register: `POST /v1/register`."
-    if not cfg.registration:
+    if not cfg.registration_open:
         register = "Ask the operator of this service for an account."
-    elif cfg.variant == "B" and cfg.require_email_confirmation:
+    elif cfg.confirmation_required:
         register += " Then confirm the address with the link in the mail."
     client = "web" if "web" in cfg.clients or not cfg.clients else min(cfg.clients)
     return INTRODUCTION.format(register=register, client=client)

@@ -25,6 +25,7 @@ from authsite.http.errors import (
     ValidationFailed,
 )
 from authsite.http.host import BadHost
+from authsite.login.errors import DomainNotAllowed
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.settings import Settings
 
@@ -41,10 +42,19 @@ def errors_of(endpoint: Endpoint, cfg: Settings) -> list[ApiError]:
         BadHost(),
         *_by_guard(endpoint, cfg),
         *_by_body(endpoint),
-        *(error() if isinstance(error, type) else error for error in endpoint.operation.errors),
+        *_declared(endpoint, cfg),
         *_by_load(endpoint),
         InternalError(),
     ]
+
+
+def _declared(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
+    for error in endpoint.operation.errors:
+        if error is DomainNotAllowed:
+            if cfg.registration == "domains":
+                yield DomainNotAllowed(cfg.registration_domains)
+        else:
+            yield error() if isinstance(error, type) else error
 
 
 def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
@@ -56,10 +66,10 @@ def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
         yield InsufficientScope(rules.scope)
     if rules.guard == "api" and not endpoint.options.get("personal_token"):
         yield LoginRequired()
-    if cfg.variant == "B":
-        if cfg.require_email_confirmation and not rules.unconfirmed:
+    if cfg.confirmation_required:
+        if not rules.unconfirmed:
             yield EmailNotConfirmed()
-    elif rules.verified and cfg.require_email_verification:
+    elif cfg.variant == "A" and rules.verified and cfg.require_email_verification:
         yield UserRequired()
         yield EmailNotVerified()
 

@@ -17,7 +17,8 @@ from authsite.settings.rate_limits import RATE_LIMITS
 
 from . import delays
 from .limiter import RateLimiter
-from .recognized import Owner, network_of, new_cookie, recognize, remember, sent_cookie
+from .networks import network_of
+from .recognized import Owner, new_cookie, recognize, remember, sent_cookie
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 

@@ -11,14 +11,16 @@ _MINUTES_FROM = 120  # seconds; shorter times are given in seconds
 class TooManyAttempts(ApiError):
     """Over a limit (RFC 6585, section 4); ``retry_after`` in seconds, at least 1.
 
-    It only says when to try again: the request has not been checked.
+    It only says when to try again: the request has not been checked. ``limit``: the name of the
+    limit, for the operator.
     """
 
     status = 429
     code = "too_many_attempts"
     message = _("Too many attempts. Try again later.")
 
-    def __init__(self, retry_after: float) -> None:
+    def __init__(self, retry_after: float, limit: str | None = None) -> None:
+        self.limit = limit
         self.retry_after = max(1, ceil(retry_after))
         super().__init__(
             _in_words(self.retry_after),

@@ -1,7 +1,7 @@
 """Fixed windows of the limits library, counted in the configured storage."""
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 import structlog
@@ -13,8 +13,10 @@ from authsite import clock
 from authsite.counters import RATE_LIMITED
 from authsite.crypto.keys import derived_key
 from authsite.settings import Settings
+from authsite.settings.rate_limits import RATE_LIMITS
 
 from .errors import TooManyAttempts
+from .networks import WIDE_FACTOR, wider_network
 
 log = structlog.get_logger("authsite.rate_limit")
 
@@ -57,6 +59,11 @@ class RateLimiter:
     ) -> None:
         self.storage = storage
         self.windows = windows
+        self._wide = {
+            name: [type(item)(item.amount * WIDE_FACTOR, item.multiples) for item in items]
+            for name, items in windows.items()
+            if RATE_LIMITS[name].counts_address
+        }
         self._fixed = FixedWindowRateLimiter(storage)
         self._key = key
 
@@ -64,13 +71,28 @@ class RateLimiter:
         """``subject`` as it is stored."""
         return subject_hash(self._key, *subject)
 
-    def acquire(self, name: str, *subject: str) -> str | None:
-        """Count one. None within the limit, else the key of the window that is full.
+    def _windows(self, name: str, subject: tuple[str, ...]) -> Iterator[tuple[RateLimitItem, str]]:
+        """The windows that count ``subject``, in this order, and the subject as each stores it.
 
-        Atomic over all processes. A count that a full window rejects is not added to longer ones.
+        If the limit counts an address, and that is the /64 of an IPv6 address, they are followed by
+        those of the /48 around it, which allow `WIDE_FACTOR` times as much: there are 65,536 such
+        addresses in a /48, which anyone can have.
         """
         hashed = self.hashed(*subject)
         for item in self.windows[name]:
+            yield item, hashed
+        if name in self._wide and (wider := wider_network(subject[-1])):
+            hashed = self.hashed(*subject[:-1], wider)
+            for item in self._wide[name]:
+                yield item, hashed
+
+    def acquire(self, name: str, *subject: str) -> str | None:
+        """Count one. None within the limit, else the key of the window that is full.
+
+        Atomic over all processes. A count that a full window rejects is not added to longer ones,
+        nor to those of the network around the address (`_windows`).
+        """
+        for item, hashed in self._windows(name, subject):
             if not self._fixed.hit(item, name, hashed):
                 RATE_LIMITED.add(name)
                 return item.key_for(name, hashed)
@@ -78,8 +100,7 @@ class RateLimiter:
 
     def full(self, name: str, *subject: str) -> str | None:
         """The key of a full window, or None if there is none; counts nothing."""
-        hashed = self.hashed(*subject)
-        for item in self.windows[name]:
+        for item, hashed in self._windows(name, subject):
             if not self._fixed.test(item, name, hashed):
                 RATE_LIMITED.add(name)
                 return item.key_for(name, hashed)
@@ -87,8 +108,7 @@ class RateLimiter:
 
     def refund(self, name: str, *subject: str) -> None:
         """Undo one `acquire`."""
-        hashed = self.hashed(*subject)
-        for item in self.windows[name]:
+        for item, hashed in self._windows(name, subject):
             self.storage.incr(item.key_for(name, hashed), item.get_expiry(), -1)
 
     def first(self, *subject: str) -> bool:
@@ -110,4 +130,4 @@ class RateLimiter:
     def error(self, name: str, key: str) -> TooManyAttempts:
         """The error that says when the window of ``key`` ends."""
         log.info("too_many_attempts", limit=name)
-        return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp())
+        return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp(), name)

@@ -14,8 +14,6 @@ or have lost.
 
 import secrets
 from datetime import datetime, timedelta
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from authsite import clock
@@ -27,8 +25,6 @@ from authsite.request_state import Request
 if TYPE_CHECKING:
     from .limiter import RateLimiter
 
-IPV6_PREFIX = 64  # bits: what a provider gives to one customer, who can rotate within it
-NO_ADDRESS = "-"
 RECOGNIZED_FOR = timedelta(days=30)  # since the last login, see `remember`
 
 _COOKIE = SealedFormat("16sQI")  # the fields of `Browser`
@@ -50,19 +46,6 @@ class Browser(NamedTuple):
 
     id: bytes
     since: int
-
-
-@lru_cache(maxsize=1024)  # parsing takes longer than a query's parameters
-def network_of(address: str | None) -> str:
-    """The key of a client address: an IPv4 address itself, the /64 of an IPv6 address (L05)."""
-    if address is None:
-        return NO_ADDRESS
-    parsed = ip_address(address)
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
-        return str(ip_network((parsed.packed, IPV6_PREFIX), strict=False))
-    return str(parsed)
 
 
 def recognize(

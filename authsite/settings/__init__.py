@@ -1,6 +1,7 @@
 """Settings: read once from ini and environment into one frozen value."""
 
 from .definitions import DEFINITIONS, Settings
+from .domains import mail_domain, shown_domain
 from .durations import duration
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
@@ -10,6 +11,7 @@ from .load import canonical_client, load, load_at_start
 from .lookup import documented_key
 from .secret import Secret, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
+from .sources import SourceValue
 from .urls import is_file_name
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "SmtpServer",
+    "SourceValue",
     "canonical_client",
     "documented_key",
     "duration",
@@ -29,8 +32,10 @@ __all__ = [
     "is_file_name",
     "load",
     "load_at_start",
+    "mail_domain",
     "new_secret",
     "read_ini",
     "revealed",
+    "shown_domain",
     "smtp_server",
 ]

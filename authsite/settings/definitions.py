@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar, cast
 
 from . import service_urls, urls, values
+from .domains import domains
 from .durations import CENTURY, duration, duration_or_forever
 from .secret import Secret, audit_keys, key_in_hex, strong_secret, strong_secrets
 
@@ -150,7 +151,8 @@ class Settings:
     session_idle: timedelta = setting(_SESSION, "12h")
     session_lifetime: timedelta = setting(_SESSION, "30d")
     session_remember: timedelta = setting(_SESSION, "90d")
-    registration: bool = setting(values.boolean, "on")
+    registration: Literal["on", "off", "domains"] = setting(values.registration, "on")
+    registration_domains: tuple[str, ...] = setting(domains, "")
     registration_fields: tuple[str, ...] = setting(values.registration_fields, "")
     apiato_errors: bool = setting(values.boolean, "off")
     docs_page: bool = setting(values.boolean, "on")
@@ -181,6 +183,21 @@ class Settings:
     def localized(self, name: str, language: str) -> Any:
         """The value of a setting of `LOCALIZED` for ``language``, else the one for all."""
         return self.translated.get(name, {}).get(language, getattr(self, name))
+
+    @property
+    def registration_open(self) -> bool:
+        """Whether there is a registration page and endpoint."""
+        return self.registration != "off"
+
+    @property
+    def confirmation_required(self) -> bool:
+        """Whether a user may do nothing before the e-mail address is confirmed.
+
+        Variant B requires it if it is so set, and `registration = domains` in both variants: an
+        address that is not confirmed says nothing about its domain.
+        """
+        forced = self.variant == "B" and self.require_email_confirmation
+        return forced or self.registration == "domains"
 
 
 # The settings that may have a value for each language.

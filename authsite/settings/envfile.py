@@ -13,7 +13,7 @@ from .errors import InvalidSetting, SettingsError
 
 # In the folder of the ini.
 BESIDE_INI, DEFAULT = "authsite.env", "var/authsite.env"
-_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*+(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
 _ESCAPED = re.compile(r"\\(.)")
 

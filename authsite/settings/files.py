@@ -19,7 +19,7 @@ from .urls import is_file_name
 
 MAX_FILES = 20 * 1024 * 1024  # bytes in all: each process keeps them in memory
 TEMPLATES = Path(__file__).parent.parent / "templates"
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]+@")  # in a URL
+_PASSWORD = re.compile(r"://[^/@:]*:[^/@]+@")  # in a URL
 
 
 def files_of(folder: str) -> dict[str, Path]:

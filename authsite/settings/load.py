@@ -131,6 +131,12 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             f"add {' and '.join(disabled)} to authsite.login-identifiers, or leave it out here",
             value=repr(" ".join(asked)),
         )
+    if settings.registration == "domains" and settings.registration_domains == ():
+        yield InvalidSetting(
+            documented_key("registration_domains"),
+            "it is not set, and registration is domains; give the domains whose addresses may"
+            " register, such as corp.example",
+        )
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
 

@@ -24,14 +24,20 @@ class RateLimit(NamedTuple):
     by_view: bool = False
     growing_delay: bool = False
 
+    @property
+    def counts_address(self) -> bool:
+        """Whether its key ends with the client address, of which networks are counted, too."""
+        return self.key in (_ADDRESS, _CLIENT_AND_ADDRESS)
 
-_ADDRESS, _RECIPIENT = "client address", "recipient's address"
+
+_ADDRESS, _CLIENT_AND_ADDRESS = "client address", "client and address"
+_RECIPIENT = "recipient's address"
 RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
     {
         "login-account": RateLimit("5/5 minutes", "user or login name", growing_delay=True),
         "reauthentication": RateLimit("5/5 minutes", "user and sign-in", growing_delay=True),
         "login-address": RateLimit("30/minute", _ADDRESS),
-        "client-auth": RateLimit("20/minute", "client and address", frozenset({"invalid_client"})),
+        "client-auth": RateLimit("20/minute", _CLIENT_AND_ADDRESS, frozenset({"invalid_client"})),
         "register-address": RateLimit("20/hour", _ADDRESS, by_view=True),
         "forgot-email": RateLimit("5/hour", "stored e-mail address, and recognized address"),
         "forgot-address": RateLimit("20/hour", _ADDRESS, by_view=True),

@@ -19,7 +19,7 @@ _AUTHORITY = re.compile(
     r"|[a-z+]+://[^@#\s]*"
 )
 _SEVERAL = re.compile(
-    r"(postgresql(?:\+psycopg)?://(?:[^@/?]*@)?)([^@/?]*,[^@/?]*)(/[^?]*)?(?:\?(.*))?"
+    r"(postgresql(?:\+psycopg)?://(?:[^@/?]*@)?)([^@/?,]*,[^@/?]*)(/[^?]*)?(?:\?(.*))?"
 )
 _ONE_OF_SEVERAL = re.compile(r"[^\s:\[\]]+(:\d{1,5})?")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]*)(:\d{1,5})?")

@@ -32,6 +32,16 @@ def boolean(text: str) -> bool:
     return word in _YES
 
 
+def registration(text: str) -> Literal["on", "off", "domains"]:
+    """Who may register: everyone, no one, or addresses of `registration-domains`."""
+    if text.lower() == "domains":
+        return "domains"
+    try:
+        return "on" if boolean(text) else "off"
+    except ValueError:
+        raise ValueError("give on, off or domains") from None
+
+
 def integer(minimum: int, maximum: int) -> Callable[[str], int]:
     """A parser of whole numbers from ``minimum`` to ``maximum``, in ASCII digits."""
 

@@ -12,7 +12,7 @@ API_TAG = Tag("Registration", "Register a user.")
 
 def includeme(config: "Configurator") -> None:
     """Routes of the endpoint and the page; none with `registration` off."""
-    if not config.registry["authsite"].settings.registration:
+    if not config.registry["authsite"].settings.registration_open:
         return
     config.add_route("authsite.register", "/v1/register")
     config.add_route("authsite.register.page", "/register")

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from authsite.http.api_metadata import Operation, response_body
 from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, NewPassword, Url
 from authsite.http.page_urls import page_not_allowed
+from authsite.login.errors import DomainNotAllowed
 from authsite.passwords import policy
 from authsite.request_state import Request
 from authsite.users.account import UserAnswer, as_json
@@ -65,6 +66,7 @@ class MaybeRegistered(TypedDict):
         policy.WEAK,
         page_not_allowed("verification_url"),
         IdentifierTaken(["email"]),
+        DomainNotAllowed,
     ),
 )
 def register(request: Request) -> UserAnswer | MaybeRegistered:

@@ -12,6 +12,7 @@ from authsite.http.address import route_path
 from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
 from authsite.http.rendering import go_on, page_path, see_other
 from authsite.i18n import duration_words
+from authsite.login.fields import address_hint
 from authsite.passwords import policy
 from authsite.request_state import Request
 from authsite.verification.service import choose_page
@@ -48,6 +49,7 @@ def register_form(request: Request) -> dict[str, Any]:
     return {
         "done": request.GET.get("done"),
         "asked": service.asked_fields(settings, request.authsite.form_data),
+        "address_hint": address_hint(settings),
         "lifetime": duration_words(settings.verification_expires_in, language),
     }
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
-from authsite.login.fields import check_line, read_identifiers
+from authsite.login.fields import check_line, domain_errors, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.login.service import find_account
 from authsite.mail.outbox import Recipient
@@ -56,10 +56,16 @@ def sign_up(ctx: Context, given: SignUp) -> User | None:
     With `prevent-enumeration` the answer is None whether or not the e-mail address was free; the
     owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
     username or phone number is an error in any case, since it is public. Raises what `register`
-    raises, and `ValidationFailed` for a page that is not among the configured ones.
+    raises, and `ValidationFailed` for a page that is not among the configured ones, and with
+    `registration = domains` for an address of another domain, which no account can have got by
+    registration.
     """
     page_url = given.page_url and verification.choose_page(ctx, given.page_url)
-    names = _validate(ctx, given, _terms_errors(ctx, given.terms_accepted))
+    also = [
+        *domain_errors(ctx.settings, given.identifiers.get("email")),
+        *_terms_errors(ctx, given.terms_accepted),
+    ]
+    names = _validate(ctx, given, also)
     if not ctx.settings.prevent_enumeration:
         hashed = ctx.passwords.hash(given.password)
         return _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
@@ -87,10 +93,10 @@ def register(
 ) -> User:
     """Create a user with these identifiers (kind -> text) and this password, as a command does.
 
-    No link is mailed, unless Variant B requires confirmation. A kind that is not enabled is
-    ignored, except the e-mail address, which every user has. The password is hashed before the
-    first write. Raises `ValidationFailed` with one entry for each error, `IdentifierTaken`, and
-    `HashCapacityExceeded`.
+    No link is mailed, unless confirmation is required. The address may be of any domain. A kind
+    that is not enabled is ignored, except the e-mail address, which every user has. The password is
+    hashed before the first write. Raises `ValidationFailed` with one entry for each error,
+    `IdentifierTaken`, and `HashCapacityExceeded`.
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
     return _create(ctx, names, ctx.passwords.hash(password), name, None)
@@ -121,8 +127,8 @@ def _create(
     page_url: str | None,
 ) -> User:
     user = users.create(ctx, names, password_hash, name=name or None)
-    if ctx.settings.variant == "B" and ctx.settings.require_email_confirmation:
-        page_url = verification.choose_page(ctx)
+    if ctx.settings.confirmation_required:
+        page_url = page_url or verification.choose_page(ctx)
     if page_url:
         verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
     return user

@@ -37,9 +37,8 @@ class Account(NamedTuple):
 
 
 def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
-    """Whether Variant B requires a confirmed e-mail address and this user has none."""
-    required = settings.variant == "B" and settings.require_email_confirmation
-    return required and account is not None and not account.confirmed
+    """Whether the settings require a confirmed e-mail address and this user has none."""
+    return settings.confirmation_required and account is not None and not account.confirmed
 
 
 @dataclass(frozen=True, slots=True)

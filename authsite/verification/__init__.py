@@ -14,9 +14,9 @@ API_TAG = Tag("E-mail verification", "Verification links.")
 
 
 def includeme(config: "Configurator") -> None:
-    """Routes, mail builders and the login step of Variant B."""
+    """Routes, mail builders and the login step of required confirmation."""
     cfg = config.registry["authsite"].settings
-    config.add_login_step(require_confirmed, notify=notify_unconfirmed)
+    config.add_login_step(require_confirmed, notify_unconfirmed, reason="unconfirmed")
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     config.add_route(
@@ -24,7 +24,8 @@ def includeme(config: "Configurator") -> None:
         "/v1/email/verification-notification",
         guard="api",
         unconfirmed=True,
-        anonymous=cfg.variant == "B",
+        # Who cannot log in before the address is confirmed has no token to ask for the link.
+        anonymous=cfg.variant == "B" or cfg.confirmation_required,
     )
     config.add_route("authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}")
     config.add_route("authsite.verify.page", "/email/verify")

@@ -13,6 +13,7 @@ from authsite.http.bodies import Body, Email, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.settings import Settings
 from authsite.users.errors import AddressTaken
 
 from . import confirmation, links, service
@@ -23,8 +24,8 @@ _SENT: Message = {"message": "A message with a link is on its way."}
 
 class NotificationBody(Body):
     description = (
-        "The page that the mailed link opens. In Variant B, without a token, also the address to "
-        "verify."
+        "The page that the mailed link opens. Without a token (Variant B, or where confirmation is "
+        "required) also the address to verify."
     )
 
     verification_url: Annotated[
@@ -32,7 +33,8 @@ class NotificationBody(Body):
     ] = None
     """The page that the link opens: one of those configured. Variant B has a default."""
     email: Email | None = None
-    """Variant B, without a token: the address to verify."""
+    """Without a token: the address to verify. Only in Variant B, or where confirmation is
+    required."""
 
 
 class VerifyPath(Parameters):
@@ -69,13 +71,13 @@ class VerifyQuery(Parameters):
     errors=(page_not_allowed("verification_url"), UserRequired, TooManyAttempts(60)),
 )
 def notification(request: Request) -> Message:
-    """Send a link for the caller's user, or in Variant B for the address in the body.
+    """Send a link for the caller's user, or without a token for the address in the body.
 
     Respond 200 if the address is verified already, else 202.
     """
     ctx, caller = request.authsite.ctx, request.authsite.caller
     given: NotificationBody = request.authsite.validated
-    if given.verification_url is None and ctx.settings.variant == "A":
+    if given.verification_url is None and not _has_default_page(ctx.settings):
         raise page_required("verification_url")
     if caller is None:
         service.request_link(ctx, given.email, given.verification_url)
@@ -83,6 +85,11 @@ def notification(request: Request) -> Message:
         return {"message": "This address is verified already."}
     request.response.status_int = 202
     return _SENT
+
+
+def _has_default_page(cfg: Settings) -> bool:
+    """Whether a request may leave the page out: Variant A requires it of who can log in."""
+    return cfg.variant == "B" or cfg.confirmation_required
 
 
 @view_config(

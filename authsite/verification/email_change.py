@@ -43,12 +43,12 @@ def request_change(
     same as for a free address; the other user gets a notice instead of the link.
 
     Raises the errors of `choose_page` and `reauthenticate` (`ValidationFailed` if ``email`` is not
-    an e-mail address), `AddressTaken`, `TooManyAttempts` over the user's limit ``verification``
-    (``login-names`` for a taken address), and `SignInEnded` if the user's epoch was raised in the
-    meantime.
+    an e-mail address, or of a domain that may not register), `AddressTaken`, `TooManyAttempts` over
+    the user's limit ``verification`` (``login-names`` for a taken address), and `SignInEnded` if
+    the user's epoch was raised in the meantime.
     """
     page_url, account = choose_page(ctx, page_url), user.account
-    reauthenticate(ctx, user, current_password, lambda: address_errors(email))
+    reauthenticate(ctx, user, current_password, lambda: address_errors(ctx.settings, email))
     address = read_address(email)
     found = find_credential(ctx, email, ["email"])
     owner = found.account if found and found.account.id != account.id else None

@@ -25,7 +25,7 @@ class ExpiredSignature(ApiError):
 
 
 class LoginNotConfirmed(InvalidGrant):
-    """Variant B: the password is right, but the address is not confirmed."""
+    """Confirmation is required: the password is right, but the address is not confirmed."""
 
     def __init__(self) -> None:
         super().__init__(_CONFIRM, details=[FieldError("email_not_confirmed", None, _CONFIRM)])

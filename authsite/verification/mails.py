@@ -21,7 +21,8 @@ from . import links
 
 def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
     """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
-    kind = "confirm" if ctx.settings.variant == "B" else "verification"
+    forced = ctx.settings.variant == "B" or ctx.settings.confirmation_required
+    kind = "confirm" if forced else "verification"
     expires_at = clock.now() + ctx.settings.verification_expires_in
     outbox.put(ctx, outbox.NewMail(kind, recipient, page_url=page_url, expires_at=expires_at))
 

@@ -21,7 +21,7 @@ from .errors import LoginNotConfirmed
 
 
 def require_confirmed(ctx: Context, account: Account) -> None:
-    """The login step of Variant B: raises `LoginNotConfirmed` for an unconfirmed user."""
+    """A login step: raises `LoginNotConfirmed` if confirmation is required and missing."""
     if lacks_confirmation(account, ctx.settings):
         raise LoginNotConfirmed
 

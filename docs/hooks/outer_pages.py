@@ -33,7 +33,8 @@ LOADS = re.compile(
 )
 CODE_IN_TABLE = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
 
-# The guides come first in the results of a search. What is there as evidence, and for contributors, would hide them.
+# The guides come first in the results of a search; evidence, and pages for contributors, would hide
+# them.
 BOOSTED = ("How-to guides", "Tutorials", "Home")
 NOT_SEARCHED = ("Evidence", "Contributing")
 NOT_RUN = re.compile(r'^( *```[\w-]*) title="Not run by our tests"$', re.MULTILINE)

@@ -10,6 +10,7 @@ from authsite.audit.service import pseudonym
 from authsite.oauth import clients
 from authsite.oauth.models import Client
 from authsite.users import service as users
+from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.site import PASSWORD, WEB, bearer
 
@@ -186,3 +187,53 @@ def test_an_agent_is_cut_short_and_stripped_of_control_characters(site):
     assert row.agent.startswith('evil[31m {"level": "error"} xxx')
     assert row.agent.isprintable()
     assert len(row.agent) <= 200
+
+
+LONG = {"limits": "on", "limits.login-address": "900/minute"}
+
+
+def reasons(site):
+    """The reasons of the failed logins, oldest first."""
+    return [row.details["reason"] for row in trail(site) if row.event == "login.failed"]
+
+
+@pytest.mark.parametrize("prevent", ["false", "true"])
+def test_f13_a_failed_login_is_recorded_with_its_reason_which_the_caller_is_not_told(
+    site_with, prevent
+):
+    settings = {"variant": "B", "require_email_confirmation": "true"}
+    site = site_with(**LONG, **settings, prevent_enumeration=prevent)
+    keys = site.client()
+    site.user("ann@example.com", confirmed=True)
+    site.user("new@example.com")
+    gone = site.user("gone@example.com", confirmed=True)
+    with site.db() as db:
+        db.get(User, gone.id).disabled_at = clock.now()
+        db.commit()
+    answers = [
+        site.try_login(keys, PASSWORD, username="nobody@example.com"),
+        site.try_login(keys, "wrong", username="ann@example.com"),
+        site.try_login(keys, PASSWORD, username="gone@example.com"),
+    ]
+    assert len({answer.text for answer in answers}) == 1
+    assert answers[0].status_int == 400
+    answers.append(site.try_login(keys, PASSWORD, username="new@example.com"))
+    assert (answers[3].text == answers[0].text) == (prevent == "true")
+    assert reasons(site) == ["unknown_name", "wrong_password", "disabled", "unconfirmed"]
+    for reason in reasons(site):
+        assert not any(reason in answer.text for answer in answers)
+
+
+def test_f13_a_login_of_a_locked_account_is_recorded_once_an_hour(site_with, frozen):
+    site = site_with(**LONG)
+    keys = site.client()
+    user = site.user()
+    for _ in range(9):
+        site.try_login(keys)
+    assert reasons(site) == ["wrong_password"] * 5 + ["locked"]
+    site.try_login(keys, address="198.51.100.9")
+    assert reasons(site)[-2:] == ["locked", "locked"]
+    assert trail(site)[-1].user_id == user.id
+    for _ in range(7):
+        site.try_login(keys, username="nobody@example.com")
+    assert reasons(site)[-6:] == ["unknown_name"] * 5 + ["locked"]

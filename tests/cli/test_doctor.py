@@ -168,6 +168,28 @@ def client_type(found, _folder):
     assert "personal" in line(findings, "client-type", "clients.web.id")
 
 
+def only_corp(site):
+    """Settings with which one of three users is confirmed and of the domain."""
+    for number, confirmed in ((1, True), (2, False)):
+        site.user(f"u{number}@corp.example", confirmed=confirmed)
+    site.user("u3@sub.corp.example", confirmed=True)
+    site.user("u4@xcorp.example", confirmed=False)
+    return {"AUTHSITE_REGISTRATION": "domains", "AUTHSITE_REGISTRATION_DOMAINS": "corp.example"}
+
+
+def registration_unconfirmed(found, _folder):
+    message = line(found(**only_corp(found.site)), "registration-unconfirmed", "registration")
+    assert message.startswith("2 users")
+
+
+def registration_other_domains(found, _folder):
+    variables = only_corp(found.site)
+    message = line(found(**variables), "registration-other-domains", "registration")
+    assert message.startswith("2 users")
+    variables = {"AUTHSITE_REGISTRATION": "on"}
+    assert not [each for each in found(**variables) if each.subject == "registration"]
+
+
 def key_fine(found, _folder):
     line(found(AUTHSITE_TRUSTED_PROXIES="127.0.0.1"), "key-fine", "trusted-proxies")
 
@@ -193,6 +215,8 @@ MAKES = {
         client_unknown,
         client_good,
         client_type,
+        registration_unconfirmed,
+        registration_other_domains,
         key_fine,
     )
 }

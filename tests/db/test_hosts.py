@@ -98,7 +98,7 @@ def test_everything_that_connects_finds_the_primary(servers, tmp_path):
     migrate.upgrade(database)
     database.dispose()
     ini = write_ini(tmp_path, url)
-    assert "reachable, schema" in authsite("doctor", ini=ini).stdout
+    assert "reachable, schema" in authsite("doctor", "--verbose", ini=ini).stdout
     assert authsite("db", "upgrade", ini=ini).returncode == 0
 
 

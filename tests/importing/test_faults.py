@@ -280,3 +280,34 @@ def test_a_report_that_others_may_read_is_not_written(site, importing, tmp_path)
     importing("csv", path, "--ids", ids)
     assert ids.read_text().startswith("table,source_id,id\nusers,good,")
     assert (tmp_path / "report.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_f10_an_import_that_took_no_row_ends_with_status_1(importing, tmp_path, dry):
+    path = write_csv(tmp_path / "users.csv", [{**good("a"), "email": "no address"}])
+    assert "nothing was imported" in importing("csv", path, *dry, status=1)
+    assert "nothing was imported" in importing("csv", write_csv(path, []), *dry, status=1)
+
+
+def test_f10_an_import_whose_rows_are_all_there_already_succeeds(importing, tmp_path):
+    path = write_csv(tmp_path / "users.csv", [good("a")])
+    for _ in range(2):
+        importing("csv", path)
+
+
+def test_f10_a_table_without_a_needed_column_is_one_sentence_about_its_header(importing, tmp_path):
+    path = write_csv(tmp_path / "users.csv", [{"id": "1", "name": "A"}] * 3, ("id", "name"))
+    message = importing("csv", path, status=1)
+    assert "has no column email, but id, name: name its columns as in docs/moving.md" in message
+    message = importing("django", write_csv(path, [], ("name",)), status=1)
+    assert "has no column id and no column email, but name" in message
+
+
+def test_f11_a_file_in_latin_1_is_said_not_to_be_utf_8(importing, tmp_path):
+    path = tmp_path / "users.csv"
+    path.write_bytes("id,email,name\n1é,a@example.com,A\n2,b@example.com,Zoé\n".encode("latin-1"))
+    message = importing("csv", path, status=1)
+    assert "nothing was imported" in message
+    reasons = (tmp_path / "report.jsonl").read_text().splitlines()
+    assert [reason.count("is not UTF-8; save the source in UTF-8") for reason in reasons] == [1, 1]
+    assert "iconv -f latin1 -t utf-8" in reasons[0]

@@ -134,7 +134,7 @@ def test_a_failed_login_stays_on_record_without_what_was_typed(site):
     with site.db() as db:
         failed = select(AuditEvent).where(AuditEvent.event == "login.failed")
         known, unknown = db.scalars(failed.order_by(AuditEvent.id))
-    assert (known.user_id, known.details) == (user.id, None)
+    assert (known.user_id, known.details) == (user.id, {"reason": "wrong_password"})
     assert unknown.user_id is None
     assert "stranger" not in str(unknown.details)
 

@@ -133,11 +133,25 @@ def test_failed_client_authentications_are_limited_for_each_client_and_address(s
     keys, other = site.client(), site.client()
     wrong = ClientKeys(keys.client_id, "not the secret")
     assert [site.try_login(wrong).status_int for _ in range(4)] == [401, 401, 401, 429]
-    refused = site.try_login(keys, PASSWORD)
+    refused = site.try_login(wrong, PASSWORD)
     assert refused.status_int == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert site.try_login(other, PASSWORD).status_int == 200
     assert site.try_login(keys, PASSWORD, address="198.51.100.7").status_int == 200
+
+
+def test_s4_a_right_secret_is_never_refused_for_the_failures_of_others(site_with):
+    """S4: a resource server shares its address with whoever is behind the same gateway."""
+    site = site_with(limits="on", limits_client_auth="3/minute")
+    site.user()
+    keys, resource = site.client(), site.client("resource-server")
+    token = site.login(keys)["access_token"]
+    for each in (keys, resource):
+        wrong = ClientKeys(each.client_id, "not the secret")
+        assert [site.try_login(wrong).status_int for _ in range(5)] == [401] * 3 + [429] * 2
+    assert site.introspect(resource, token)["active"] is True
+    assert site.try_login(keys, PASSWORD).status_int == 200
+    assert site.try_login(wrong).status_int == 429  # what succeeds gives nothing back
 
 
 def test_right_client_authentications_are_never_limited(site_with):

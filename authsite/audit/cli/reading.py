@@ -27,7 +27,7 @@ from authsite.settings import Settings
 from authsite.settings.durations import CENTURY, duration
 from authsite.users import service as users
 
-from ..events import MEANINGS, EventName
+from ..events import FAILURES, MEANINGS, EventName, FailureReason
 from ..models import AuditEvent
 from ..service import Filter, search
 
@@ -91,11 +91,18 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
         head = f"{clock.rfc3339(first.at)} {by}: {first.agent or 'no user agent'}"
         click.echo(visible(head))
         for event in events:
-            unknown = "This version does not know the event."
-            meaning = MEANINGS.get(cast(EventName, event.event), unknown)
-            click.echo(f"\n{visible(event.event)}: {meaning}")
+            click.echo(f"\n{visible(event.event)}: {_meaning(event)}")
             for name, value in _about(ctx, event).items():
                 click.echo(f"  {name}: {visible(value)}")
+
+
+def _meaning(event: AuditEvent) -> str:
+    """What the event means, and for a failed login why it failed."""
+    meaning = MEANINGS.get(cast(EventName, event.event), "This version does not know the event.")
+    reason = (event.details or {}).get("reason")
+    if event.event != "login.failed" or reason not in FAILURES:
+        return meaning
+    return f"{meaning} {FAILURES[cast(FailureReason, reason)]}"
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:

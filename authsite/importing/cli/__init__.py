@@ -20,6 +20,8 @@ SOURCES = (
 )
 
 
+# The columns without which no row of users is imported; a file of ours has none.
+NEEDED = {"passport": ("id", "email"), "django": ("id", "email"), "csv": ("email",)}
 OWN = "authsite"  # the kind of import whose source is a file of `authsite export`
 
 
@@ -47,7 +49,12 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
         ),
         json_option,
     ]
-    fixed = {"system": system, "users_table": users_table, "confirmed": False}
+    fixed = {
+        "system": system,
+        "users_table": users_table,
+        "needed": NEEDED.get(system, ()),
+        "confirmed": False,
+    }
     if system != OWN:
         options += [
             click.option(
@@ -181,4 +188,5 @@ def own_(options: Options) -> None:
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
     rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
-    return Part("clients", table, lambda ctx, rows: clients.write(ctx, rules, rows))
+    needed = ("id", "name")
+    return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))

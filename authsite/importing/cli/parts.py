@@ -30,6 +30,7 @@ class Options(NamedTuple):
     cfg: Settings
     source: str
     users_table: str
+    needed: Sequence[str]
     system: str
     confirmed: bool
     without_password: bool
@@ -40,10 +41,11 @@ class Options(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A table of the source, and what writes its rows."""
+    """A table of the source, the columns that it must have, and what writes its rows."""
 
     name: str
     table: str
+    needed: Sequence[str]
     write: WriteRows
 
 
@@ -56,7 +58,8 @@ def import_parts(
     """Import the users, then the ``more`` parts, and print what became of them.
 
     ``open_``: opens the source, if its URL or path does not tell how. Raises
-    `click.ClickException` for a source, an output or a database that cannot be used.
+    `click.ClickException` for a source, an output or a database that cannot be used, and if no row
+    was imported, now or before.
     """
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
@@ -71,7 +74,10 @@ def import_parts(
             seen,
         )
         of_users = Part(
-            "users", options.users_table, lambda ctx, rows: users.write(ctx, rules, rows)
+            "users",
+            options.users_table,
+            options.needed,
+            lambda ctx, rows: users.write(ctx, rules, rows),
         )
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
@@ -97,9 +103,14 @@ def import_parts(
         except SourceUnusable as error:
             raise click.ClickException(visible(str(error))) from None
     _print(options, reports)
+    if not any(report.taken for report in reports):
+        raise click.ClickException(
+            "nothing was imported: correct the source, or give other options, and start again"
+        )
 
 
 def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
+    _require_columns(source, part)
     report = Report(part.name, *files)
     done = 0
     with click.progressbar(
@@ -110,6 +121,18 @@ def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | N
             progress_bar.update(progress.done - done)
             done = progress.done
     return report
+
+
+def _require_columns(source: Source, part: Part) -> None:
+    """Raise `SourceUnusable` if the table lacks a column without which no row can be imported."""
+    found = source.columns(part.table)
+    missing = [] if found is None else [name for name in part.needed if name not in found]
+    if found is not None and missing:
+        raise SourceUnusable(
+            f"the table {part.table} has no column {' and no column '.join(missing)}, but"
+            f" {', '.join(filter(None, found))}: name its columns as in docs/moving.md (in CSV the"
+            " first line has the names)"
+        )
 
 
 def _print(options: Options, reports: Sequence[Report]) -> None:

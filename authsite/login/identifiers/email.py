@@ -1,19 +1,15 @@
 """E-mail addresses: all spellings have one key, and look-alike characters are invalid."""
 
 import re
-import unicodedata
 
 from authsite.i18n import _
 from authsite.login.identifiers.identifier import Identifier, InvalidIdentifier, clean_text
+from authsite.settings import mail_domain
 
 MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC errata 1690)
 
 _EXAMPLE = _("Enter an e-mail address in the format name@example.com.")
 _NOT_ASCII = _("Use an address with Latin letters before the @, without accents.")
-
-# Names of private networks, which email-validator rejects: it accepts global names only.
-_PRIVATE_DOMAINS = (".localhost", ".local", ".test")
-
 
 # Local parts that a relay may interpret: an encoded word (RFC 2047), which some decode before they
 # split the address, and the old routing forms user%host and host!user.
@@ -34,31 +30,8 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
         raise InvalidIdentifier(_EXAMPLE)
     if not local.isascii():
         raise InvalidIdentifier(_NOT_ASCII)
-    domain = _ascii_domain(local, unicodedata.normalize("NFC", domain))
-    display = f"{local}@{domain}"
-    return Identifier("email", display.lower(), display)
-
-
-def _ascii_domain(local: str, domain: str) -> str:
-    """The domain as SMTP transmits it. Raises `InvalidIdentifier` for an invalid address."""
-    # The import takes 20 ms, and a process that only guards routes never needs it.
-    from email_validator import EmailNotValidError, validate_email
-
-    # With a global suffix, email-validator checks a private name like any other.
-    lowered = domain.lower()
-    private = lowered == "localhost" or lowered.endswith(_PRIVATE_DOMAINS)
-    suffix = ".com" if private else ""
     try:
-        valid = validate_email(
-            f"{local}@{domain}{suffix}",
-            check_deliverability=False,
-            strict=True,
-            # Stated, since the defaults are globals that a host application may change.
-            allow_quoted_local=False,
-            allow_display_name=False,
-            allow_domain_literal=False,
-            allow_empty_local=False,
-        )
-    except EmailNotValidError as error:
+        display = f"{local}@{mail_domain(domain, local)}"
+    except ValueError as error:
         raise InvalidIdentifier(_EXAMPLE) from error
-    return str(valid.ascii_domain).removesuffix(suffix)
+    return Identifier("email", display.lower(), display)

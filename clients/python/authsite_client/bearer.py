@@ -8,7 +8,7 @@ MAX_TOKEN_LENGTH = 512
 # authsite introspects refresh tokens (rt_), too (RFC 7662); in a request they are no credentials.
 _ACCESS_TOKEN = r"(?!rt_)[A-Za-z0-9\-._~+/]+=*"
 _TOKEN = re.compile(_ACCESS_TOKEN)
-_CREDENTIALS = re.compile(rf"[Bb][Ee][Aa][Rr][Ee][Rr] +({_ACCESS_TOKEN})")
+_CREDENTIALS = re.compile(rf"[Bb][Ee][Aa][Rr][Ee][Rr] ++({_ACCESS_TOKEN})")
 
 
 def read_bearer(authorization: str | None) -> str:

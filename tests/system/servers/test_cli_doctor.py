@@ -45,13 +45,22 @@ def test_on_a_new_development_set_up_nothing_is_wrong_and_production_needs_chang
     }
 
 
-def test_people_get_a_line_for_each_finding(home):
+def test_people_get_the_problems_first_and_the_number_of_what_is_fine(home):
+    found = findings(home)
     done = home.run("doctor")
-    *lines, last = done.stdout.splitlines()
-    assert len(lines) == len(findings(home))
+    *lines, fine, last = done.stdout.splitlines()
+    assert [each.split()[0] for each in lines] == ["change"] * 6
+    assert fine == f"{len(found) - 6} more are fine: --verbose"
     assert last == "0 wrong, 6 to change before production"
     assert "change  base-url: " in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_with_verbose_people_get_a_line_for_each_finding(home):
+    *lines, last = home.run("doctor", "--verbose").stdout.splitlines()
+    assert [each.split()[0] for each in lines] == sorted(each.split()[0] for each in lines)
+    assert len(lines) == len(findings(home))
+    assert last == "0 wrong, 6 to change before production"
 
 
 @pytest.mark.control("K02")

@@ -95,12 +95,17 @@ def test_init_production_writes_its_files_and_says_what_to_run_next(tmp_path):
     for path in (ini, env_file):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert env_file.read_text().startswith("AUTHSITE_SECRET=")
-    for words in ("AUTHSITE_BASE_URL", "AUTHSITE_DATABASE_URL", str(env_file),
+    for words in ("AUTHSITE_BASE_URL", "AUTHSITE_DATABASE_URL", "AUTHSITE_REGISTRATION",
+                  "on (everyone), off, or domains", "--registration", str(env_file),
                   f"authsite init --production --folder {folder}"):  # fmt: skip
         assert words in said
     # As it says:
     with open(env_file, "a") as file:
         file.write(f"AUTHSITE_BASE_URL={BASE_URL}\nAUTHSITE_DATABASE_URL=sqlite:///own.sqlite\n")
+    said = home.run("init", "--production", "--folder", str(folder)).stdout
+    assert "Without a value: AUTHSITE_REGISTRATION." in said
+    with open(env_file, "a") as file:
+        file.write("AUTHSITE_REGISTRATION=off\n")
     said = home.run("init", "--production", "--folder", str(folder)).stdout
     assert (folder / "own.sqlite").exists()
     assert f"authsite serve --config {ini}" in said
@@ -110,6 +115,7 @@ def test_init_production_writes_its_files_and_says_what_to_run_next(tmp_path):
 def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
     home = Home(tmp_path)
     options = ["init", "--production", "--base-url", BASE_URL, "--database-url", fresh_url]
+    options += ["--registration", "domains=Corp.Example,bücher.example"]
 
     home.run(*options)
 
@@ -124,6 +130,11 @@ def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
     ]
     written = env_file.read_text()
     ini = tmp_path / "production.ini"
+    lines = ini.read_text().splitlines()
+    assert "authsite.registration = domains" in lines
+    assert "authsite.registration-domains = corp.example xn--bcher-kva.example" in lines
+    packaged = (CHECKOUT / "production.ini").read_text().splitlines()
+    assert len(set(lines) - set(packaged)) == 2
     ini.write_text(f"{ini.read_text()}# ours\n")
     home.run(*options)
     home.run("init", "--production")
@@ -131,6 +142,8 @@ def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
     assert ini.read_text().endswith("# ours\n")
     refused = home.run(*options[:3], "https://other.example.org", status=1).stderr
     assert f"AUTHSITE_BASE_URL has another value already, in {env_file}" in refused
+    refused = home.run("init", "--production", "--registration", "off", status=1).stderr
+    assert "authsite.registration has another value already, from authsite.registration" in refused
     elsewhere = {"AUTHSITE_BASE_URL": "https://another.example.org"}
     refused = home.run(*options, status=1, **elsewhere).stderr
     assert "AUTHSITE_BASE_URL has another value already, in the environment" in refused
@@ -139,6 +152,7 @@ def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
 def test_init_production_takes_the_values_from_the_environment(tmp_path, fresh_url):
     home = Home(tmp_path)
     given = {"AUTHSITE_BASE_URL": BASE_URL, "AUTHSITE_DATABASE_URL": fresh_url}
+    given |= {"AUTHSITE_REGISTRATION": "on"}
 
     home.run("init", "--production", "--folder", "site", **given)
 
@@ -151,6 +165,10 @@ def test_init_production_takes_the_values_from_the_environment(tmp_path, fresh_u
     [
         (["--folder", "x"], 2, "--production"),
         (["--base-url", BASE_URL], 2, "--production"),
+        (["--registration", "on"], 2, "--production"),
+        (["--production", "--registration", "maybe"], 2, "on, off, or domains="),
+        (["--production", "--registration", "domains="], 2, "on, off, or domains="),
+        (["--production", "--registration", "domains=*.corp.example"], 2, "whole domains"),
         (["--production", "--config", "x.ini"], 2, "--config"),
         (["--production", "--base-url", "auth.example.org"], 1, "authsite.base-url"),
         (["--production", "--database-url", "mysql://x"], 1, "authsite.database-url"),

@@ -70,7 +70,8 @@ def check(site, servers, most):
             seen[400] += 1
             assert seen[400] <= most
     assert 1 <= seen[400] <= most
-    assert site.events().count("login.failed") == seen[400]
+    # One more for the closed account, once an hour for each address.
+    assert site.events().count("login.failed") - seen[400] in (0, 1)
 
 
 @pytest.mark.slow

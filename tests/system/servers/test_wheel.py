@@ -109,8 +109,9 @@ def test_trial_8_an_installed_wheel_is_set_up_in_an_empty_folder(wheel, tmp_path
     assert where.startswith(str(site_packages))
 
     run(*command, "init", "--production", "--base-url", "https://auth.example.org",
-        "--database-url", "sqlite:///authsite.sqlite", cwd=folder)  # fmt: skip
-    report = run(*command, "doctor", "--config", "production.ini", cwd=folder)
+        "--database-url", "sqlite:///authsite.sqlite", "--registration", "on",
+        cwd=folder)  # fmt: skip
+    report = run(*command, "doctor", "--verbose", "--config", "production.ini", cwd=folder)
 
     assert "WRONG" not in report
     assert "schema at" in report
