@@ -40,9 +40,10 @@ Notify = Callable[[Context, Account], None]
 class LoginStep(NamedTuple):
     """A check that every login after a correct password and every refresh must pass.
 
-    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if the denial reveals that the account exists: with
-    `prevent-enumeration` the answer is then that of a wrong password, and ``notify`` informs the
-    user by mail. It is called before the request has written anything.
+    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if
+    the denial reveals that the account exists: with `prevent-enumeration` the answer is then that
+    of a wrong password, and ``notify`` informs the user by mail. It is called before the request
+    has written anything.
     """
 
     check: Check
