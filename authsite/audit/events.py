@@ -27,6 +27,7 @@ EventName: TypeAlias = Literal[
     "recovery.asked",
     "recovery.done",
     "recovery.refused",
+    "secret.accepted",
     "secret.announced",
     "secret.retired",
     "secret.rotated",
@@ -82,6 +83,7 @@ MEANINGS: dict[EventName, str] = {
     "recovery.asked": "A mail to reset a password was requested.",
     "recovery.done": "The password was reset with a mailed link. All sign-ins ended.",
     "recovery.refused": "A reset was rejected: the link is wrong, was used, or has expired.",
+    "secret.accepted": "An administrator let the database know another secret.",
     "secret.announced": "An administrator added a secret or pepper that is accepted and does not "
     "sign yet.",
     "secret.retired": "An administrator removed the oldest secret or pepper.",

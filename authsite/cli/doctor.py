@@ -74,6 +74,7 @@ LINES: Mapping[str, tuple[str, str]] = {
         "is empty, so that seals of the audit trail do not verify after the oldest secret is "
         "removed: rotate with `authsite secret rotate`, which writes it (docs/operations.md)",
     ),
+    "secret-other": ("wrong", "{error}"),
     "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
     "client-unknown": (
         "wrong",
@@ -184,12 +185,23 @@ def _database(cfg: Settings) -> Iterator[Finding]:
             yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield _line("database-untimed", "database-url")
+        yield from _secret(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
     except SQLAlchemyError as error:
         yield _line("database-unusable", "database-url", cause=cause_of(error))
     finally:
         database.dispose()
+
+
+def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.secret import OtherSecret, check
+
+    try:
+        with database.autocommit.connect() as connection:
+            check(connection, cfg)
+    except OtherSecret as error:
+        yield _line("secret-other", "secret", error=error)
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:

@@ -45,7 +45,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     if init_first:
         from .init import prepare
 
-        prepare(config)
+        for note in prepare(config).notes:
+            click.echo(note)
     path = config_path(config)
     cfg = settings_of(config)  # in this process, so that an invalid setting is reported once
     ini = read_ini(path)
