@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
 from authsite.settings.files import exposed, folder_errors, private_paths
+from authsite.settings.load import check_start
 from authsite.settings.sources import unknown_variables
 from authsite.settings.unsafe_choices import RULES
 
@@ -47,6 +49,7 @@ LINES: Mapping[str, tuple[str, str]] = {
     "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
     "file-private": ("ok", "only its owner can read it"),
     "file-exposed": ("wrong", "{advice}"),
+    "application-wrong": ("wrong", "it does not start: {error}"),
     "schema-missing": ("wrong", "there is no schema: run `authsite init` or `authsite db upgrade`"),
     "schema-behind": (
         "wrong",
@@ -132,10 +135,13 @@ def last_line(findings: Sequence[Finding], *, production: bool) -> str:
     return f"{errors} errors, {warnings} warnings: {ready} for production"
 
 
-def examine(config: str | None, *, production: bool = False) -> Iterator[Finding]:
+def examine(
+    config: str | None, *, production: bool = False, application: bool = True
+) -> Iterator[Finding]:
     """All findings; only one if the settings are invalid, since the other checks need them.
 
-    ``production``: those of `production_checks`, too.
+    ``production``: those of `production_checks`, too. Without ``application`` it is not tried to
+    make the application.
     """
     path = config_path(config)
     try:
@@ -155,6 +161,8 @@ def examine(config: str | None, *, production: bool = False) -> Iterator[Finding
             yield _line("file-private", str(file))
     for invalid in folder_errors(cfg):
         yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
+    if application and not other_program(ini):
+        yield from _application(path, cfg)
     yield from _database(cfg)
     yield from _rules(cfg, STRICT if production else LENIENT)
     if production:
@@ -166,6 +174,34 @@ def examine(config: str | None, *, production: bool = False) -> Iterator[Finding
 def _line(name: str, subject: str, **values: object) -> Finding:
     state, message = LINES[name]
     return Finding(state, subject, message.format(**values))
+
+
+def other_program(ini: Mapping[str, str]) -> str:
+    """The application that an ini configures, if that is not authsite; else an empty text."""
+    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
+    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
+        return ""
+    return factory or use
+
+
+def application_error(path: Path) -> str:
+    """Why the application of the ini at ``path`` cannot be made; empty if it can be."""
+    from authsite.server.worker import created, failure_of
+
+    try:
+        created(path).registry["authsite"].database.dispose()
+    except Exception as error:
+        return failure_of(error)
+    return ""
+
+
+def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
+    try:
+        check_start(cfg)
+    except SettingsError:
+        return  # other lines say it
+    if error := application_error(path):
+        yield _line("application-wrong", "application", error=error)
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:

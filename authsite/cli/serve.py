@@ -9,17 +9,23 @@ import click
 
 from authsite.cores import usable_cores
 from authsite.server.garbage import no_collections
+from authsite.server.port import claim
 from authsite.server.signals import end_workers_that_start
 from authsite.server.systemd import tell_systemd
 from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.settings.load import check_start, start_warnings
 
-from .shared import config_path, examples, ini_option, settings_of
+from .doctor import application_error, examine, other_program
+from .shared import cause_of, config_path, examples, ini_option, settings_of
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
 SAMPLE = "-d {field}=you@example.com -d 'password=purple wolf 77 tea'"
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
+NOT_RECORDED = (
+    "the fingerprint of the secret is not in the database ({cause}): the database has to be "
+    "reachable, and its role needs the rights in docs/production.md"
+)
 
 
 @click.command(
@@ -55,9 +61,11 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         check_start(cfg)
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
-    for warning in start_warnings(cfg, ini, environment(folder_of(ini))):
+    warnings = start_warnings(cfg, ini, environment(folder_of(ini)))
+    for warning in warnings:
         click.secho(f"note: {warning}", err=True)
-    refuse_if_taken(host, port)
+    claimed = claim_port(host, port)
+    refuse_other_secret(cfg)
     # Imported now, so that an invalid setting is reported without the time that this takes.
     with no_collections():
         from granian import Granian
@@ -66,12 +74,17 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 
         from authsite.logs import configure
         from authsite.monitoring.workers import metrics_folder
+        from authsite.server.failure import failure_in
 
+        check_application(path)
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
+    for finding in examine(config, application=False):
+        if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
+            click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
     click.echo(greeting(cfg, local_url))
     configure(as_json=cfg.production)
     server = Granian(
@@ -92,36 +105,65 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     )
     end_workers_that_start()
     tell_systemd(host, port)
-    with metrics_folder():
-        server.serve()
+    with claimed, metrics_folder() as folder:
+        try:
+            server.serve()
+        finally:
+            if failure := failure_in(folder):
+                raise click.ClickException(failure)
 
 
 def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:
     """Raise `click.ClickException` if the ini configures an application that is not authsite."""
-    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
-    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
-        return
-    raise click.ClickException(
-        f"{path} configures another program ({factory or use}): serve that with `pserve {path}`; "
-        "`authsite serve` runs authsite alone, with `use = egg:authsite`."
-    )
+    if other := other_program(ini):
+        raise click.ClickException(
+            f"{path} configures another program ({other}): serve that with `pserve {path}`; "
+            "`authsite serve` runs authsite alone, with `use = egg:authsite`."
+        )
 
 
-def refuse_if_taken(host: str, port: int) -> None:
-    """Raise `click.ClickException` if another server uses the port.
-
-    Granian would share the port (SO_REUSEPORT), and requests would go to either server.
-    """
+def claim_port(host: str, port: int) -> socket.socket:
+    """`claim` the port. Raises `click.ClickException` if another server uses it."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        return claim(host, port)
     except OSError as error:
         raise click.ClickException(
             f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
             "give another with --host and --port."
         ) from None
+
+
+def refuse_other_secret(cfg: Settings) -> None:
+    """Record the secret in the database, or raise `click.ClickException` if it knows another.
+
+    Without a usable database nothing happens: the service starts, and waits for it.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.db import migrate, open_database
+    from authsite.installation.secret import OtherSecret, check_and_record
+
+    database = open_database(cfg.database_url.reveal())
+    try:
+        if not migrate.state(database).usable:
+            return
+        with database.autocommit.connect() as connection:
+            check_and_record(connection, cfg)
+    except OtherSecret as error:
+        raise click.ClickException(str(error)) from None
+    except SQLAlchemyError as error:
+        click.secho(f"note: {NOT_RECORDED.format(cause=cause_of(error))}", err=True)
+    finally:
+        database.dispose()
+
+
+def check_application(path: Path) -> None:
+    """Raise `click.ClickException` if the application of the workers cannot be made.
+
+    They are forked, and what was imported for this is there already.
+    """
+    if error := application_error(path):
+        raise click.ClickException(error)
 
 
 def greeting(cfg: Settings, local_url: str) -> str:

@@ -20,6 +20,13 @@ from .models import InstallationRecord
 
 _RECORDS = cast(Table, InstallationRecord.__table__)
 _NAME = "secret"
+_INSERT = (
+    "INSERT INTO installation_records (name, value, at) VALUES (:name, :value, :at)"
+    " ON CONFLICT (name) DO "
+)
+_AT = bindparam("at", type_=UtcDateTime())
+_RECORD_FIRST = text(_INSERT + "NOTHING").bindparams(_AT)
+_RECORD = text(_INSERT + "UPDATE SET value = excluded.value, at = excluded.at").bindparams(_AT)
 OTHER_SECRET = (
     "the database knows another secret than AUTHSITE_SECRET: copy the environment file of a machine"
     " that serves with this database. If you have copied or restored the database and want to use "
@@ -82,14 +89,10 @@ def record(connection: Connection, first: Secret) -> None:
 
 
 def _fits(found: str, secrets: Iterable[Secret]) -> bool:
-    return any([hmac.compare_digest(found, fingerprint(each)) for each in secrets])
+    return any(hmac.compare_digest(found, fingerprint(each)) for each in secrets)
 
 
 def _insert(connection: Connection, first: Secret, *, or_update: bool) -> None:
-    action = "UPDATE SET value = excluded.value, at = excluded.at" if or_update else "NOTHING"
-    statement = text(
-        "INSERT INTO installation_records (name, value, at) VALUES (:name, :value, :at)"
-        f" ON CONFLICT (name) DO {action}"
-    ).bindparams(bindparam("at", type_=UtcDateTime()))
+    statement = _RECORD if or_update else _RECORD_FIRST
     values = {"name": _NAME, "value": fingerprint(first), "at": clock.now()}
     connection.execute(statement, values)
