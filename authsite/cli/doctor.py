@@ -201,7 +201,7 @@ def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
     except SettingsError:
         return  # other lines say it
     if error := application_error(path):
-        yield _line("application-wrong", "application", error=error)
+        yield _line("application-wrong", "application", error=" ".join(error.split()))
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:

@@ -63,8 +63,8 @@ def _application(path: Path) -> AsgiBridge:
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
+    hold_until_loop_runs()  # before the first thread
     bridge = AsgiBridge(wsgi, THREADS, active, _log(wsgi, services.settings), health)
-    hold_until_loop_runs()
     _start_threads(services)
     return bridge
 
