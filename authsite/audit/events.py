@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias
 
 EventName: TypeAlias = Literal[
+    "audit.late_accepted",
     "client.changed",
     "client.created",
     "client.disabled",
@@ -54,6 +55,8 @@ EventName: TypeAlias = Literal[
 
 # For the operator who reads the trail.
 MEANINGS: dict[EventName, str] = {
+    "audit.late_accepted": "An administrator accepted a seal of the audit trail that was made over "
+    "an hour after its events.",
     "client.changed": "An administrator changed the name or the scopes of a client.",
     "client.created": "An administrator created a client.",
     "client.disabled": "An administrator disabled a client. Its tokens ended.",

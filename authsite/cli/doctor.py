@@ -72,6 +72,12 @@ LINES: Mapping[str, tuple[str, str]] = {
         "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "
         "audit verify` (docs/audit.md)",
     ),
+    "audit-late": (
+        "wrong",
+        "seal {seal}{more} was made over an hour after its events: seals may have been deleted and "
+        "made again. `authsite audit verify` says which events, `authsite audit accept-late` "
+        "accepts it if no process sealed for so long (docs/audit.md)",
+    ),
     "audit-key-lost": (
         "change",
         "is empty, so that seals of the audit trail do not verify after the oldest secret is "
@@ -242,14 +248,20 @@ def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite import clock
+    from authsite.audit.late import some_late
     from authsite.audit.purge import purge_problem
+    from authsite.audit.seals import audit_keys
 
     if len(cfg.secret) > 1 and not cfg.audit_key:
         yield _line("audit-key-lost", "audit-key")
     with database.autocommit.connect() as connection:
         found = purge_problem(connection, clock.now(), cfg)
+        late = some_late(connection, audit_keys(cfg))
     if found:
         yield _line("audit-changed", "audit trail", seal=found.seal, text=found.text)
+    if late:
+        more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+        yield _line("audit-late", "audit trail", seal=late[0].id, more=more)
 
 
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
