@@ -14,6 +14,7 @@ from authsite.settings.sources import unknown_variables
 from authsite.settings.unsafe_choices import RULES
 
 from .shared import cause_of, config_path, examples, ini_option, json_option, print_json
+from .starting import application_error, other_program
 
 if TYPE_CHECKING:
     from authsite.db import Database
@@ -109,14 +110,21 @@ LINES: Mapping[str, tuple[str, str]] = {
     is_flag=True,
     help="Try out what production needs, too: database and mail server, clock, disk, hashing.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="With --production: the processes of `authsite serve`. Default: one for each core.",
+)
 @json_option
-def doctor(config: str | None, production: bool, as_json: bool) -> None:
+def doctor(config: str | None, production: bool, workers: int | None, as_json: bool) -> None:
     """Check the set-up, for now and for production.
 
     Ends with status 1 if something is wrong. With --production this includes all with which
     production would not start.
     """
-    findings = list(examine(config, production=production))
+    if workers and not production:
+        raise click.UsageError("--workers needs --production")
+    findings = list(examine(config, production=production, workers=workers))
     marks = PRODUCTION_MARKS if production else MARKS
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
@@ -142,12 +150,16 @@ def last_line(findings: Sequence[Finding], *, production: bool) -> str:
 
 
 def examine(
-    config: str | None, *, production: bool = False, application: bool = True
+    config: str | None,
+    *,
+    production: bool = False,
+    workers: int | None = None,
+    application: bool = True,
 ) -> Iterator[Finding]:
     """All findings; only one if the settings are invalid, since the other checks need them.
 
-    ``production``: those of `production_checks`, too. Without ``application`` it is not tried to
-    make the application.
+    ``production``: those of `production_checks`, too, for so many ``workers``. Without
+    ``application`` it is not tried to make the application.
     """
     path = config_path(config)
     try:
@@ -174,31 +186,12 @@ def examine(
     if production:
         from .production_checks import production_findings
 
-        yield from production_findings(cfg)
+        yield from production_findings(cfg, workers)
 
 
 def _line(name: str, subject: str, **values: object) -> Finding:
     state, message = LINES[name]
     return Finding(state, subject, message.format(**values))
-
-
-def other_program(ini: Mapping[str, str]) -> str:
-    """The application that an ini configures, if that is not authsite; else an empty text."""
-    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
-    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
-        return ""
-    return factory or use
-
-
-def application_error(path: Path) -> str:
-    """Why the application of the ini at ``path`` cannot be made; empty if it can be."""
-    from authsite.server.worker import created, failure_of
-
-    try:
-        created(path).registry["authsite"].database.dispose()
-    except Exception as error:
-        return failure_of(error)
-    return ""
 
 
 def _application(path: Path, cfg: Settings) -> Iterator[Finding]:

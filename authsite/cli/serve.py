@@ -1,31 +1,24 @@
 """``authsite serve``: the service on Granian."""
 
 import os
-import socket
-from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
 from authsite.cores import usable_cores
 from authsite.server.garbage import no_collections
-from authsite.server.port import claim
 from authsite.server.signals import end_workers_that_start
 from authsite.server.systemd import tell_systemd
 from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.settings.load import check_start, start_warnings
 
-from .doctor import application_error, examine, other_program
-from .shared import cause_of, config_path, examples, ini_option, settings_of
+from .doctor import examine
+from .shared import config_path, examples, ini_option, settings_of
+from .starting import check_application, claim_port, refuse_other_programs, refuse_other_secret
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
 SAMPLE = "-d {field}=you@example.com -d 'password=purple wolf 77 tea'"
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
-NOT_RECORDED = (
-    "the fingerprint of the secret is not in the database ({cause}): the database has to be "
-    "reachable, and its role needs the rights in docs/production.md"
-)
 
 
 @click.command(
@@ -111,59 +104,6 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         finally:
             if failure := failure_in(folder):
                 raise click.ClickException(failure)
-
-
-def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:
-    """Raise `click.ClickException` if the ini configures an application that is not authsite."""
-    if other := other_program(ini):
-        raise click.ClickException(
-            f"{path} configures another program ({other}): serve that with `pserve {path}`; "
-            "`authsite serve` runs authsite alone, with `use = egg:authsite`."
-        )
-
-
-def claim_port(host: str, port: int) -> socket.socket:
-    """`claim` the port. Raises `click.ClickException` if another server uses it."""
-    try:
-        return claim(host, port)
-    except OSError as error:
-        raise click.ClickException(
-            f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
-            "give another with --host and --port."
-        ) from None
-
-
-def refuse_other_secret(cfg: Settings) -> None:
-    """Record the secret in the database, or raise `click.ClickException` if it knows another.
-
-    Without a usable database nothing happens: the service starts, and waits for it.
-    """
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from authsite.db import migrate, open_database
-    from authsite.installation.secret import OtherSecret, check_and_record
-
-    database = open_database(cfg.database_url.reveal())
-    try:
-        if not migrate.state(database).usable:
-            return
-        with database.autocommit.connect() as connection:
-            check_and_record(connection, cfg)
-    except OtherSecret as error:
-        raise click.ClickException(str(error)) from None
-    except SQLAlchemyError as error:
-        click.secho(f"note: {NOT_RECORDED.format(cause=cause_of(error))}", err=True)
-    finally:
-        database.dispose()
-
-
-def check_application(path: Path) -> None:
-    """Raise `click.ClickException` if the application of the workers cannot be made.
-
-    They are forked, and what was imported for this is there already.
-    """
-    if error := application_error(path):
-        raise click.ClickException(error)
 
 
 def greeting(cfg: Settings, local_url: str) -> str:
