@@ -3,6 +3,7 @@
 from alembic import context
 
 import authsite.audit.models
+import authsite.installation.models
 import authsite.mail.models
 import authsite.oauth.models
 import authsite.rate_limit.models

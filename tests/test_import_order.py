@@ -21,7 +21,7 @@ LAYERS = (
     "audit mail logs",
     "context",
     "rate_limit",
-    "http passwords",
+    "http passwords installation",
     "settings crypto slots clock cores counters forks db catalogs i18n ids colors",
 )
 LAYER = {

@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias
 
 EventName: TypeAlias = Literal[
+    "audit.late_accepted",
     "client.changed",
     "client.created",
     "client.disabled",
@@ -27,6 +28,7 @@ EventName: TypeAlias = Literal[
     "recovery.asked",
     "recovery.done",
     "recovery.refused",
+    "secret.accepted",
     "secret.announced",
     "secret.retired",
     "secret.rotated",
@@ -57,6 +59,8 @@ FailureReason: TypeAlias = Literal[
 
 # For the operator who reads the trail.
 MEANINGS: dict[EventName, str] = {
+    "audit.late_accepted": "An administrator accepted a seal of the audit trail that was made over "
+    "an hour after its events.",
     "client.changed": "An administrator changed the name or the scopes of a client.",
     "client.created": "An administrator created a client.",
     "client.disabled": "An administrator disabled a client. Its tokens ended.",
@@ -85,6 +89,7 @@ MEANINGS: dict[EventName, str] = {
     "recovery.asked": "A mail to reset a password was requested.",
     "recovery.done": "The password was reset with a mailed link. All sign-ins ended.",
     "recovery.refused": "A reset was rejected: the link is wrong, was used, or has expired.",
+    "secret.accepted": "An administrator let the database know another secret.",
     "secret.announced": "An administrator added a secret or pepper that is accepted and does not "
     "sign yet.",
     "secret.retired": "An administrator removed the oldest secret or pepper.",

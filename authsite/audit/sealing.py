@@ -8,8 +8,10 @@ import structlog
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
+from authsite import clock
 from authsite.db import batches
 
+from .late import is_old
 from .models import AuditEvent
 from .seals import AuditKeys, Seal, insert_seal, new_seal, newest_seal, read_segment
 from .stored import SEALS
@@ -68,6 +70,12 @@ def _next_seal(
         return None
     # After the commit: a seal that is in the log but not in the table was deleted from the table.
     log.info("audit_sealed", seal=seal.id, last_id=seal.last_id, rows=seal.rows, mac=seal.mac)
+    if is_old(segment.oldest, clock.now()):
+        if former is None:
+            # There are no seals of before: this is the first start, or they were deleted.
+            log.error("audit_chain_restarted", seal=seal.id, rows=seal.rows)
+        else:
+            log.warning("audit_sealed_late", seal=seal.id, rows=seal.rows)
     return seal
 
 

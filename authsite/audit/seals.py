@@ -44,13 +44,17 @@ class Seal(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The events of a seal: their number, first and last id, latest time, and a hash of them."""
+    """The events of a seal: their number, first and last id, latest time, and a hash of them.
+
+    ``oldest``: the earliest time, as it is stored.
+    """
 
     rows: int
     first_id: int
     last_id: int
     newest_at: datetime
     digest: str
+    oldest: str
 
 
 class AuditKey(NamedTuple):
@@ -103,7 +107,7 @@ def seals(connection: Connection, *, newest_first: bool = False) -> Iterator[Sea
         statement = seal_rows(dialect).order_by(order).limit(SEALS_READ)
         if last is not None:
             statement = statement.where(id_ < last if newest_first else id_ > last)
-        found = [_seal(row, dialect) for row in connection.execute(statement).mappings()]
+        found = [seal_of_row(row, dialect) for row in connection.execute(statement).mappings()]
         yield from found
         if len(found) < SEALS_READ:
             return
@@ -114,10 +118,13 @@ def seals_with_ids(connection: Connection, ids: set[int]) -> dict[int, Seal]:
     """Those of the seals that exist, by id."""
     dialect = connection.dialect.name
     statement = seal_rows(dialect).where(SEALS.c.id.in_(ids))
-    return {row["id"]: _seal(row, dialect) for row in connection.execute(statement).mappings()}
+    return {
+        row["id"]: seal_of_row(row, dialect) for row in connection.execute(statement).mappings()
+    }
 
 
-def _seal(row: object, dialect: str) -> Seal:
+def seal_of_row(row: object, dialect: str) -> Seal:
+    """The seal in a row of `stored.seal_rows`."""
     values = dict(row)  # type: ignore[call-overload]
     for name in ("at", "newest_at", "key", "digest", "former_mac", "mac", "purged_mac"):
         values[name] = seal_text(values[name], dialect, moment=name in ("at", "newest_at"))
@@ -153,7 +160,7 @@ def read_segment(
 
     ``at_most``: only the first so many. A time that cannot be read, or is to come, counts as now.
     """
-    content, rows, first_id, newest = sha256(), 0, None, ""
+    content, rows, first_id, newest, oldest = sha256(), 0, None, "", None
     last_id, dialect = after, connection.dialect.name
     while at_most is None or rows < at_most:
         size = CHUNK if at_most is None else min(CHUNK, at_most - rows)
@@ -163,6 +170,7 @@ def read_segment(
         for row in chunk:
             content.update(_line(*row))
             newest = max(newest, row[1])
+            oldest = row[1] if oldest is None else min(oldest, row[1])
         if chunk:
             first_id = chunk[0][0] if first_id is None else first_id
             last_id, rows = chunk[-1][0], rows + len(chunk)
@@ -172,7 +180,7 @@ def read_segment(
         return None
     now = clock.now()
     newest_at = min(moment_of(newest) or now, now)
-    return Segment(rows, first_id, last_id, newest_at, content.hexdigest())
+    return Segment(rows, first_id, last_id, newest_at, content.hexdigest(), oldest or "")
 
 
 def _line(*values: object) -> bytes:
@@ -210,6 +218,11 @@ def _equal(one: str, other: str) -> bool:
 def purged_mac_of(key: Key, seal: Seal) -> str:
     """The proof that authsite has deleted the events of ``seal`` and all before it."""
     return key.mac(_line("authsite audit purged", seal.id, seal.last_id, seal.mac)).hex()
+
+
+def late_mac_of(key: Key, id_: int, mac: str) -> str:
+    """The proof that an administrator has accepted the late seal of this number and MAC."""
+    return key.mac(_line("authsite audit late seal", id_, mac)).hex()
 
 
 def is_purged(keys: AuditKeys, seal: Seal) -> bool:

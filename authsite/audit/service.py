@@ -18,6 +18,7 @@ from .events import EventName
 from .models import AuditEvent
 
 # The table, not the class: the ORM's overhead for one row equals the cost of the insert.
+RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
 _TABLE = cast(Table, AuditEvent.__table__)
 # The time is that of the database's clock, which all processes have in common.
 _INSERT = insert(_TABLE).values(at=database_now())
@@ -43,6 +44,7 @@ def record(
     """Record ``event`` in the transaction of its cause."""
     values = event_values(ctx.request_info, event, **about)
     ctx.db.connection().execute(_INSERT, values)
+    ctx.db.info[RECORDED] = True
 
 
 def record_all(ctx: Context, event: EventName, causes: Sequence[About]) -> None:
@@ -50,6 +52,7 @@ def record_all(ctx: Context, event: EventName, causes: Sequence[About]) -> None:
     rows = [event_values(ctx.request_info, event, **about) for about in causes]
     if rows:
         ctx.db.connection().execute(_INSERT, rows)
+        ctx.db.info[RECORDED] = True
 
 
 def record_apart(ctx: Context, event: EventName, **about: Unpack[About]) -> None:

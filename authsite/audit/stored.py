@@ -5,19 +5,22 @@ A program with write access to the database can store values that Python cannot 
 have the same parsed value.
 """
 
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import (
     Column,
     ColumnElement,
+    Connection,
     DateTime,
     Integer,
     Select,
     Table,
     Text,
     bindparam,
+    extract,
     func,
     select,
     type_coerce,
@@ -102,3 +105,30 @@ def seal_text(value: Any, dialect: str, *, moment: bool = False) -> str | None:
         text = bytes.fromhex(value).decode(errors="replace")
         return text.replace(" ", "T") + "Z" if moment else text
     return str(value).removesuffix(_AD)
+
+
+def late_acceptances(connection: Connection) -> Iterator[tuple[int, str]]:
+    """The id and the details, as text, of each event that accepts a late seal."""
+    sqlite = connection.dialect.name == "sqlite"
+    raw = type_coerce(_EVENTS.c.details, Text)
+    details = func.hex(raw, type_=Text) if sqlite else sql_cast(_EVENTS.c.details, Text)
+    statement = select(_EVENTS.c.id, details).where(_EVENTS.c.event == "audit.late_accepted")
+    for id_, text in connection.execute(statement):
+        value = text or ""
+        yield id_, bytes.fromhex(value).decode(errors="replace") if sqlite else value
+
+
+def late_seals(connection: Connection, late: timedelta, limit: int) -> Sequence[Any]:
+    """Rows of `seal_rows` whose first or latest event was older than ``late`` when it was made."""
+
+    def later_than(column: ColumnElement[Any]) -> ColumnElement[bool]:
+        age = extract("epoch", SEALS.c.at) - extract("epoch", column)
+        return age > late.total_seconds()
+
+    first = _EVENTS.c.id == SEALS.c.first_id
+    statement = (
+        seal_rows(connection.dialect.name)
+        .select_from(SEALS.outerjoin(_EVENTS, first))
+        .where(later_than(SEALS.c.newest_at) | later_than(_EVENTS.c.at))
+    )
+    return connection.execute(statement.order_by(SEALS.c.id).limit(limit)).mappings().all()

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select, true
 
 from authsite import clock
 
+from .late import acceptances, lateness
 from .models import AuditEvent
 from .seals import (
     NO_MAC,
@@ -27,6 +28,12 @@ from .seals import (
 from .stored import SEALS
 
 UNSEALED_FOR = timedelta(hours=1)  # longer than this, the sealer does not work
+
+
+LATE_TEXT = (
+    "the oldest event was {} when the seal was made: seals may have been deleted and made again. "
+    "If no process sealed for so long, accept it with `authsite audit accept-late {} --reason …`"
+)
 
 
 class Problem(NamedTuple):
@@ -54,12 +61,15 @@ class Summary:
         self.rows = 0
         self.unsealed = 0
         self.last: Seal | None = None
+        self.late: list[tuple[Seal, str]] = []
+        """Late seals, and how old the oldest event was then."""
 
 
 class Checked(NamedTuple):
     """A seal, what is wrong with it or its events, and the events that it has now.
 
-    ``ours``: authsite has made it.
+    ``ours``: authsite has made it. ``oldest``: the time of its oldest event, if they are as when it
+    was made.
     """
 
     seal: Seal
@@ -67,6 +77,7 @@ class Checked(NamedTuple):
     rows: int = 0
     purged: bool = False
     ours: bool = True
+    oldest: str | None = None
 
 
 def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Iterator[Problem]:
@@ -76,11 +87,21 @@ def verified(connection: Connection, keys: AuditKeys, summary: Summary) -> Itera
     """
     for found in checked(connection, keys):
         yield from found.problems
+        if found.oldest is not None and (age := lateness(found.seal, found.oldest)):
+            summary.late.append((found.seal, age))
         summary.seals += 1
         summary.rows += found.rows
         if found.ours:
             summary.last = found.seal
     yield from _unsealed(connection, summary.last, summary)
+
+
+def unaccepted(connection: Connection, keys: AuditKeys, summary: Summary) -> Iterator[Problem]:
+    """The late seals that `verified` has found, and that no administrator has accepted."""
+    accepted = acceptances(connection, keys) if summary.late else None
+    for seal, age in summary.late:
+        if accepted and not accepted.has(seal):
+            yield _about(seal, LATE_TEXT.format(age, seal.id))
 
 
 def checked(connection: Connection, keys: AuditKeys) -> Iterator[Checked]:
@@ -120,7 +141,8 @@ def _checked(connection: Connection, former: Seal | None, seal: Seal, expected: 
         found.append(_about(seal, f"{rows - seal.rows} events were added to {seal.rows}"))
     elif not hmac.compare_digest(digest.encode(), seal.digest.encode()):
         found.append(_about(seal, "an event was changed"))
-    return Checked(seal, tuple(found), rows)
+    oldest = segment.oldest if segment and not found else None
+    return Checked(seal, tuple(found), rows, oldest=oldest)
 
 
 def _about(seal: Seal, text: str) -> Problem:

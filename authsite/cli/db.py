@@ -20,6 +20,8 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from authsite.db.migrate import SchemaState
     from authsite.tasks.after_restore import Ended
 
@@ -124,9 +126,13 @@ def after_restore(cfg: Settings, as_json: bool) -> None:
 
 
 def upgrade_schema(
-    cfg: Settings, tell: Callable[[str], None] = lambda _line: None
+    cfg: Settings,
+    tell: Callable[[str], None] = lambda _line: None,
+    check: "Callable[[Connection], None] | None" = None,
 ) -> "SchemaState":
     """Bring the schema up to date, and ``tell`` each step. Returns its state.
+
+    Of a database that has a schema, first ``check`` reads what it needs; what it raises is raised.
 
     Raises `click.ClickException` if the database cannot be used or has tables with our names.
     """
@@ -136,7 +142,11 @@ def upgrade_schema(
 
     database = open_database(cfg.database_url.reveal())
     try:
-        if not migrate.state(database).usable:
+        state = migrate.state(database)
+        if check and state.status != "missing":
+            with database.autocommit.connect() as connection:
+                check(connection)
+        if not state.usable:
             migrate.upgrade(database, tell=tell)
         return migrate.state(database)
     except migrate.TableNamesTaken as error:

@@ -2,16 +2,19 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
 from authsite.settings.files import exposed, folder_errors, private_paths
+from authsite.settings.load import check_start
 from authsite.settings.sources import unknown_variables
 from authsite.settings.unsafe_choices import RULES
 
 from .shared import cause_of, config_path, examples, ini_option, json_option, print_json
+from .starting import application_error, other_program
 
 if TYPE_CHECKING:
     from authsite.db import Database
@@ -47,6 +50,7 @@ LINES: Mapping[str, tuple[str, str]] = {
     "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
     "file-private": ("ok", "only its owner can read it"),
     "file-exposed": ("wrong", "{advice}"),
+    "application-wrong": ("wrong", "it does not start: {error}"),
     "schema-missing": ("wrong", "there is no schema: run `authsite init` or `authsite db upgrade`"),
     "schema-behind": (
         "wrong",
@@ -69,11 +73,18 @@ LINES: Mapping[str, tuple[str, str]] = {
         "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "
         "audit verify` (docs/audit.md)",
     ),
+    "audit-late": (
+        "wrong",
+        "seal {seal}{more} was made over an hour after its events: seals may have been deleted and "
+        "made again. `authsite audit verify` says which events, `authsite audit accept-late` "
+        "accepts it if no process sealed for so long (docs/audit.md)",
+    ),
     "audit-key-lost": (
         "change",
         "is empty, so that seals of the audit trail do not verify after the oldest secret is "
         "removed: rotate with `authsite secret rotate`, which writes it (docs/operations.md)",
     ),
+    "secret-other": ("wrong", "{error}"),
     "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
     "client-unknown": (
         "wrong",
@@ -109,15 +120,24 @@ LINES: Mapping[str, tuple[str, str]] = {
     is_flag=True,
     help="Try out what production needs, too: database and mail server, clock, disk, hashing.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="With --production: the processes of `authsite serve`. Default: one for each core.",
+)
 @click.option("--verbose", is_flag=True, help="List what is fine, too.")
 @json_option
-def doctor(config: str | None, production: bool, verbose: bool, as_json: bool) -> None:
+def doctor(
+    config: str | None, production: bool, workers: int | None, verbose: bool, as_json: bool
+) -> None:
     """Check the set-up, for now and for production.
 
     Lists what is wrong, then what to change before production. Ends with status 1 if something is
     wrong. With --production this includes all with which production would not start.
     """
-    findings = list(examine(config, production=production))
+    if workers and not production:
+        raise click.UsageError("--workers needs --production")
+    findings = list(examine(config, production=production, workers=workers))
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
@@ -153,10 +173,17 @@ def last_line(findings: Sequence[Finding], *, production: bool) -> str:
     return f"{errors} errors, {warnings} warnings: {ready} for production"
 
 
-def examine(config: str | None, *, production: bool = False) -> Iterator[Finding]:
+def examine(
+    config: str | None,
+    *,
+    production: bool = False,
+    workers: int | None = None,
+    application: bool = True,
+) -> Iterator[Finding]:
     """All findings; only one if the settings are invalid, since the other checks need them.
 
-    ``production``: those of `production_checks`, too.
+    ``production``: those of `production_checks`, too, for so many ``workers``. Without
+    ``application`` it is not tried to make the application.
     """
     path = config_path(config)
     try:
@@ -176,17 +203,28 @@ def examine(config: str | None, *, production: bool = False) -> Iterator[Finding
             yield _line("file-private", str(file))
     for invalid in folder_errors(cfg):
         yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
+    if application and not other_program(ini):
+        yield from _application(path, cfg)
     yield from _database(cfg)
     yield from _rules(cfg, STRICT if production else LENIENT)
     if production:
         from .production_checks import production_findings
 
-        yield from production_findings(cfg)
+        yield from production_findings(cfg, workers)
 
 
 def _line(name: str, subject: str, **values: object) -> Finding:
     state, message = LINES[name]
     return Finding(state, subject, message.format(**values))
+
+
+def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
+    try:
+        check_start(cfg)
+    except SettingsError:
+        return  # other lines say it
+    if error := application_error(path):
+        yield _line("application-wrong", "application", error=" ".join(error.split()))
 
 
 def _database(cfg: Settings) -> Iterator[Finding]:
@@ -206,6 +244,7 @@ def _database(cfg: Settings) -> Iterator[Finding]:
             yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield _line("database-untimed", "database-url")
+        yield from _secret(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _registration(cfg, database)
@@ -215,16 +254,32 @@ def _database(cfg: Settings) -> Iterator[Finding]:
         database.dispose()
 
 
+def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.secret import OtherSecret, check
+
+    try:
+        with database.autocommit.connect() as connection:
+            check(connection, cfg)
+    except OtherSecret as error:
+        yield _line("secret-other", "secret", error=error)
+
+
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite import clock
+    from authsite.audit.late import some_late
     from authsite.audit.purge import purge_problem
+    from authsite.audit.seals import audit_keys
 
     if len(cfg.secret) > 1 and not cfg.audit_key:
         yield _line("audit-key-lost", "audit-key")
     with database.autocommit.connect() as connection:
         found = purge_problem(connection, clock.now(), cfg)
+        late = some_late(connection, audit_keys(cfg))
     if found:
         yield _line("audit-changed", "audit trail", seal=found.seal, text=found.text)
+    if late:
+        more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+        yield _line("audit-late", "audit trail", seal=late[0].id, more=more)
 
 
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:

@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,10 +24,12 @@ def editing(path: Path) -> Iterator[Write]:
     The function replaces the line of a variable, appends one for a new variable, and removes those
     of a variable whose value is None; all other lines stay. It replaces the file as a whole: a
     reader finds the old file or the new one. The file is created if it does not exist; then only
-    its owner can read it. Another process that locks it waits until the block ends. Raises
-    `click.ClickException` if the file cannot be written.
+    its owner can read it, and it is removed if the block ends without having set anything. Another
+    process that locks it waits until the block ends. Raises `click.ClickException` if the file
+    cannot be written.
     """
     path = path.resolve()
+    new = [each for each in (path, *path.parents) if not each.exists()]
     with _errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptors = [_locked(path)]
@@ -39,8 +41,19 @@ def editing(path: Path) -> Iterator[Write]:
     try:
         yield write
     finally:
+        if len(descriptors) == 1:
+            with suppress(OSError):  # another process has written it, and its own file is there
+                if path.stat().st_size == 0:
+                    remove(new)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files and empty folders, in this order, up to the first that cannot be removed."""
+    with suppress(OSError):
+        for path in paths:
+            path.rmdir() if path.is_dir() else path.unlink()
 
 
 def _locked(path: Path) -> int:

@@ -12,22 +12,25 @@ import click
 from authsite.settings import (
     DEFINITIONS,
     InvalidSetting,
-    Settings,
     SettingsError,
     documented_key,
     environment,
     folder_of,
-    load,
     new_secret,
     read_ini,
 )
 from authsite.settings.envfile import BESIDE_INI, env_file_path
 from authsite.settings.sources import read_sources
 
-from .db import upgrade_schema
 from .envwriter import editing
-from .production_ini import WHO_MAY_REGISTER, choose_registration, read_registration, write_new
-from .shared import config_path, examples, ini_option, json_option, print_json, transaction
+from .installing import Installed, has_secret, install
+from .production_ini import (
+    WHO_MAY_REGISTER,
+    choose_registration,
+    production_ini,
+    read_registration,
+)
+from .shared import config_path, examples, ini_option, json_option, print_json
 
 NEEDED = {
     "AUTHSITE_BASE_URL": "base_url",
@@ -71,8 +74,8 @@ def init(
     """Create the schema, the secret and the web client.
 
     The secret and the client's credentials go to the environment file. Safe to run again: what
-    exists stays as it is. With --production it first writes production.ini and the environment
-    file beside it.
+    exists stays as it is, and if it fails, nothing was written. With --production it first writes
+    production.ini and the environment file beside it.
     """
     variables = {f"AUTHSITE_{name.upper()}": url for name, url in urls.items() if url is not None}
     if production and config:
@@ -83,85 +86,84 @@ def init(
         )
     if production:
         return _init_production((folder or Path()).absolute(), variables, registration, as_json)
-    revision, env_file = prepare(config)
+    installed = prepare(config)
+    say(installed, as_json=as_json)
     if as_json:
-        return print_json({"revision": revision, "env_file": str(env_file)})
-    click.echo(f"The schema is at revision {revision}; secrets are in {env_file}.")
+        print_json({"revision": installed.revision, "env_file": str(installed.env_file)})
 
 
-def prepare(config: str | None) -> tuple[str | None, Path]:
-    """Create what is missing. Returns the revision of the schema and the environment file's path.
-
-    Raises `click.ClickException` if the settings are invalid, if a file cannot be written or the
-    database cannot be used, or if the database has a client ``web`` that the settings do not have.
-    """
+def prepare(config: str | None) -> Installed:
+    """`install` for the command line. Raises `click.ClickException`."""
     try:
         ini = read_ini(config_path(config))
-        path = env_file_path(environment(folder_of(ini)), folder_of(ini))
-        _add_secret(ini, path)
-        cfg = load(ini, environment(folder_of(ini)))
-        revision = upgrade_schema(cfg).revision
-        _add_web_client(cfg, ini, path)
+        return install(ini, env_file_path(environment(folder_of(ini)), folder_of(ini)))
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
-    return revision, path
+
+
+def say(installed: Installed, *, as_json: bool = False) -> None:
+    """Print what `prepare` has done; with ``as_json`` only what is unexpected, to stderr."""
+    for note in installed.notes:
+        click.echo(note, err=as_json)
+    if not as_json:
+        revision, env_file, _ = installed
+        click.echo(f"The schema is at revision {revision}; secrets are in {env_file}.")
 
 
 def _init_production(
     folder: Path, variables: dict[str, str], registration: Mapping[str, str], as_json: bool
 ) -> None:
     try:
-        ini, missing = _write_production(folder, variables, registration)
+        _check_values(variables)
+        with production_ini(folder) as path:
+            found, _ = read_sources(read_ini(path), environment(folder) | variables, folder)
+            choose_registration(path, registration, found)
+            _fill(path, variables, as_json)
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
-    env_file = env_file_path(environment(folder), folder)
-    if missing:
-        _add_secret(read_ini(ini), env_file)
-        if as_json:
-            return print_json({"ini": str(ini), "env_file": str(env_file), "missing": missing})
-        who = f"{WHO_MAY_REGISTER}\n" if "AUTHSITE_REGISTRATION" in missing else ""
-        click.echo(
-            f"{ini} and {env_file} are written. Without a value: {', '.join(missing)}.\n{who}"
-            f"Add a line NAME=value for each to {env_file}, then run\n"
-            f"  authsite init --production --folder {folder}"
-        )
-        return
-    revision, _ = prepare(str(ini))
+
+
+def _fill(path: Path, variables: dict[str, str], as_json: bool) -> None:
+    """Install with the ini at ``path``; or say which variables of `NEEDED` have no value yet."""
+    folder, ini = path.parent, read_ini(path)
+    env_file, present = _env_file(folder), environment(folder)
+    for name, value in variables.items():
+        if present.get(name, value) != value:
+            source = "the environment" if name in os.environ else str(env_file)
+            raise click.ClickException(
+                f"{name} has another value already, in {source}: change it there, or leave the "
+                "option out"
+            )
+    found, _ = read_sources(ini, present | variables, folder)
+    if missing := [variable for variable, name in NEEDED.items() if name not in found]:
+        return _leave(path, variables, missing, as_json)
+    installed = install(ini, env_file, variables)
+    say(installed, as_json=as_json)
     if as_json:
-        return print_json({"ini": str(ini), "env_file": str(env_file), "revision": revision})
+        values = {"ini": str(path), "env_file": str(env_file), "revision": installed.revision}
+        return print_json(values)
     click.echo(
-        f"The schema is at revision {revision}; secrets are in {env_file}.\n"
         "Check the set-up, then serve:\n"
-        f"  authsite doctor --config {ini}\n"
-        f"  authsite serve --config {ini}"
+        f"  authsite doctor --config {path}\n"
+        f"  authsite serve --config {path}"
     )
 
 
-def _write_production(
-    folder: Path, variables: Mapping[str, str], registration: Mapping[str, str]
-) -> tuple[Path, list[str]]:
-    """Write production.ini with ``registration``, and ``variables`` into the environment file.
-
-    What exists stays as it is. Returns the path of the ini, and the variables of `NEEDED` that have
-    no value yet. Raises `SettingsError` for an invalid value, and `click.ClickException` for a
-    value other than the existing one, or if a file cannot be written.
-    """
-    _check_values(variables)
-    ini = write_new(folder)
-    with editing(_env_file(folder)) as write:
+def _leave(path: Path, variables: dict[str, str], missing: list[str], as_json: bool) -> None:
+    """Write what is known, and say what is ``missing``."""
+    folder, env_file = path.parent, _env_file(path.parent)
+    with editing(env_file) as write:
         present = environment(folder)
-        for name, value in variables.items():
-            if present.get(name, value) != value:
-                source = "the environment" if name in os.environ else str(_env_file(folder))
-                raise click.ClickException(
-                    f"{name} has another value already, in {source}: change it there, or leave the "
-                    "option out"
-                )
-        write({name: value for name, value in variables.items() if name not in present})
-    found, _ = read_sources(read_ini(ini), environment(folder), folder)
-    choose_registration(ini, registration, found)
-    known = {*found, *registration}
-    return ini, [variable for variable, name in NEEDED.items() if name not in known]
+        new = {} if has_secret(read_ini(path), present) else {"AUTHSITE_SECRET": new_secret()}
+        write(new | {name: value for name, value in variables.items() if name not in present})
+    if as_json:
+        return print_json({"ini": str(path), "env_file": str(env_file), "missing": missing})
+    who = f"{WHO_MAY_REGISTER}\n" if "AUTHSITE_REGISTRATION" in missing else ""
+    click.echo(
+        f"{path} and {env_file} are written. Without a value: {', '.join(missing)}.\n{who}"
+        f"Add a line NAME=value for each to {env_file}, then run\n"
+        f"  authsite init --production --folder {folder}"
+    )
 
 
 def _env_file(folder: Path) -> Path:
@@ -181,45 +183,3 @@ def _check_values(variables: Mapping[str, str]) -> None:
             errors.append(InvalidSetting(documented_key(NEEDED[variable]), str(error)))
     if errors:
         raise SettingsError(errors)
-
-
-def _add_secret(ini: dict[str, str], path: Path) -> None:
-    if _has_secret(ini):
-        return
-    with editing(path) as write:
-        if not _has_secret(ini):  # another process may have added one meanwhile
-            write({"AUTHSITE_SECRET": new_secret()})
-
-
-def _has_secret(ini: dict[str, str]) -> bool:
-    keys = {name.lower().replace("-", "_") for name in ini}
-    variables = environment(folder_of(ini)).keys()
-    return "authsite.secret" in keys or bool(
-        {"AUTHSITE_SECRET", "AUTHSITE_SECRET_FILE"} & variables
-    )
-
-
-def _add_web_client(cfg: Settings, ini: dict[str, str], path: Path) -> None:
-    from authsite.oauth import clients
-
-    if "web" in cfg.clients:
-        return
-    with editing(path) as write:
-        if "web" in load(ini, environment(folder_of(ini))).clients:
-            return  # another process has added it meanwhile
-        with transaction(cfg) as ctx:
-            client, secret = clients.create_once(ctx, "web", "password")
-            if secret is None:
-                raise click.ClickException(_credentials_missing(str(client.id), path))
-            # Before the commit: if the file cannot be written, the client is not created.
-            write({"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret})
-
-
-def _credentials_missing(client_id: str, path: Path) -> str:
-    return (
-        f"the database already has the client `web` ({client_id}), but CLIENT_WEB_ID and "
-        f"CLIENT_WEB_SECRET are not set here. Copy the environment file of the machine that has "
-        f"them to {path} (AUTHSITE_SECRET has to be the same on every machine, too). If they are "
-        f"lost, run `authsite client rotate-secret {client_id}` and put the id and the secret "
-        f"that it prints into {path} as CLIENT_WEB_ID and CLIENT_WEB_SECRET."
-    )

@@ -33,14 +33,19 @@ SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), fals
     least(current_setting('max_connections')::int
             - current_setting('superuser_reserved_connections')::int,
         nullif(rolconnlimit, -1)) AS connections,
+    (SELECT count(*) FROM pg_stat_activity WHERE usesysid IS NOT NULL AND datid IS NOT NULL
+        AND pid <> pg_backend_pid()) AS others,
     rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls AS powerful
 FROM pg_roles WHERE rolname = current_user
 """
 
 
-def production_findings(cfg: Settings) -> Iterator[Finding]:
-    """The findings of all checks that read no setting alone."""
-    yield from _database(cfg)
+def production_findings(cfg: Settings, workers: int | None = None) -> Iterator[Finding]:
+    """The findings of all checks that read no setting alone.
+
+    ``workers``: of `authsite serve`; by default one for each core, as there.
+    """
+    yield from _database(cfg, workers or usable_cores())
     yield from _mail(cfg)
     yield _hashing(cfg.bcrypt_cost)
     if cfg.password_breach_check:
@@ -49,7 +54,7 @@ def production_findings(cfg: Settings) -> Iterator[Finding]:
     yield Finding("ok", "metrics-token", f"/metrics can be read {how}")
 
 
-def _database(cfg: Settings) -> Iterator[Finding]:
+def _database(cfg: Settings, workers: int) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import open_database
@@ -62,7 +67,7 @@ def _database(cfg: Settings) -> Iterator[Finding]:
     database = open_database(url)
     try:
         with database.autocommit.connect() as connection:
-            yield from _server(connection)
+            yield from _server(connection, workers)
     except SQLAlchemyError as error:
         yield Finding("wrong", "database-url", f"the server cannot be examined: {cause_of(error)}")
     finally:
@@ -80,7 +85,7 @@ def _disk(folder: Path) -> Finding:
     return Finding(state, "database-url", f"{free // MIB} MiB are free in {folder}{advice}")
 
 
-def _server(connection: "Connection") -> Iterator[Finding]:
+def _server(connection: "Connection", workers: int) -> Iterator[Finding]:
     from sqlalchemy import text
 
     began = clock.now().timestamp()
@@ -88,7 +93,7 @@ def _server(connection: "Connection") -> Iterator[Finding]:
     ended = clock.now().timestamp()
     yield _encryption(found.address, encrypted=found.encrypted, connection=connection)
     yield skew_finding(float(found.now) - (began + ended) / 2)
-    yield connections_finding(found.connections, usable_cores())
+    yield connections_finding(found.connections, workers, found.others)
     if found.powerful:
         yield Finding(
             "change",
@@ -128,15 +133,25 @@ def skew_finding(seconds: float) -> Finding:
     return Finding(state, "clock", text)
 
 
-def connections_finding(allowed: int, workers: int) -> Finding:
-    """The finding for a server that allows so many connections, and so many worker processes."""
+def connections_finding(allowed: int, workers: int, others: int) -> Finding:
+    """The finding for a server that allows so many connections, and so many worker processes.
+
+    ``others``: the connections that are open now. Those of this service are among them, if it runs.
+    More than half of what is allowed leaves too little for a second machine or a restart.
+    """
     from authsite.db.pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, PREPARED_POOL
 
     needed = workers * (2 * (ENGINE_POOL + ENGINE_OVERFLOW) + PREPARED_POOL)
-    text = f"{workers} workers use up to {needed} connections, the server allows {allowed}"
-    if needed <= allowed:
+    text = (
+        f"{workers} workers use up to {needed} connections, {others} are open now, the server "
+        f"allows {allowed}"
+    )
+    if 2 * needed <= allowed and needed + others <= allowed:
         return Finding("ok", "connections", text)
-    advice = "raise max_connections, or start fewer workers (docs/scaling.md)"
+    advice = (
+        "raise max_connections, or start fewer workers, so that it is enough for those of all "
+        "machines (docs/scaling.md)"
+    )
     return Finding("change", "connections", f"{text}: {advice}")
 
 

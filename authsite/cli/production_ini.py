@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -10,6 +11,8 @@ import click
 import authsite
 from authsite.settings import SourceValue, documented_key
 from authsite.settings.domains import domains
+
+from .envwriter import remove
 
 PRODUCTION_INI = "production.ini"
 WHO_MAY_REGISTER = (
@@ -39,24 +42,35 @@ def read_registration(
     return {"registration": "domains", "registration_domains": " ".join(found)}
 
 
-def write_new(folder: Path) -> Path:
-    """Write the packaged production.ini into ``folder`` unless it has one; returns its path.
+@contextmanager
+def production_ini(folder: Path) -> Iterator[Path]:
+    """The path of production.ini in ``folder``, which is written unless it is there.
 
-    Raises `click.ClickException` if it cannot be written.
+    If the block fails, the file is as before: it is removed again, with a folder that was made for
+    it, or gets its former text. Raises `click.ClickException` if it cannot be written.
     """
-    ini = folder / PRODUCTION_INI
+    path = folder / PRODUCTION_INI
+    new = [each for each in (path, *path.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(ini, "x", encoding="utf-8", opener=_private) as file:
+        with open(path, "x", encoding="utf-8", opener=_private) as file:
             file.write(_packaged_ini().read_text(encoding="utf-8"))
     except FileExistsError:
-        pass
+        new = []
     except OSError as error:
         raise click.ClickException(
             f"{error.filename} cannot be written ({error.strerror}): name a folder that this user "
             "may write to with --folder"
         ) from None
-    return ini
+    before = path.read_text(encoding="utf-8")
+    try:
+        yield path
+    except BaseException:
+        if new:
+            remove(new)
+        elif path.read_text(encoding="utf-8") != before:
+            path.write_text(before, encoding="utf-8")
+        raise
 
 
 def choose_registration(

@@ -16,6 +16,7 @@ import click
 
 from authsite import clock
 from authsite.settings import (
+    Secret,
     Settings,
     SettingsError,
     environment,
@@ -157,6 +158,7 @@ def _write(
 ) -> None:
     from authsite.audit.events import EventName
     from authsite.audit.service import record
+    from authsite.installation import secret
 
     event: Mapping[Step, EventName] = {
         "announced": "secret.announced",
@@ -164,12 +166,18 @@ def _write(
         "retired": "secret.retired",
     }
     former = {name: read_env_file(edit.path).get(name) for name in changes}
+    first = (changes.get(variable("secret")) or edit.cfg.secret[0].reveal()).split()[0]
     written = False
     try:
         with transaction(edit.cfg) as ctx:
+            if setting == "secret":
+                secret.check(ctx.db.connection(), edit.cfg)
+                secret.record(ctx.db.connection(), Secret(first))
             record(ctx, event[step], details={"setting": setting.replace("_", "-")})
             edit.write(changes)  # before the commit: if it fails, nothing is recorded
             written = True
+    except secret.OtherSecret as error:
+        raise click.ClickException(str(error)) from None
     except BaseException:
         if written:  # the commit failed: run again, the command does the same step
             edit.write(former)

@@ -1,12 +1,12 @@
-"""``authsite secret new``, ``rotate`` and ``retire``"""
+"""``authsite secret new``, ``rotate``, ``retire`` and ``accept``"""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from authsite.settings import new_secret
+from authsite.settings import Settings, new_secret
 
-from .shared import examples, ini_option, json_option, print_json
+from .shared import config_option, examples, ini_option, json_option, print_json, transaction
 
 if TYPE_CHECKING:
     from .rotation import Rotated, Rotation
@@ -102,6 +102,27 @@ def retire(config: str | None, pepper: bool, force: bool, as_json: bool) -> None
 
     done = rotation.retire(config, _setting(pepper), force=force)
     _report(done, config, pepper, as_json)
+
+
+@secret.command(epilog=examples("authsite secret accept --config production.ini"))
+@json_option
+@config_option
+def accept(cfg: Settings, as_json: bool) -> None:
+    """Let the database know the secret of these settings.
+
+    For a database that was copied or restored, or whose secret is lost: `init`, `doctor` and
+    `serve` refuse another secret than the one that the database knows. Tokens and links that were
+    signed with that one are not accepted any more.
+    """
+    from authsite.audit.service import record
+    from authsite.installation.secret import record as record_secret
+
+    with transaction(cfg) as ctx:
+        record_secret(ctx.db.connection(), cfg.secret[0])
+        record(ctx, "secret.accepted")
+    if as_json:
+        return print_json({"accepted": True})
+    click.echo("The database knows the secret of these settings now.")
 
 
 def _setting(pepper: bool) -> "Rotated":

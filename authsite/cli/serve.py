@@ -1,9 +1,6 @@
 """``authsite serve``: the service on Granian."""
 
 import os
-import socket
-from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
@@ -14,7 +11,9 @@ from authsite.server.systemd import tell_systemd
 from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.settings.load import check_start, start_warnings
 
+from .doctor import examine
 from .shared import config_path, examples, ini_option, settings_of
+from .starting import check_application, claim_port, refuse_other_programs, refuse_other_secret
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
@@ -45,7 +44,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     if init_first:
         from .init import prepare
 
-        prepare(config)
+        for note in prepare(config).notes:
+            click.echo(note)
     path = config_path(config)
     cfg = settings_of(config)  # in this process, so that an invalid setting is reported once
     ini = read_ini(path)
@@ -54,9 +54,11 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         check_start(cfg)
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
-    for warning in start_warnings(cfg, ini, environment(folder_of(ini))):
+    warnings = start_warnings(cfg, ini, environment(folder_of(ini)))
+    for warning in warnings:
         click.secho(f"note: {warning}", err=True)
-    refuse_if_taken(host, port)
+    claimed = claim_port(host, port)
+    refuse_other_secret(cfg)
     # Imported now, so that an invalid setting is reported without the time that this takes.
     with no_collections():
         from granian import Granian
@@ -65,12 +67,17 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
 
         from authsite.logs import configure
         from authsite.monitoring.workers import metrics_folder
+        from authsite.server.failure import failure_in
 
+        check_application(path)
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
     workers = workers or usable_cores()
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
+    for finding in examine(config, application=False):
+        if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
+            click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
     click.echo(greeting(cfg, local_url))
     configure(as_json=cfg.production)
     server = Granian(
@@ -91,36 +98,12 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     )
     end_workers_that_start()
     tell_systemd(host, port)
-    with metrics_folder():
-        server.serve()
-
-
-def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:
-    """Raise `click.ClickException` if the ini configures an application that is not authsite."""
-    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
-    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
-        return
-    raise click.ClickException(
-        f"{path} configures another program ({factory or use}): serve that with `pserve {path}`; "
-        "`authsite serve` runs authsite alone, with `use = egg:authsite`."
-    )
-
-
-def refuse_if_taken(host: str, port: int) -> None:
-    """Raise `click.ClickException` if another server uses the port.
-
-    Granian would share the port (SO_REUSEPORT), and requests would go to either server.
-    """
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        raise click.ClickException(
-            f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
-            "give another with --host and --port."
-        ) from None
+    with claimed, metrics_folder() as folder:
+        try:
+            server.serve()
+        finally:
+            if failure := failure_in(folder):
+                raise click.ClickException(failure)
 
 
 def greeting(cfg: Settings, local_url: str) -> str:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,7 +16,7 @@ from authsite.settings import Settings, SettingsError, environment, folder_of, l
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.context import Context
+    from authsite.context import Context, Services
     from authsite.db import Database
 
 T = TypeVar("T")
@@ -101,6 +101,7 @@ def session(cfg: Settings) -> "Iterator[Context]":
     """The context of a command that begins its own transactions, without rate limits."""
     from sqlalchemy.orm import Session
 
+    from authsite.audit.service import RECORDED
     from authsite.context import Context, make_services
     from authsite.http.request_info import RequestInfo
 
@@ -113,8 +114,23 @@ def session(cfg: Settings) -> "Iterator[Context]":
             base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
             info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
             yield Context(services, lambda: info, lambda: db)
+            recorded = RECORDED in db.info
+        if recorded:
+            _seal(services)
     finally:
         services.database.dispose()
+
+
+def _seal(services: "Services") -> None:
+    """Seal what a command has recorded: perhaps no process of the service runs that would do it."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.audit.seals import audit_keys
+    from authsite.tasks.scheduled_sealing import seal_rest
+
+    # One that may not or cannot seal has done its work nevertheless; the service seals later.
+    with suppress(SQLAlchemyError), services.database.autocommit.connect() as connection:
+        seal_rest(connection, audit_keys(services.settings))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from ipaddress import IPv6Address
 from pyramid.events import BeforeTraversal
 
 from authsite.request_state import Request
+from authsite.settings.urls import host_name, is_loopback
 
 from .errors import ApiError
 from .own_routes import is_own_request
@@ -29,6 +30,22 @@ def own_host(request: Request) -> str:
         return header
     name, port = request.environ["SERVER_NAME"], request.environ["SERVER_PORT"]
     return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+
+def asks_for_this_machine(request: Request) -> bool:
+    """Whether the ``Host`` header is a loopback name or address (RFC 6761, section 6.3).
+
+    A page whose name was rebound to a loopback address sends its own name.
+    """
+    found = _HOST.fullmatch(request.environ.get("HTTP_HOST", ""))
+    if found is None:
+        return False
+    address, port = found.groups()
+    name = address or found[0].removesuffix(f":{port}")
+    try:
+        return is_loopback(host_name(name))
+    except ValueError:
+        return False
 
 
 @lru_cache(maxsize=64)  # called twice per request, mostly with the same value

@@ -14,6 +14,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.http.errors import ApiError, NotFound
+from authsite.http.host import asks_for_this_machine
 from authsite.http.request_info import peer
 from authsite.request_state import Request
 
@@ -21,7 +22,18 @@ from .workers import all_numbers
 
 _BEARER = re.compile(r"bearer ++(.{1,512})", re.IGNORECASE)
 # A proxy adds them: then the peer is the proxy, and not who asks.
-_FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+_FORWARDING = frozenset(
+    {
+        "HTTP_CF_CONNECTING_IP",
+        "HTTP_FORWARDED",
+        "HTTP_TRUE_CLIENT_IP",
+        "HTTP_VIA",
+        "HTTP_X_CLIENT_IP",
+        "HTTP_X_ENVOY_EXTERNAL_ADDRESS",
+        "HTTP_X_ORIGINAL_URL",
+        "HTTP_X_REAL_IP",
+    }
+)
 
 
 class MetricsTokenRequired(ApiError):
@@ -90,7 +102,9 @@ def _require_access(request: Request) -> None:
 
 
 def _is_local(request: Request) -> bool:
-    """Whether a process of this machine asks, without a proxy in between."""
+    """Whether a process of this machine asks this machine, without a proxy in between."""
+    if not asks_for_this_machine(request):
+        return False
     if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in request.environ):
         return False
     address = peer(request)

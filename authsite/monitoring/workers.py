@@ -47,12 +47,12 @@ class Numbers(TypedDict):
 
 
 @contextmanager
-def metrics_folder() -> Iterator[None]:
+def metrics_folder() -> Iterator[str]:
     """A folder for the workers that are started in the block; it is removed at the end."""
     folder = tempfile.mkdtemp(prefix="authsite-metrics-")  # only its owner can read it
     os.environ[FOLDER_VARIABLE] = folder
     try:
-        yield
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -39,21 +39,32 @@ def create(
         raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
     _check_name(name)
     _check_scopes(scope, default_scope)
-    secret, now = new_secret(), clock.now()
     client = Client(
         id=uuid.uuid4(),
         name=name,
         type=client_type,
-        secret_hash=hash_secret(secret),
         scope=" ".join(scope.split()),
         default_scope=" ".join(default_scope.split()),
-        epoch=0,
-        created_at=now,
-        updated_at=now,
     )
+    secret = new_secret()
+    _add(ctx, client, secret)
+    return client, secret
+
+
+def create_again(ctx: Context, name: str, client_id: uuid.UUID, secret: str) -> None:
+    """Create a client of type ``password`` with an id and a secret that others have already.
+
+    For a database that was made again beside an environment file that has them.
+    """
+    client = Client(id=client_id, name=name, type="password", scope="", default_scope="")
+    _add(ctx, client, secret)
+
+
+def _add(ctx: Context, client: Client, secret: str) -> None:
+    client.secret_hash, client.epoch = hash_secret(secret), 0
+    client.created_at = client.updated_at = clock.now()
     ctx.db.add(client)
     record(ctx, "client.created", client_id=client.id)
-    return client, secret
 
 
 def change(
@@ -83,20 +94,13 @@ def change(
     record(ctx, "client.changed", client_id=client.id)
 
 
-def create_once(ctx: Context, name: str, client_type: str) -> tuple[Client, str | None]:
-    """The client of this name and type: a new one and its secret, or the present one and None.
+def wait_for_others(db: Session) -> None:
+    """Until the end of this transaction no other one that calls this goes on.
 
-    Concurrent calls wait for each other, so that only one creates the client. On SQLite the
-    transaction itself holds the only write lock.
+    On SQLite the transaction itself holds the only write lock.
     """
-    if ctx.db.get_bind().dialect.name == "postgresql":
-        ctx.db.execute(select(func.pg_advisory_xact_lock(_CREATE_ONCE_LOCK)))
-    present = ctx.db.scalars(
-        select(Client)
-        .where(Client.name == name, Client.type == client_type)
-        .order_by(Client.created_at)
-    ).first()
-    return (present, None) if present else create(ctx, name, client_type)
+    if db.get_bind().dialect.name == "postgresql":
+        db.execute(select(func.pg_advisory_xact_lock(_CREATE_ONCE_LOCK)))
 
 
 def rotate_secret(ctx: Context, client: Client) -> str:

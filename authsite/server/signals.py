@@ -1,5 +1,6 @@
 """Signals: to workers that start, and to a process whose parent is gone."""
 
+import asyncio
 import ctypes
 import os
 import signal
@@ -32,6 +33,17 @@ def _end_at_once() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _unblock()
+
+
+def hold_until_loop_runs() -> None:
+    """Let SIGTERM and SIGINT wait until the event loop of this worker runs.
+
+    Granian sets its handlers a moment before, and uvloop forgets a signal that arrives in between:
+    the worker would run on until it is killed. Threads that are started from now on leave these
+    signals to the main thread.
+    """
+    _block()
+    asyncio.get_event_loop().call_soon(_unblock)
 
 
 def end_with_parent() -> None:

@@ -3,20 +3,25 @@
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from authsite.cli.shared import settings_of
 from authsite.monitoring import HEALTH_PATH
-from authsite.settings import Settings
+from authsite.settings import Settings, SettingsError
 
 from .asgi import AsgiBridge
+from .failure import end_service
 from .garbage import no_collections
 from .request_log import RequestLog, as_object, as_text, words_of
-from .signals import end_with_parent
+from .signals import end_with_parent, hold_until_loop_runs
 
 if TYPE_CHECKING:
+    from pyramid.router import Router
+
     from authsite.context import Services
 
 # Per worker: requests with a body that are under way, most of which wait for a password hash.
@@ -28,15 +33,40 @@ ACTIVE = {"sqlite": 3, "postgresql": 6}
 
 
 def application() -> AsgiBridge:
-    """The ASGI application of a worker, from the ini file that $AUTHSITE_CONFIG names."""
+    """The ASGI application of a worker, from the ini file that $AUTHSITE_CONFIG names.
+
+    If it cannot be made, the whole service ends.
+    """
     end_with_parent()
-    with no_collections():
-        wsgi = wsgi_application()
+    try:
+        with no_collections():
+            bridge = _application(Path(os.environ["AUTHSITE_CONFIG"]))
+    except Exception as error:
+        end_service(failure_of(error))
+    return bridge
+
+
+def failure_of(error: Exception) -> str:
+    """Why an application cannot be made, for its operator. An unexpected error is logged, too."""
+    from pyramid.exceptions import ConfigurationError
+
+    if isinstance(error, SettingsError | ConfigurationError):
+        return str(error)
+    logging.getLogger(__name__).error("the application cannot be made", exc_info=error)
+    return f"the application cannot be made: {type(error).__name__}: {error}"
+
+
+def _application(path: Path) -> AsgiBridge:
+    _configure_log(path)
+    wsgi = created(path)
     services: Services = wsgi.registry["authsite"]
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
-    return AsgiBridge(wsgi, THREADS, active, _log(wsgi, services.settings), health)
+    hold_until_loop_runs()  # before the first thread
+    bridge = AsgiBridge(wsgi, THREADS, active, _log(wsgi, services.settings), health)
+    _start_threads(services)
+    return bridge
 
 
 def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
@@ -47,22 +77,51 @@ def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
     return RequestLog(as_object if cfg.production else as_text, sys.stderr.write, words)
 
 
-def wsgi_application() -> Any:
-    """The WSGI application of a worker, with its background tasks."""
-    from authsite import main
-    from authsite.logs import configure
-    from authsite.settings import read_ini
-    from authsite.tasks.background import make_jobs, start_jobs
+def created(path: Path) -> "Router":
+    """The WSGI application of a worker with the ini at ``path``; its tasks do not run yet.
 
-    path = Path(os.environ["AUTHSITE_CONFIG"])
+    Raises what prevents its start: `SettingsError`, `ConfigurationError`, an error of an import.
+    """
+    from authsite import main
+    from authsite.settings import read_ini
+    from authsite.tasks.background import make_jobs
+
+    with _silent(logging.getLogger("authsite.settings")):  # `serve` and `doctor` say it themselves
+        app = main({}, **read_ini(path))
+    make_jobs(app.registry["authsite"], serve=True)
+    return app
+
+
+@contextmanager
+def _silent(logger: logging.Logger) -> Iterator[None]:
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _configure_log(path: Path) -> None:
+    from authsite.logs import configure
+
     configure(as_json=settings_of(str(path)).production)
-    logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
-    app = main({}, **read_ini(path))
-    services: Services = app.registry["authsite"]
-    make_jobs(services, serve=True)
+
+
+def _start_threads(services: "Services") -> None:
+    from authsite.tasks.background import start_jobs
+
     if services.settings.tracing:
         from authsite.monitoring import tracing
 
         tracing.export()
     start_jobs(services)
+
+
+def wsgi_application() -> "Router":
+    """The WSGI application of a worker, for another server: measurements compare them."""
+    path = Path(os.environ["AUTHSITE_CONFIG"])
+    _configure_log(path)
+    app = created(path)
+    _start_threads(app.registry["authsite"])
     return app

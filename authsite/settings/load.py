@@ -16,7 +16,7 @@ from .files import exposed, folder_errors, private_paths
 from .inifile import folder_of
 from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name, localized_name
 from .rate_limits import RATE_LIMITS
-from .rules import REFUSED, REQUIRED, START, WARNED
+from .rules import REFUSED, REQUIRED, START, WARNED, WARNED_LATER
 from .sources import SourceValue, read_sources, unknown_variables
 from .unsafe_choices import broken_rules
 from .urls import host_of, is_address
@@ -93,7 +93,9 @@ def start_warnings(
 
 def rule_warnings(settings: Settings) -> list[str]:
     """The unsafe choices of which a start warns."""
-    return [f"{each.key}: {each.message}" for each in broken_rules(settings, WARNED, REFUSED)]
+    later = (WARNED_LATER,) if settings.production else ()
+    rules = broken_rules(settings, WARNED, REFUSED, *later)
+    return [f"{each.key}: {each.message}" for each in rules]
 
 
 def canonical_client(name: str) -> str:

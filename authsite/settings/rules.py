@@ -7,12 +7,13 @@ from typing import Literal
 from .definitions import PREFIX, Settings
 from .lookup import documented_key
 
-Level = Literal["start", "refused", "required", "warned", "named"]
+Level = Literal["start", "refused", "required", "warned", "warned-in-production", "named"]
 # What a rule does in addition to its line of `doctor`.
 START: Level = "start"  # no application starts, with or without `production`
 REFUSED: Level = "refused"  # with `production` no application starts; without it, a warning
 REQUIRED: Level = "required"  # with `production` no application starts; without it, nothing
 WARNED: Level = "warned"  # a warning at every start
+WARNED_LATER: Level = "warned-in-production"  # a warning at every start with `production`
 NAMED: Level = "named"  # nothing
 
 

@@ -8,7 +8,7 @@ from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
-from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, Level, Rule, subject
+from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
 from .service_urls import smtp_server
 from .urls import host_name, host_of, is_loopback
 
@@ -217,7 +217,7 @@ RULES: tuple[Rule, ...] = (
                 "a stolen token stays valid for {found}; "
                 + usual
                 + ", as in production.ini, is usual",
-                WARNED,
+                WARNED_LATER,
             ),
             Rule(
                 f"{subject(attribute)}-long",

@@ -5,15 +5,18 @@ younger than a minute has nothing to do.
 """
 
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from secrets import randbelow
 from time import perf_counter
 
 import structlog
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
-from authsite.audit.sealing import seal_events
+from authsite.audit.sealing import AGE, seal_events
 from authsite.audit.seals import AuditKeys, audit_keys, newest_seal
 from authsite.audit.stored import moment_of
 from authsite.context import Job, Services
@@ -39,7 +42,10 @@ def make_job(services: Services) -> Job:
 
 
 def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
-    """Seal every minute until ``stop`` is set. Survives every error, and logs each kind once."""
+    """Seal every minute until ``stop`` is set. Survives every error, and logs each kind once.
+
+    At the end it seals what is there, so that the next start finds nothing old.
+    """
     TASK_SUCCESS.begin("audit_sealing")
     last_error = ""
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
@@ -53,6 +59,22 @@ def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
                 log.info("audit_sealing_recovered")
             last_error = ""
             TASK_SUCCESS.note("audit_sealing")
+    with (
+        suppress(SQLAlchemyError),
+        own_connection(database) as connection,
+        held(connection, Lock.SEALING) as acquired,
+    ):
+        if acquired:
+            seal_rest(connection, keys)
+
+
+def seal_rest(connection: Connection, keys: AuditKeys) -> None:
+    """Seal all events, also those of the last minute: no process may do so for a long time.
+
+    ``connection`` must be in AUTOCOMMIT. Raises SQLAlchemy's errors.
+    """
+    for _seal in seal_events(connection, keys, clock.now() + AGE):
+        pass
 
 
 def _is_due(database: Database, keys: AuditKeys) -> bool:

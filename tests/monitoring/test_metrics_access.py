@@ -39,11 +39,45 @@ def test_for_others_there_is_nothing(site, address):
         "X-Forwarded-Host",
         "X-Forwarded-Port",
         "X-Forwarded-Anything",
+        "CF-Connecting-IP",
+        "True-Client-IP",
+        "X-Client-IP",
+        "X-Envoy-External-Address",
+        "X-Original-URL",
     ],
 )
 @pytest.mark.parametrize("value", ["", "127.0.0.1", "for=127.0.0.1"])
 def test_what_a_proxy_of_this_machine_passes_on_is_not_the_machine_itself(site, header, value):
     site.http.get("/metrics", headers={header: value}, extra_environ=LOCAL, status=404)
+
+
+@pytest.mark.control("X04")
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LocalHost:6543", 200),
+        ("authsite.localhost:6543", 200),
+        ("127.0.0.1:6543", 200),
+        ("127.9.9.9", 200),
+        ("[::1]:6543", 200),
+        ("evil.example", 404),
+        ("evil.example:6543", 404),
+        ("localhost.evil.example", 404),
+        ("127.0.0.1.evil.example", 404),
+        ("127.1", 404),
+        ("192.0.2.1", 404),
+        ("[::2]", 404),
+    ],
+)
+def test_l5_a_page_that_rebinds_its_name_to_this_machine_gets_nothing(site, host, status):
+    site.http.get("/metrics", headers={"Host": host}, extra_environ=LOCAL, status=status)
+
+
+@pytest.mark.control("X04")
+def test_l5_a_request_without_a_host_gets_nothing(site):
+    old = {**LOCAL, "SERVER_PROTOCOL": "HTTP/1.0", "HTTP_HOST": ""}
+    site.http.get("/metrics", extra_environ=old, status=404)
 
 
 @pytest.mark.control("X04")

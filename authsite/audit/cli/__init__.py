@@ -3,7 +3,7 @@
 import click
 
 from .reading import explain, list_
-from .verifying import verify
+from .verifying import accept_late, verify
 
 __all__ = ["audit", "explain"]
 
@@ -15,3 +15,4 @@ def audit() -> None:
 
 audit.add_command(list_)
 audit.add_command(verify)
+audit.add_command(accept_late)

@@ -1,5 +1,6 @@
-"""``authsite audit verify``."""
+"""``authsite audit verify`` and ``authsite audit accept-late``."""
 
+import re
 from itertools import chain, islice
 from typing import Any, TextIO
 
@@ -11,13 +12,24 @@ from authsite.cli.shared import (
     json_option,
     open_for,
     print_json,
+    transaction,
     visible,
 )
 from authsite.db.autocommit import snapshot_on
 from authsite.settings import Settings
 
+from ..late import MAX_REASON, NotAcceptable, accept
 from ..seals import audit_keys
-from ..verify import LoggedSeal, Problem, Summary, compare, logged_seal, seals_in_log, verified
+from ..verify import (
+    LoggedSeal,
+    Problem,
+    Summary,
+    compare,
+    logged_seal,
+    seals_in_log,
+    unaccepted,
+    verified,
+)
 
 MOST_PROBLEMS = 200  # after so many the verification ends
 
@@ -40,7 +52,8 @@ MOST_PROBLEMS = 200  # after so many the verification ends
 def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_json: bool) -> None:
     """Find events that were changed, deleted or added.
 
-    It computes all seals again, and ends with status 1 if one is wrong.
+    It computes all seals again, and ends with status 1 if one is wrong, or was made over an hour
+    after its oldest event and not accepted (`authsite audit accept-late`).
 
     That the newest events were deleted with their seals shows only in comparison with the log,
     which has every seal: give one with --seal, or the log with --log.
@@ -53,7 +66,12 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
         database.autocommit.connect() as connection,
         snapshot_on(connection),
     ):
-        found = chain(verified(connection, audit_keys(cfg), summary), compare(connection, logged))
+        keys = audit_keys(cfg)
+        found = chain(
+            verified(connection, keys, summary),
+            unaccepted(connection, keys, summary),
+            compare(connection, logged),
+        )
         problems = list(islice(found, MOST_PROBLEMS))
     if as_json:
         print_json(_verified(summary, problems))
@@ -61,6 +79,50 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
         _print_verified(summary, problems)
     if problems:
         raise SystemExit(1)
+
+
+@click.command(
+    "accept-late",
+    epilog=examples(
+        'authsite audit accept-late 7 --reason "The service was stopped for a day."',
+        'authsite audit accept-late 1-12 --reason "Upgrade from a version without seals."',
+    ),
+)
+@click.argument("seals", metavar="SEAL...", nargs=-1, required=True)
+@click.option("--reason", required=True, help="Why no process sealed for so long.")
+@json_option
+@config_option
+def accept_late(cfg: Settings, seals: tuple[str, ...], reason: str, as_json: bool) -> None:
+    """Accept a seal that was made over an hour after its events.
+
+    SEAL is its number, or several: 1-12. Accept it only if you know why no process sealed for so
+    long. Otherwise compare with the log first (`authsite audit verify --log`): who may write to
+    the database may have deleted seals, so that authsite has sealed changed events. The acceptance
+    is an event of the audit trail, and holds for this very seal.
+    """
+    if not reason.strip() or not reason.isprintable() or len(reason) > MAX_REASON:
+        raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
+    numbers = [number for text in seals for number in _numbers(text)]
+    try:
+        with transaction(cfg) as ctx:
+            accepted = [number for number in numbers if accept(ctx, number, reason.strip())]
+    except NotAcceptable as error:
+        raise click.ClickException(
+            f"{error}; `authsite audit verify` lists the late ones"
+        ) from None
+    if as_json:
+        return print_json({"accepted": accepted})
+    for number in numbers:
+        click.echo(f"Seal {number} {'is' if number in accepted else 'was already'} accepted.")
+
+
+def _numbers(text: str) -> range:
+    """The numbers in ``7`` or ``1-12``."""
+    found = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", text)
+    if found is None:
+        raise click.ClickException(f"{text!r} is not the number of a seal, such as 7, or 1-12")
+    first, last = int(found[1]), int(found[2] or found[1])
+    return range(first, last + 1)
 
 
 def _print_verified(summary: Summary, problems: list[Problem]) -> None:

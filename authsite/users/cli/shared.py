@@ -9,7 +9,7 @@ import click
 from sqlalchemy.orm import Session
 
 from authsite.cli.shared import print_json
-from authsite.http.errors import ValidationFailed
+from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import translate
 from authsite.users import service
 from authsite.users.account import as_json as user_json
@@ -37,14 +37,30 @@ def print_done(user: User, text: str, as_json: bool) -> None:
     click.echo(text)
 
 
+# For the operator: the errors of the services speak to the person in the browser.
+WORDS = {
+    ("taken", "email"): "another user has this address; `authsite user show ADDRESS` shows who",
+    ("taken", "username"): "another user has this username; `authsite user list` shows them",
+    ("taken", "phone"): "another user has this phone number; `authsite user list` shows them",
+    ("required", "email"): "no address was given: give one, such as ann@example.com",
+    ("required", "username"): "no username was given: give one, or leave the option out",
+    ("required", "phone"): "no phone number was given: give one, or leave the option out",
+    ("required", "password"): "no password was given: type one, or give it to --password-stdin",
+}
+
+
 @contextmanager
 def field_errors_as_lines() -> Iterator[None]:
     """Turn `ValidationFailed` into an error message with one line for each field."""
     try:
         yield
     except ValidationFailed as error:
-        lines = [f"{item.field}: {translate(item.message)}" for item in error.details]
+        lines = [f"{item.field}: {_words(item)}" for item in error.details]
         raise click.ClickException("\n".join(lines)) from None
+
+
+def _words(item: FieldError) -> str:
+    return WORDS.get((item.code, item.field or "")) or translate(item.message)
 
 
 def find(db: Session, email_or_id: str) -> User:

@@ -1,0 +1,89 @@
+"""What is checked before a service starts: the program, the port, the secret, the application."""
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from authsite.server.port import claim
+from authsite.settings import Settings
+
+from .shared import cause_of
+
+NOT_RECORDED = (
+    "the fingerprint of the secret is not in the database ({cause}): the database has to be "
+    "reachable, and its role needs the rights in docs/production.md"
+)
+
+
+def other_program(ini: Mapping[str, str]) -> str:
+    """The application that an ini configures, if that is not authsite; else an empty text."""
+    use, factory = ini.get("use", ""), ini.get("paste.app_factory", "")
+    if use in ("", "egg:authsite", "egg:authsite#main") and factory in ("", "authsite:main"):
+        return ""
+    return factory or use
+
+
+def application_error(path: Path) -> str:
+    """Why the application of the ini at ``path`` cannot be made; empty if it can be."""
+    from authsite.server.worker import created, failure_of
+
+    try:
+        created(path).registry["authsite"].database.dispose()
+    except Exception as error:
+        return failure_of(error)
+    return ""
+
+
+def refuse_other_programs(path: Path, ini: Mapping[str, str]) -> None:
+    """Raise `click.ClickException` if the ini configures an application that is not authsite."""
+    if other := other_program(ini):
+        raise click.ClickException(
+            f"{path} configures another program ({other}): serve that with `pserve {path}`; "
+            "`authsite serve` runs authsite alone, with `use = egg:authsite`."
+        )
+
+
+def claim_port(host: str, port: int) -> socket.socket:
+    """`claim` the port. Raises `click.ClickException` if another server uses it."""
+    try:
+        return claim(host, port)
+    except OSError as error:
+        raise click.ClickException(
+            f"{host}:{port} cannot be used: {error.strerror}. Stop the server that uses it, or "
+            "give another with --host and --port."
+        ) from None
+
+
+def refuse_other_secret(cfg: Settings) -> None:
+    """Record the secret in the database, or raise `click.ClickException` if it knows another.
+
+    Without a usable database nothing happens: the service starts, and waits for it.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.db import migrate, open_database
+    from authsite.installation.secret import OtherSecret, check_and_record
+
+    database = open_database(cfg.database_url.reveal())
+    try:
+        if not migrate.state(database).usable:
+            return
+        with database.autocommit.connect() as connection:
+            check_and_record(connection, cfg)
+    except OtherSecret as error:
+        raise click.ClickException(str(error)) from None
+    except SQLAlchemyError as error:
+        click.secho(f"note: {NOT_RECORDED.format(cause=cause_of(error))}", err=True)
+    finally:
+        database.dispose()
+
+
+def check_application(path: Path) -> None:
+    """Raise `click.ClickException` if the application of the workers cannot be made.
+
+    They are forked, and what was imported for this is there already.
+    """
+    if error := application_error(path):
+        raise click.ClickException(error)

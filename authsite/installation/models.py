@@ -1,0 +1,19 @@
+"""The table of what an installation records about itself."""
+
+from datetime import datetime
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from authsite.db.base import Base
+
+
+class InstallationRecord(Base):
+    """One fact, by its name."""
+
+    __tablename__ = "installation_records"
+
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    value: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime]
+    """When it was recorded."""
