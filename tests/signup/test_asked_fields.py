@@ -62,7 +62,11 @@ def test_what_was_sent_is_shown_again_with_its_mistake(site_with):
             "de",
             "Mit Ländervorwahl, wenn die Nummer aus einem anderen Land ist als: Schweiz.",
         ),
-        ({"phone_region": "US"}, "fr", "Avec l’indicatif du pays, sauf pour\N{NARROW NO-BREAK SPACE}: États-Unis."),
+        (
+            {"phone_region": "US"},
+            "fr",
+            "Avec l’indicatif du pays, sauf pour\N{NARROW NO-BREAK SPACE}: États-Unis.",
+        ),
     ],
 )
 def test_pages_m15_the_hint_of_a_phone_number_knows_the_region(site_with, settings, language, hint):
