@@ -52,8 +52,8 @@ class Endpoint:
 def endpoints(registry: Any) -> list[Endpoint]:
     """The endpoints of authsite's API in the order of their routes, without those of a host.
 
-    A view outside /v1 belongs to the API if it has an `Operation`; pages have none. Of two paths that
-    differ by a slash at the end, the one with the slash is listed.
+    A view outside /v1 belongs to the API if it has an `Operation`; pages have none. Of two paths
+    that differ by a slash at the end, the one with the slash is listed.
     """
     views: dict[str, list[Any]] = {}
     for item in registry.introspector.get_category("views") or ():
