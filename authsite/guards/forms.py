@@ -7,8 +7,7 @@ GET shows the form: ``show(request)`` returns the template's values. POST runs t
 the validated form at ``request.authsite.validated``. If reading the form or the view raises an
 `ApiError`, the template is rendered again with the values of ``show`` and the error's status. The
 template then shows ``request.authsite.form_data`` (without secrets) and ``form_errors``. A POST
-that only chooses a language (see ``http/languages.py``) shows the page again and does not run the
-view.
+that only chooses a language (see ``http/languages.py``) shows the page again, without the view.
 
     @password_check("authsite.register.check", RegisterCheck)
     def check(request): return rating(request, password, person)

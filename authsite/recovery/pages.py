@@ -55,20 +55,16 @@ def reset_form(request: Request) -> dict[str, Any]:
     The page's script removes the values from the address bar.
     """
     values = request.authsite.raw_form or request.GET
-    shown = {
-        "email": values.get("email", ""),
-        "token": values.get("token", ""),
-        "done": request.GET.get("done"),
-        "inactive": False,
-    }
-    if shown["email"] and shown["token"] and not request.authsite.form_errors:
+    email, token, inactive = values.get("email", ""), values.get("token", ""), False
+    if email and token and not request.authsite.form_errors:
         try:
-            service.check_token(request.authsite.ctx, shown["email"], shown["token"])
+            service.check_token(request.authsite.ctx, email, token)
         except InvalidResetToken as error:
             request.authsite.record_denial(error)
             request.response.status_int = error.status
-            shown["inactive"] = True
-    return shown
+            inactive = True
+    done = request.GET.get("done")
+    return {"email": email, "token": token, "done": done, "inactive": inactive}
 
 
 @form_view(

@@ -9,6 +9,7 @@ from pyramid.interfaces import IRoutesMapper
 
 from authsite.openapi.document import TAGS
 from tests.support.described import Described
+from tests.support.site import MOBILE_APP, WEB
 
 OTHERS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
 
@@ -41,6 +42,7 @@ def test_every_endpoint_is_in_the_document_and_nothing_else(either):
     routes = routes_of(either)
     assert len(routes) >= 10
     twin = ("DELETE", "/v1/logout")  # of /v1/logout/
+    assert twin not in described
     assert {each for each in described if each[1].startswith("/v1/")} | {twin} == routes
 
 
@@ -218,3 +220,45 @@ def test_the_document_is_the_same_whatever_host_was_asked(site):
 def test_the_document_names_the_base_url_that_is_set(site_with):
     site = site_with(base_url="https://auth.example.org/id")
     assert Described(site).document["servers"] == [{"url": "https://auth.example.org/id"}]
+
+
+def test_pages_m9_the_clients_to_choose_from_are_those_of_the_settings(site_with):
+    def parameter(**settings):
+        described = Described(site_with(**settings))
+        [found] = described.operation("POST", "/v1/clients/{client}/login")["parameters"]
+        return found["schema"]
+
+    assert "enum" not in parameter()
+    assert parameter()["examples"] == ["web"]
+    both = parameter(**MOBILE_APP, **WEB)
+    assert both["enum"] == ["web", "mobile_app"]
+    assert (both["default"], both["examples"]) == ("web", ["web"])
+    assert parameter(**MOBILE_APP)["default"] == "mobile_app"
+
+
+def test_pages_m9_what_is_shown_as_plain_text_has_no_markup(either):
+    for method, path, operation in Described(either).operations():
+        assert "`" not in operation["summary"], (method, path)
+        for response in operation["responses"].values():
+            for media in response.get("content", {}).values():
+                for example in media.get("examples", {}).values():
+                    assert "`" not in example["summary"], (method, path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "first"),
+    [
+        ({}, "1. Register: `POST /v1/register`."),
+        (
+            {"variant": "B", "require_email_confirmation": "true"},
+            "1. Register: `POST /v1/register`. Then confirm the address with the link in the mail.",
+        ),
+        ({"registration": "off"}, "1. Ask the operator of this service for an account."),
+    ],
+)
+def test_pages_m9_the_introduction_is_four_steps(site_with, settings, first):
+    site = site_with(**settings, **WEB)
+    lines = Described(site).document["info"]["description"].splitlines()
+    assert lines[0] == first
+    assert lines[1].startswith("2. Log in: `POST /v1/clients/web/login`.")
+    assert [line[:3] for line in lines] == ["1. ", "2. ", "3. ", "4. "]

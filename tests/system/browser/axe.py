@@ -14,10 +14,9 @@ def violations(page, options=None, without=None):
     The page is examined with reduced motion, in which no page of ours has a transition. The
     contrast of a color halfway through a transition says nothing.
     """
-    page.emulate_media(reduced_motion="reduce")
+    page.emulate_media(reduced_motion="reduce")  # and later pages, too: a change ends a transition
     context = {"exclude": [without]} if without else None
     found = Axe().run(page, context, options)["violations"]
-    page.emulate_media(reduced_motion="no-preference")
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 

@@ -12,7 +12,17 @@ from tests.system.browser.people import EMAIL, PASSWORD, pages_server
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples/branding"
-OURS = ("site-", "accent-", "static-", "templates-", "support-", "terms-", "footer-")
+OURS = (
+    "site-",
+    "accent-",
+    "corner-",
+    "font",
+    "static-",
+    "templates-",
+    "support-",
+    "terms-",
+    "footer-",
+)
 SIZE = {"width": 720, "height": 620}
 
 

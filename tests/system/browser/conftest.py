@@ -43,7 +43,8 @@ def new_context(chromium):
     made = []
 
     def new(**options):
-        made.append(chromium.new_context(**options))
+        # Without the transitions between pages, during which nothing can be clicked.
+        made.append(chromium.new_context(**{"reduced_motion": "reduce", **options}))
         made[-1].set_default_timeout(60_000)
         return made[-1]
 

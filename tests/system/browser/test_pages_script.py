@@ -228,3 +228,15 @@ def test_keep_me_signed_in_is_one_line_on_a_phone(ann):
         span = ann.page.locator(".check span")
         assert span.evaluate("(text) => text.getClientRects().length") == 1, language
         assert span.evaluate("(text) => text.offsetHeight < 30"), language
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
+def test_text_of_twice_the_size_fits_a_small_phone(ann, language):
+    ann.page.set_viewport_size({"width": 320, "height": 640})
+    ann.page.add_init_script("""addEventListener("DOMContentLoaded", () => {
+        document.documentElement.style.fontSize = "200%";
+    })""")
+    ann.go(f"/login?lang={language}")
+    for path in ("/login", "/register", "/register?done=1", "/password/reset?done=1"):
+        ann.go(path)
+        assert ann.page.evaluate("document.documentElement.scrollWidth") == 320, path
