@@ -8,11 +8,14 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.http.api_metadata import Operation, Parameters, ResponseHeader
+from authsite.http.errors import ApiError
 from authsite.http.rendering import found
 from authsite.request_state import Request
 
 from .caller import Caller
 from .errors import (
+    AddressNotConfirmed,
+    ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
     InsufficientScope,
@@ -21,19 +24,23 @@ from .errors import (
     NotSignedIn,
     UserRequired,
 )
-from .forward_auth import identity, login_page, requirements
-from .policy import accept, require
-from .route_options import Guards
-from .session import accepts_json
+from .forward_auth import confirmation_page, identity, login_page, requirements
+from .policy import accept, find_session
+from .route_options import Guard
+from .session import asks_for_page
 
 _IDENTITY = {
     "X-Auth-User": ResponseHeader(
         "The id of the user, or empty.", "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
     ),
     "X-Auth-Email": ResponseHeader(
-        "The e-mail address, or empty. `%` and characters that are not ASCII are percent-encoded "
-        "UTF-8.",
+        "The e-mail address if the user has confirmed it, else empty. `%` and characters that are "
+        "not ASCII are percent-encoded UTF-8.",
         "ann@example.com",
+    ),
+    "X-Auth-Email-Verified": ResponseHeader(
+        "`true` if the user has confirmed the e-mail address, else `false`; empty without a user.",
+        "true",
     ),
     "X-Auth-Client": ResponseHeader(
         "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
@@ -41,8 +48,12 @@ _IDENTITY = {
     "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
 }
 _LOCATION = {
-    "Location": ResponseHeader("The URL of the login page.", "https://id.example.org/login")
+    "Location": ResponseHeader(
+        "The URL of the login page, or of the page that mails a link to confirm the address.",
+        "https://id.example.org/login",
+    )
 }
+_LOGIN_URL = "X-Auth-Login-Url"
 _PAGE = (
     "The page to return to is read from `X-Forwarded-Proto`, `-Host` and `-Uri`, or from "
     "`X-Original-URL`, of a trusted proxy."
@@ -54,8 +65,10 @@ class ApiQuery(Parameters):
 
     scope: Annotated[str | None, Field(examples=["reports:read"])] = None
     """The scopes that the token must have, separated by spaces."""
+    caller: Literal["user", "client", "any"] | None = None
+    """Whose token is accepted: that of a user, that of a client that acts for itself, or any."""
     verified: Literal["1", "true"] | None = None
-    """Accept only users who have confirmed the e-mail address."""
+    """Accept only users who have confirmed the e-mail address; clients only with `caller=any`."""
 
 
 class WebQuery(Parameters):
@@ -64,10 +77,18 @@ class WebQuery(Parameters):
     verified: Literal["1", "true"] | None = None
     """Accept only users who have confirmed the e-mail address."""
     redirect: Literal["1", "true"] | None = None
-    """Redirect a browser that is not signed in to the login page."""
+    """Redirect a browser that asks for a page to the login page, or to the page that mails a link
+    to confirm the address."""
+    anonymous: Literal["1", "true"] | None = None
+    """Accept a request without a session, too: all headers are then empty. It stands alone."""
 
 
-@view_config(route_name="authsite.guard.api", request_method="GET", personal_token=True)
+@view_config(
+    route_name="authsite.guard.api",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    personal_token=True,
+)
 @Operation(
     "Let a proxy check an access token",
     {204: None},
@@ -76,15 +97,20 @@ class WebQuery(Parameters):
         InvalidRequirement,
         InsufficientScope("reports:read"),
         UserRequired,
+        ClientRequired,
         EmailNotVerified,
         EmailNotConfirmed,
     ),
     query=ApiQuery,
 )
 def guard_api(request: Request) -> Response:
-    """The route's guard has checked the token; what the query requires is checked here."""
+    """Read the query first: a misspelled requirement is an error whatever the credential."""
     required = requirements("api", request.query_string, request.authsite.settings)
-    caller = require(request, required.rules)
+    try:
+        caller = accept(request, _guard(request, "api"), required.rules)
+    except AddressNotConfirmed as error:
+        error.headers[_LOGIN_URL] = confirmation_page(request)
+        raise
     return Response(status=204, headerlist=identity(caller))
 
 
@@ -96,12 +122,14 @@ def guard_api(request: Request) -> Response:
     {204: None, 302: None},
     headers={204: _IDENTITY, 302: _LOCATION},
     description=(
-        f"A 401 response has the URL of the login page in `X-Auth-Login-Url`; with "
-        f"`redirect=1`, browsers are redirected to it (302), and scripts still get 401. {_PAGE}"
+        "A 401 response has the URL of the login page in `X-Auth-Login-Url`; a 403 response to a "
+        "user who has to confirm the address has the URL of the page that mails a link. With "
+        "`redirect=1`, a browser that asks for a page is redirected there (302); scripts still get "
+        f"the error. {_PAGE}"
     ),
     errors=(
         InvalidRequirement,
-        NotSignedIn(headers={"X-Auth-Login-Url": "https://id.example.org/login"}),
+        NotSignedIn(headers={_LOGIN_URL: "https://id.example.org/login"}),
         EmailNotVerified,
         EmailNotConfirmed,
         LoginPageGuarded,
@@ -111,16 +139,30 @@ def guard_api(request: Request) -> Response:
 def guard_web(request: Request) -> Response:
     """The route has no guard, whose redirect would lead back to this address."""
     required = requirements("web", request.query_string, request.authsite.settings)
+    guard = _guard(request, "web")
+    if required.rules.anonymous:
+        return Response(status=204, headerlist=identity(find_session(request, guard)))
 
     def authenticate(request: Request) -> Caller:
         if request.authsite.signed_in is not None:
             return request.authsite.signed_in
-        login = login_page(request)
-        if required.redirect and not accepts_json(request):
-            raise found(request, login)
-        raise NotSignedIn(headers={"X-Auth-Login-Url": login})
+        raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)
 
-    guards: Guards = request.registry["authsite.guards"]
-    guard = guards.by_name["web"]._replace(authenticate=authenticate)
-    caller = accept(request, guard, required.rules)
+    try:
+        caller = accept(request, guard._replace(authenticate=authenticate), required.rules)
+    except AddressNotConfirmed as error:
+        raise _led_to(request, error, confirmation_page(request), required.redirect) from None
     return Response(status=204, headerlist=identity(caller))
+
+
+def _guard(request: Request, name: str) -> Guard:
+    guard: Guard = request.registry["authsite.guards"].by_name[name]
+    return guard
+
+
+def _led_to(request: Request, error: ApiError, page: str, redirect: bool) -> Exception:
+    """``error`` with the URL of ``page``, where the user can go on, or a redirect to it."""
+    if redirect and asks_for_page(request):
+        return found(request, page)
+    error.headers[_LOGIN_URL] = page
+    return error

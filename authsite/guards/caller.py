@@ -35,8 +35,9 @@ class CallerUser:
 class Caller:
     """The credential of a request.
 
-    Host applications use ``guard``, ``user``, ``scope``, ``client_id``, ``client_name``,
-    ``session_id`` and `require_user` (docs/guards.md), whose values fit into JSON. The other
+    Host applications use ``guard``, ``user``, ``email``, ``email_verified``, ``scope``,
+    ``client_id``, ``client_name``, ``session_id`` and `require_user` (docs/guards.md), whose values
+    fit into JSON. The other
     attributes are for authsite's own views.
     """
 
@@ -61,6 +62,20 @@ class Caller:
     def user(self) -> CallerUser | None:
         """The user this request acts for; None for a client that acts for itself."""
         return CallerUser(**as_json(self.account, self.login_names)) if self.account else None
+
+    @property
+    def email(self) -> str | None:
+        """The user's e-mail address; None for a client that acts for itself.
+
+        Anyone can register with an address of another person: unless ``email_verified``, it says
+        nothing about who the user is.
+        """
+        return self.account.email if self.account else None
+
+    @property
+    def email_verified(self) -> bool:
+        """Whether the user has confirmed the address; False for a client that acts for itself."""
+        return self.account is not None and self.account.confirmed
 
     @property
     def client_id(self) -> str | None:
@@ -109,6 +124,8 @@ class Caller:
         return {
             "guard": self.guard,
             "user": self.user,
+            "email": self.email,
+            "email_verified": self.email_verified,
             "scope": list(self.scope),
             "client_id": self.client_id,
             "client_name": self.client_name,

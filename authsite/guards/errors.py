@@ -54,6 +54,16 @@ class UserRequired(ApiError):
     message = "This endpoint needs a token that acts for a user; this one acts for a client."
 
 
+class ClientRequired(ApiError):
+    summary = "The token acts for a user, and the endpoint requires a client."
+    status = 403
+    code = "client_required"
+    message = (
+        "This endpoint needs a token of a client that acts for itself, and this one acts for a "
+        "user. Get one with grant_type=client_credentials."
+    )
+
+
 class LoginRequired(ApiError):
     summary = "The token is a personal access token, and the endpoint requires that of a login."
     status = 403
@@ -64,16 +74,24 @@ class LoginRequired(ApiError):
     )
 
 
-class EmailNotVerified(ApiError):
-    summary = "Variant A: the endpoint requires a verified e-mail address."
+class AddressNotConfirmed(ApiError):
+    """Base class: the user has to confirm the e-mail address first.
+
+    ``link_page`` is the path or URL of the page that mails the link; None if no browser asks.
+    """
+
     status = 403
+    link_page: str | None = None
+
+
+class EmailNotVerified(AddressNotConfirmed):
+    summary = "Variant A: the endpoint requires a verified e-mail address."
     code = "email_not_verified"
     message = _("Verify your e-mail address first: request a new link and open it.")
 
 
-class EmailNotConfirmed(ApiError):
+class EmailNotConfirmed(AddressNotConfirmed):
     summary = "Variant B: the user has not confirmed the e-mail address."
-    status = 403
     code = "email_not_confirmed"
     message = _("Confirm your e-mail address first: request a new link and open it.")
 

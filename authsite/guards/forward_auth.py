@@ -19,11 +19,14 @@ from authsite.settings import Settings
 from .caller import Caller
 from .errors import InvalidRequirement, LoginPageGuarded
 from .return_to import local_path, referring_url, return_target
-from .route_options import Rules, contradiction, is_scope
-from .session import login_url
+from .route_options import ROUTE_OPTIONS, Rules, contradiction
+from .session import confirm_page, login_url
 
 _FLAGS = ("1", "true")
-_PARAMETERS = {"api": ("scope", "verified"), "web": ("verified", "redirect")}
+_PARAMETERS = {
+    "api": ("scope", "verified", "caller"),
+    "web": ("verified", "redirect", "anonymous"),
+}
 _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
 # Printable ASCII is sent as it is, except "%", which would make decoding ambiguous.
@@ -48,6 +51,17 @@ class _Page(NamedTuple):
     """With the query."""
 
 
+class _WayBack(NamedTuple):
+    """Where a login leads back to."""
+
+    page: _Page | None
+    """The page of the original request."""
+    target: str | None
+    """``next``; None if a login may not lead there."""
+    unsaved: bool
+    """Whether a form was sent, which is lost."""
+
+
 _PLAIN = {guard: Requirements(Rules(guard=guard)) for guard in _PARAMETERS}
 
 
@@ -60,15 +74,19 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
     if not query:
         return _PLAIN[guard]
     given = _parameters(guard, query)
-    scope = given.get("scope")
-    if scope is not None and not is_scope(scope):
-        raise InvalidRequirement("scope: give scopes separated by spaces, such as reports:read.")
-    for name in given.keys() - {"scope"}:
-        if given[name] not in _FLAGS:
+    texts = {name: given.pop(name) for name in ("scope", "caller") if name in given}
+    for name, value in texts.items():
+        if not ROUTE_OPTIONS[name].accepts(value):
+            raise InvalidRequirement(f"{name}: {ROUTE_OPTIONS[name].advice}.")
+    for name, value in given.items():
+        if value not in _FLAGS:
             raise InvalidRequirement(f"{name}: give 1 or true, or leave it out.")
-    rules = Rules(guard=guard, scope=scope or "", verified="verified" in given)
+    if "anonymous" in given and len(given) > 1:
+        raise InvalidRequirement("anonymous: it stands alone; remove the other parameters.")
+    flags = {name: name in given for name in ("verified", "anonymous")}
+    rules = Rules(guard=guard, **texts, **flags)
     if error := contradiction(rules, settings.scopes):
-        raise InvalidRequirement(f"scope: {error}.")
+        raise InvalidRequirement(f"The parameters do not fit: {error}.")
     return Requirements(rules, "redirect" in given)
 
 
@@ -86,36 +104,63 @@ def _parameters(guard: str, query: str) -> dict[str, str]:
     return given
 
 
-def identity(caller: Caller) -> list[tuple[str, str]]:
-    """The headers that tell the application who the caller is.
+def identity(caller: Caller | None) -> list[tuple[str, str]]:
+    """The headers that tell the application who the caller is; all are empty without a caller.
 
     All of them are always there: a proxy that copies an empty header overwrites one that the client
-    has sent itself. A value is ASCII; other characters and "%" are percent-encoded UTF-8.
+    has sent itself. A value is ASCII; other characters and "%" are percent-encoded UTF-8. An
+    address that is not confirmed may be another person's: applications that know their users by
+    the address would take the caller for that person, so it is left out.
     """
-    account = caller.account
+    account = caller.account if caller else None
+    address = account.email if account and account.confirmed else ""
+    confirmed = ("true" if account.confirmed else "false") if account else ""
     return [
         ("X-Auth-User", str(account.id) if account else ""),
-        ("X-Auth-Email", quote(account.email, safe=_HEADER_SAFE) if account else ""),
-        ("X-Auth-Client", caller.client_id or ""),
-        ("X-Auth-Scope", " ".join(caller.scope)),
+        ("X-Auth-Email", quote(address, safe=_HEADER_SAFE)),
+        ("X-Auth-Email-Verified", confirmed),
+        ("X-Auth-Client", caller.client_id or "" if caller else ""),
+        ("X-Auth-Scope", " ".join(caller.scope) if caller else ""),
     ]
 
 
 def login_page(request: Request) -> str:
     """The URL of the login page for a browser that the proxy turned away.
 
-    It has ``next`` if a trusted proxy names a page that a login may lead to. After a method that
-    sends data, ``next`` is the page with the form, from ``Referer``. Raises `LoginPageGuarded`.
+    It has ``next``, see `_way_back`, and after a method that sends data the notice that nothing was
+    saved. Raises `LoginPageGuarded`.
     """
-    trusted = request.authsite.through_trusted_proxy
-    page = _original_page(request) if trusted else None
-    if trusted and not is_original_safe(request):
-        form = _page_at(referring_url(request))
-        same_site = form is not None and page is not None and form.origin == page.origin
-        target = _target(request, form) if form and same_site else None
-        url = absolute(request, login_url(request, target, unsaved=True))
-    else:
-        url = absolute(request, login_url(request, _target(request, page) if page else None))
+    way = _way_back(request)
+    return _reachable(request, way, login_url(request, way.target, unsaved=way.unsaved))
+
+
+def confirmation_page(request: Request) -> str:
+    """The URL of the page that mails a link to a user who has to confirm the address.
+
+    It has ``next`` as `login_page` has. Raises `LoginPageGuarded`.
+    """
+    way = _way_back(request)
+    return _reachable(request, way, confirm_page(request, way.target))
+
+
+def _way_back(request: Request) -> _WayBack:
+    """The page that a trusted proxy names, if a login may lead to it.
+
+    After a method that sends data, the target is the page with the form, from ``Referer``.
+    """
+    if not request.authsite.through_trusted_proxy:
+        return _WayBack(None, None, unsaved=False)
+    page = _original_page(request)
+    if is_original_safe(request):
+        return _WayBack(page, _target(request, page) if page else None, unsaved=False)
+    form = _page_at(referring_url(request))
+    same_site = form is not None and page is not None and form.origin == page.origin
+    return _WayBack(page, _target(request, form) if form and same_site else None, unsaved=True)
+
+
+def _reachable(request: Request, way: _WayBack, location: str) -> str:
+    """The URL of ``location``; raises `LoginPageGuarded` if the proxy asks about that very page."""
+    url, page = absolute(request, location), way.page
     if page and f"{page.origin}{urlsplit(page.path).path}" == url.partition("?")[0]:
         raise LoginPageGuarded
     return url

@@ -13,7 +13,7 @@ from authsite.sessions.active import LOGIN_OF_SESSION
 
 from .caller import Caller
 from .errors import InsufficientUserAuthentication
-from .session import accepts_json, login_redirect
+from .session import asks_for_page, login_redirect
 
 
 def check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:
@@ -21,7 +21,7 @@ def check_fresh(request: Request, caller: Caller, max_age: timedelta) -> None:
     try:
         require_fresh(request.authsite.database, caller, max_age)
     except InsufficientUserAuthentication:
-        if caller.guard == "web" and not accepts_json(request):
+        if caller.guard == "web" and asks_for_page(request):
             raise login_redirect(request, prompt=True) from None
         raise
 

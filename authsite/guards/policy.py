@@ -12,27 +12,33 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
 from authsite.counters import GUARDED
+from authsite.http.address import path_qs
 from authsite.http.errors import ApiError
-from authsite.http.methods import is_safe
+from authsite.http.methods import SAFE_METHODS, is_safe
 from authsite.http.own_routes import is_forward_auth, is_own
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
 
 from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID
-from .caller import Caller, caller_of
+from .caller import Caller
 from .errors import (
+    AddressNotConfirmed,
+    ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
     InsufficientScope,
     LoginRequired,
+    NotSignedIn,
     UserRequired,
 )
 from .fresh import check_fresh
+from .return_to import page_of_form
 from .route_options import Guard, Guards, Rules, rules_of
-from .session import accepts_json
+from .session import asks_for_page, confirm_page, session_of
 
 _ACCEPTED = "accepted"
+_SIGNED_IN = Rules(guard="web")
 # Why the metrics say that a token was rejected; for other errors they have the code.
 _OUTCOMES = {NO_TOKEN: "no_token", NOT_VALID: "invalid_token", NOT_ACTIVE: "inactive_token"}
 
@@ -79,26 +85,43 @@ def enforce(event: BeforeTraversal) -> None:
     """For every request to a route with a guard: set the caller, or raise the guard's error."""
     request = event.request
     route = request.matched_route
-    if route is None:
+    if route is None or is_forward_auth(request):  # whose views read the rules from the query
         return
     guards: Guards = request.registry["authsite.guards"]
     rules = guards.rules.get(route)
     if rules is None:
         rules = guards.rules[route] = rules_of(route)
-    if rules.guard is None or (rules.anonymous and "HTTP_AUTHORIZATION" not in request.environ):
+    if rules.guard is None:
+        return
+    guard = guards.by_name[rules.guard]
+    if rules.anonymous and guard.credential(request) is None:
         return
     if rules.guard == "api" and request.authsite.error_format == "html":
         # Clients of an API read JSON, also at a host's path.
         request.authsite.error_format = "json"
     request.authsite.guarding = True
     try:
-        caller = accept(request, guards.by_name[rules.guard], rules)
-    except ApiError:
-        if request.authsite.error_format == "html" and accepts_json(request):
-            request.authsite.error_format = "json"
+        if rules.guard == "web" and rules.anonymous:
+            caller = find_session(request, guard)
+        else:
+            caller = accept(request, guard, rules)
+    except ApiError as error:
+        _for_browser(request, error)
         raise
     request.authsite.guarding = False
     request.authsite.caller = caller
+
+
+def _for_browser(request: Request, error: ApiError) -> None:
+    """Make ``error`` a page for a browser that asks for one, and JSON for a script."""
+    if request.authsite.error_format != "html":
+        return
+    if not asks_for_page(request):
+        request.authsite.error_format = "json"
+    elif isinstance(error, AddressNotConfirmed):
+        safe = request.method in SAFE_METHODS
+        page = path_qs(request) if safe else page_of_form(request)
+        error.link_page = confirm_page(request, page)
 
 
 def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
@@ -114,6 +137,22 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
         _count_rejected(rules.guard, error)
         raise
     GUARDED.add(rules.guard, _ACCEPTED)
+    return caller
+
+
+def find_session(request: Request, guard: Guard) -> Caller | None:
+    """The signed-in user of an ``anonymous`` route; None if there is none.
+
+    A user who may do nothing before confirming the address (Variant B) counts as none.
+    """
+    guard = guard._replace(authenticate=session_of)
+    if guard.credential(request) is None:
+        return None
+    try:
+        caller = _decide(request, guard, _SIGNED_IN)
+    except (NotSignedIn, AddressNotConfirmed):
+        return None
+    GUARDED.add("web", _ACCEPTED)
     return caller
 
 
@@ -154,30 +193,21 @@ def _decided_by_database(request: Request) -> bool:
     return own or not is_safe(request)
 
 
-def require(request: Request, rules: Rules) -> Caller:
-    """The caller of a guarded route, if the credential satisfies ``rules``, too."""
-    caller = caller_of(request)
-    error = insufficient(rules, caller, request.authsite.settings)
-    if error is None:
-        return caller
-    guard: Guard = request.registry["authsite.guards"].by_name[caller.guard]
-    if guard.recent is None:  # the caller was read for this request
-        _count_rejected(rules.guard, error)
-        raise error
-    return accept(request, guard, rules)
-
-
 def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
     """The error for a valid credential that does not satisfy ``rules``; None if it does.
 
-    The errors are `InsufficientScope`, `UserRequired`, `EmailNotVerified`, `EmailNotConfirmed`.
+    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified` and
+    `EmailNotConfirmed`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         return InsufficientScope(rules.scope)
     variant_b = settings.variant == "B"
     verified = rules.verified and (variant_b or settings.require_email_verification)
-    if verified and caller.account is None:
+    wanted = rules.caller or ("user" if verified else "any")
+    if wanted == "user" and caller.account is None:
         return UserRequired()
+    if wanted == "client" and caller.account is not None:
+        return ClientRequired()
     unverified = verified and caller.account is not None and not caller.account.confirmed
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         return EmailNotConfirmed() if variant_b else EmailNotVerified()

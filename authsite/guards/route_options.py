@@ -40,7 +40,12 @@ class Rules:
     unconfirmed: bool = False
     """Unconfirmed users may call even if Variant B denies them other routes."""
     anonymous: bool = False
-    """A request without an Authorization header has no caller."""
+    """A request without a credential has no caller, instead of being refused."""
+    caller: str | None = None
+    """Whose token opens the route: ``"user"``, ``"client"`` or ``"any"``.
+
+    None is the default, ``"any"``, except that ``verified`` then refuses clients as well.
+    """
     fresh: timedelta | None = None
     """The user must have logged in less than this long ago."""
 
@@ -80,6 +85,10 @@ def is_scope(value: object) -> bool:
     return isinstance(value, str) and _SCOPE.fullmatch(value) is not None
 
 
+def _is_caller(value: object) -> bool:
+    return isinstance(value, str) and value in ("user", "client", "any")
+
+
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -103,6 +112,7 @@ ROUTE_OPTIONS = {
     "verified": _FLAG,
     "unconfirmed": _FLAG,
     "anonymous": _FLAG,
+    "caller": Option(_is_caller, "give 'user', 'client' or 'any'"),
     "fresh": Option(
         _is_duration, "give a duration with a unit, such as '90s', '10m', '12h' or '1d'"
     ),
@@ -188,18 +198,38 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
     """
     if rules.guard is None and rules != Rules():
         return "it has options but no guard to enforce them; add guard='api' or guard='web'"
-    if rules.guard == "web" and (rules.scope or rules.anonymous):
-        return "a browser session has no scope and is never anonymous; use guard='api' for these"
-    if rules.anonymous and (rules.scope or rules.verified or rules.fresh):
+    if rules.guard == "web" and (rules.scope or rules.caller):
         return (
-            "anonymous=True would let in callers that scope, verified or fresh refuses; remove one"
+            "a browser session has no scope and always acts for a user; use guard='api' for scope "
+            "and caller"
         )
+    if error := _contradicts_anonymous(rules):
+        return error
     if rules.verified and rules.unconfirmed:
         return "verified=True and unconfirmed=True contradict each other; remove one"
+    if rules.caller == "client" and (rules.verified or rules.unconfirmed or rules.fresh):
+        return (
+            "caller='client' refuses every user, and verified, unconfirmed and fresh are about"
+            " users; remove one"
+        )
     unknown = [scope for scope in rules.scope.split() if scopes and scope not in scopes]
     if unknown:
         return (
             f"no token can have the scope {', '.join(unknown)}; add it to authsite.scopes,"
             f" or use one of {', '.join(scopes)}"
+        )
+    return None
+
+
+def _contradicts_anonymous(rules: Rules) -> str | None:
+    """What a route with ``anonymous`` cannot have beside it; None if there is no such option."""
+    if not rules.anonymous:
+        return None
+    if rules.guard == "web" and (rules.verified or rules.unconfirmed or rules.fresh):
+        return "with guard='web', anonymous=True stands alone; remove the other options"
+    if rules.scope or rules.verified or rules.fresh or rules.caller in ("user", "client"):
+        return (
+            "anonymous=True would let in callers that scope, verified, fresh or caller refuses;"
+            " remove one"
         )
     return None

@@ -27,14 +27,19 @@ from .return_to import page_of_form
 def web_guard(request: Request) -> Caller:
     """The user who is signed in with this browser.
 
-    Raises a redirect to the login page, or `NotSignedIn` if the request accepts only JSON.
+    Raises a redirect to the login page if the request asks for a page, else `NotSignedIn`.
     """
+    if request.authsite.signed_in is None and asks_for_page(request):
+        raise login_redirect(request)
+    return session_of(request)
+
+
+def session_of(request: Request) -> Caller:
+    """The user who is signed in with this browser; raises `NotSignedIn`."""
     caller = request.authsite.signed_in
-    if caller is not None:
-        return caller
-    if accepts_json(request):
+    if caller is None:
         raise NotSignedIn
-    raise login_redirect(request)
+    return caller
 
 
 def login_redirect(request: Request, *, prompt: bool = False) -> HTTPException:
@@ -47,19 +52,17 @@ def login_redirect(request: Request, *, prompt: bool = False) -> HTTPException:
     return found(request, _login_after_form(request, prompt=prompt))
 
 
-def accepts_json(request: Request) -> bool:
-    """Whether a script sent the request, which cannot use the login page.
+def asks_for_page(request: Request) -> bool:
+    """Whether a browser asks for a page to show: only then is a redirect to another page of use.
 
-    ``Accept`` decides. If it accepts any type, ``X-Requested-With`` (axios, jQuery) or
-    ``Sec-Fetch-Dest: empty`` (``fetch`` in a page; W3C Fetch Metadata) shows a script.
+    A script, an image and a frame have another ``Sec-Fetch-Dest`` (W3C Fetch Metadata). ``Accept``
+    names ``text/html``; a request without it counts as one for a page, and ``*/*``, which scripts
+    and programs send, does not. The recipe for nginx has the same rule (docs/forward-auth.md).
     """
-    accept = request.headers.get("Accept", "*/*")
-    if accept.strip() != "*/*":
-        return "application/json" in accept and "text/html" not in accept
-    return (
-        request.headers.get("X-Requested-With") == "XMLHttpRequest"
-        or request.headers.get("Sec-Fetch-Dest") == "empty"
-    )
+    if request.headers.get("Sec-Fetch-Dest", "document").lower() != "document":
+        return False
+    accept: str = request.headers.get("Accept", "")
+    return not accept or "text/html" in accept.lower()
 
 
 def signed_in(request: Request) -> Caller | None:
@@ -86,9 +89,17 @@ def signed_in(request: Request) -> Caller | None:
 
 def sign_in_ended(_error: SignInEnded, request: Request) -> Response:
     """Exception view: the session or token ended while the view ran; respond as the guard does."""
+    if request.authsite.error_format == "html" and not asks_for_page(request):
+        request.authsite.error_format = "json"
     if request.authsite.error_format != "html":
         return respond(NotAuthenticated(token_sent=True), request)
     return see_other(request, _login_after_form(request))
+
+
+def confirm_page(request: Request, next_url: str | None) -> str:
+    """The path of the page that mails a link to confirm the address, and leads to ``next_url``."""
+    query = {"next": next_url} if next_url else {}
+    return route_path(request, "authsite.link.page", _query=query)
 
 
 def _login_after_form(request: Request, *, prompt: bool = False) -> str:

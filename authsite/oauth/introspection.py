@@ -45,7 +45,12 @@ class IntrospectionAnswer(TypedDict):
     sub: NotRequired[Annotated[str, Field(examples=[_ID])]]
     """The id of the user, or of the client if the token acts for no user."""
     username: NotRequired[Annotated[str, Field(examples=["ann@example.com"])]]
-    """The e-mail address of the user. It may change: store `sub` instead."""
+    """The e-mail address of a user who has confirmed it; else absent. It may change: store `sub`
+    instead."""
+    email: NotRequired[Annotated[str, Field(examples=["ann@example.com"])]]
+    """The e-mail address of the user. Without `email_verified` it may be another person's."""
+    email_verified: NotRequired[bool]
+    """Whether the user has confirmed the address."""
     owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
     """Whether the token acts for a user or for the client itself."""
 
@@ -122,5 +127,9 @@ def _facts(
     answer["sub"] = str(account.id if account else family.client_id)
     answer["owner"] = "user" if account else "client"
     if account:
-        answer["username"] = account.email
+        answer["email"], answer["email_verified"] = account.email, account.confirmed
+        if account.confirmed:
+            # Resource servers look their users up by this name. An address that is not confirmed
+            # may be that of another person, whose account there the caller would open.
+            answer["username"] = account.email
     return answer

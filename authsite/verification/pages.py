@@ -10,13 +10,14 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from authsite.context import Context
 from authsite.guards.forms import form_view
 from authsite.guards.known_address import keep_address
-from authsite.guards.return_to import keep_next
+from authsite.guards.return_to import forget_next, keep_next
 from authsite.http.bodies import Body, Email, Token, Url
 from authsite.http.errors import ApiError, FieldError
-from authsite.http.rendering import page_path, see_other
+from authsite.http.rendering import go_on, page_path, see_other
 from authsite.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sessions import cookies
+from authsite.users.account import Account
 
 from . import confirmation, links, service, undo
 
@@ -94,13 +95,30 @@ class LinkForm(Body):
 
 def link_form(request: Request) -> dict[str, Any]:
     """The form, or the note that a mail is sent."""
-    return {"sent": request.GET.get("sent")}
+    account = _signed_in(request)
+    own = account.email if account and not account.confirmed else None
+    return {"sent": request.GET.get("sent"), "own": own}
+
+
+def show_link_form(request: Request) -> dict[str, Any] | Response:
+    """The form; a signed-in user who has confirmed the address by now goes on to ``next``."""
+    account, target = _signed_in(request), request.authsite.next
+    if account and account.confirmed and target:
+        forget_next(request)
+        return go_on(request, target)
+    return link_form(request)
+
+
+def _signed_in(request: Request) -> Account | None:
+    caller = request.authsite.signed_in
+    return caller.account if caller else None
 
 
 @form_view(
     "authsite.link.page",
     LinkForm,
     show=link_form,
+    get=show_link_form,
     renderer=REQUEST_LINK,
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -108,7 +126,7 @@ def request_link(request: Request) -> Response:
     """Mail a new link if the address is unconfirmed; the answer is the same for every address."""
     email = request.authsite.validated.email
     keep_address(request, email)
-    service.request_link(request.authsite.ctx, email)
+    service.request_link(request.authsite.ctx, email, user=_signed_in(request))
     keep_next(request)
     return see_other(request, page_path(request, "link.page", sent="1"))
 

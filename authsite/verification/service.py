@@ -82,14 +82,20 @@ def resend_link(ctx: Context, account: Account) -> None:
         mail_link(ctx, Recipient(account.id, address), choose_page(ctx), suppress=not allowed)
 
 
-def request_link(ctx: Context, email: str | None, page_url: str | None = None) -> None:
+def request_link(
+    ctx: Context, email: str | None, page_url: str | None = None, *, user: Account | None = None
+) -> None:
     """Mail a link to the user with the address ``email``, if the address is unconfirmed.
 
     For unauthenticated callers: answer and cost are the same for every address. For any other
     address, and over the limit of the address, the outbox row has no recipient. Only mails that
-    go out are counted against the address. Raises `TooManyAttempts` over the limit of the
-    caller's IP address, `ValidationFailed` without ``email``, and what `choose_page` raises.
+    go out are counted against the address. For the own address of the signed-in ``user`` it is
+    `send_link`, with its limits. Raises `TooManyAttempts` over the limit of the caller's IP
+    address, `ValidationFailed` without ``email``, and what `choose_page` raises.
     """
+    if user and email == user.email:
+        send_link(ctx, user, page_url)
+        return
     page_url = choose_page(ctx, page_url)
     if not email:
         message = "Send an access token, or the e-mail address that is to be verified."

@@ -1,6 +1,6 @@
 """An application that leaves the login to the proxy in front of it: `python3 app.py`.
 
-It uses the standard library only. Everything it knows of the caller is in four headers, which only
+It uses the standard library only. Everything it knows of the caller is in five headers, which only
 the proxy can set, because nothing else can connect to the port.
 """
 
@@ -9,9 +9,9 @@ from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = 8081
-NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Client", "X-Auth-Scope")
+NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified", "X-Auth-Client", "X-Auth-Scope")
 PAGE = """<!doctype html><html lang="en"><title>Orders</title><link rel="icon" href="data:,">
-<h1>Orders of {email}</h1>
+<h1>Orders of {name}</h1>
 <form method="post" action="/orders/new"><button>New order</button></form></html>
 """
 
@@ -27,7 +27,9 @@ class App(BaseHTTPRequestHandler):
             # A request that did not pass the proxy's check.
             self._send(401, "text/plain", "Not signed in.")
         else:
-            self._send(200, "text/html", PAGE.format(email=escape(caller["X-Auth-Email"])))
+            # The address is there only if the user has confirmed it.
+            name = caller["X-Auth-Email"] or caller["X-Auth-User"]
+            self._send(200, "text/html", PAGE.format(name=escape(name)))
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))

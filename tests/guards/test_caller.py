@@ -8,7 +8,10 @@ from pyramid.httpexceptions import HTTPNoContent
 from tests.support.pages import sign_in
 from tests.support.site import bearer
 
-ATTRIBUTES = ("guard", "user", "scope", "client_id", "client_name", "session_id")
+ATTRIBUTES = (
+    *("guard", "user", "email", "email_verified"),
+    *("scope", "client_id", "client_name", "session_id"),
+)
 USER = (
     *("id", "email", "username", "phone", "name"),
     *("confirmed", "email_verified_at", "created_at", "updated_at"),
@@ -60,6 +63,8 @@ def test_trial_14_the_caller_of_a_token_is_json_ready(site):
     wanted = {
         "guard": "api",
         "user": me,
+        "email": "ann@example.com",
+        "email_verified": True,
         "scope": ["b", "a"],
         "client_id": keys.client_id,
         "client_name": "test",
@@ -76,6 +81,7 @@ def test_trial_14_the_caller_of_a_client_that_acts_for_itself_has_no_user(site):
     token = site.token(keys, grant_type="client_credentials").json["access_token"]
     answer = site.http.get("/api/caller", headers=bearer(token)).json
     assert (answer["user"], answer["client_id"]) == (None, keys.client_id)
+    assert (answer["email"], answer["email_verified"]) == (None, False)
     assert site.http.get("/api/values", headers=bearer(token)).json == answer
     refused = site.http.get("/api/mine", headers=bearer(token), status=403)
     assert [item["code"] for item in refused.json["errors"]] == ["user_required"]

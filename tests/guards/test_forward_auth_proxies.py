@@ -8,7 +8,10 @@ from tests.support.forwarding import EXAMPLES, ORIGIN, Caddy, Traefik
 from tests.support.pages import sign_in
 from tests.support.site import bearer
 
-NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Client", "X-Auth-Scope")
+NAMES = (
+    *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
+    *("X-Auth-Client", "X-Auth-Scope"),
+)
 SPOOFED = dict.fromkeys(NAMES, "root")
 
 
@@ -32,7 +35,7 @@ def proxy(request, site):
 @pytest.fixture
 def session(site):
     """The Cookie header of Ann, who is signed in."""
-    ann = site.user()
+    ann = site.user(confirmed=True)
     sign_in(site)
     header = {"Cookie": "; ".join(f"{each.name}={each.value}" for each in site.http.cookiejar)}
     site.http.reset()
@@ -63,7 +66,7 @@ def test_a_session_opens_the_pages_and_tells_who_it_is(proxy, session):
 
 
 def test_a_token_opens_the_api_whatever_the_query_and_tells_whose_it_is(proxy, site):
-    site.user()
+    site.user(confirmed=True)
     keys = site.client(scope="a b", default_scope="a b")
     headers = bearer(site.login(keys)["access_token"])
     for path in ("/api/reports", "/api/reports?page=2", "/api/reports?scope=x&verified=1"):
@@ -84,6 +87,19 @@ def test_what_a_client_says_of_itself_does_not_reach_the_application(proxy, site
     reached = proxy.ask("GET", "/api/reports", {**bearer(token), **SPOOFED})
     told = {name: value for name, value in reached.items() if name.startswith("x-auth-")}
     assert told == {"x-auth-client": keys.client_id}
+
+
+def test_who_has_to_confirm_is_led_to_the_page_that_sends_the_link(proxy, site):
+    site.user()
+    sign_in(site)
+    cookie = {"Cookie": "; ".join(f"{each.name}={each.value}" for each in site.http.cookiejar)}
+    answer = proxy.ask("GET", "/orders", cookie)
+    assert answer.status_int == 302
+    assert answer.headers["Location"] == f"{ORIGIN}/auth/email/link?next=%2Forders"
+    answer = proxy.ask("GET", "/orders", {**cookie, "Accept": "application/json"})
+    assert answer.status_int == 403
+    token = site.login(site.client())["access_token"]
+    assert proxy.ask("GET", "/api/reports", bearer(token)).status_int == 403
 
 
 def test_another_page_in_the_header_of_nginx_does_not_count(proxy):
@@ -111,7 +127,39 @@ def test_caddy_removes_names_with_an_underscore(site):
     assert removed == {"x_auth_user"}
 
 
-def test_the_page_about_it_shows_what_nginx_sends_as_the_example_has_it():
+def configuration(name, first):
+    """The file of the example for nginx from its line ``first`` on."""
+    lines = (EXAMPLES / "nginx" / name).read_text().splitlines(keepends=True)
+    return "".join(lines[lines.index(first) :])
+
+
+def test_the_page_about_it_shows_the_files_of_the_example_for_nginx():
     page = (EXAMPLES.parent / "docs" / "forward-auth.md").read_text()
-    lines = (EXAMPLES / "nginx" / "guard.conf").read_text().splitlines(keepends=True)
-    assert "".join(lines[lines.index("internal;\n") :]) in page
+    assert configuration("guard.conf", "internal;\n") in page
+    first = "auth_request_set $auth_user $upstream_http_x_auth_user;\n"
+    assert configuration("identity.conf", first) in page
+    blocks = re.findall(r"```nginx\n(.*?)```", page, re.DOTALL)
+    maps = (EXAMPLES / "nginx" / "maps.conf").read_text()
+    assert any(maps.endswith(block) and "map " in block for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("language", "example"),
+    [
+        *(("nginx", f"nginx/{name}.conf") for name in ("hosts", "nginx")),
+        *(("caddyfile", "caddy/Caddyfile"), ("yaml", "traefik/dynamic.yml")),
+    ],
+)
+def test_every_line_of_the_other_blocks_is_in_the_complete_example(language, example):
+    page = (EXAMPLES.parent / "docs" / "forward-auth.md").read_text()
+    shown = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)[-1]
+    example = " ".join((EXAMPLES / example).read_text().split())
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    missing = [line for line in lines if line not in example and line != "app.example.org {"]
+    assert missing == []
+
+
+def test_the_examples_let_only_confirmed_users_pass(site):
+    for proxy in (Traefik(site), Caddy(site)):
+        assert proxy.way("/orders", {})[1] == "/v1/guard/web?verified=1&redirect=1"
+        assert proxy.way("/api/reports", {})[1] == "/v1/guard/api?verified=1&caller=any"

@@ -202,7 +202,6 @@ def test_m8_the_value_counts_for_routes_made_before_authsite_was_included_too(ho
     ("options", "why"),
     [
         ({"guard": "web", "scope": "reports:read"}, "has no scope"),
-        ({"guard": "web", "anonymous": True}, "never anonymous"),
         ({"guard": "api", "anonymous": True, "scope": "reports:read"}, "anonymous=True would"),
         ({"guard": "api", "anonymous": True, "verified": True}, "anonymous=True would"),
         ({"guard": "api", "verified": True, "unconfirmed": True}, "contradict"),

@@ -22,6 +22,9 @@ OPTIONS = {
     "scope": {"scope": "reports:read"},
     "anonymous": {"anonymous": True},
     "fresh": {"fresh": "1d"},
+    "user": {"caller": "user"},
+    "client": {"caller": "client"},
+    "any-verified": {"caller": "any", "verified": True},
 }
 CREDENTIALS = ("nothing", "token", "cookie", "both")
 USERS = ("confirmed", "unconfirmed", "disabled")
@@ -30,7 +33,7 @@ KEYS = ("require_email_verification", "require_email_confirmation")
 
 def routes(config):
     for guard, (name, options) in itertools.product(("api", "web"), OPTIONS.items()):
-        if guard == "web" and name in ("scope", "anonymous"):
+        if guard == "web" and options.keys() & {"scope", "caller"}:
             continue  # refused at the start
         config.add_route(f"{guard}.{name}", f"/{guard}/{name}", guard=guard, **options)
         config.add_view(hello, route_name=f"{guard}.{name}")
@@ -41,23 +44,26 @@ def routes(config):
 def expected(settings, guard, name, credential, user, scope):
     """The status and error code by the contract; None for what has no code."""
     opens = {"api": ("token", "both"), "web": ("cookie", "both")}[guard]
-    if guard == "api" and name == "anonymous" and credential in ("nothing", "cookie"):
+    if name == "anonymous" and (guard == "web" or credential in ("nothing", "cookie")):
         return 200, None
     if credential not in opens or user == "disabled":
         return 401, None
     if name == "scope" and not scope:
         return 403, "insufficient_scope"
+    if name == "client" and user != "client":
+        return 403, "client_required"
+    verified = name in ("verified", "any-verified")
     if settings["variant"] == "A":
-        needed = name == "verified" and settings["require_email_verification"] == "true"
+        needed = verified and settings["require_email_verification"] == "true"
         code = "email_not_verified"
     else:
-        needed = name == "verified" or (
+        needed = verified or (
             settings["require_email_confirmation"] == "true" and name != "unconfirmed"
         )
         code = "email_not_confirmed"
     if needed and user == "unconfirmed":
         return 403, code
-    if user == "client" and (name == "fresh" or (name == "verified" and needed)):
+    if user == "client" and (name in ("fresh", "user") or (name == "verified" and needed)):
         return 403, "user_required"
     return 200, None
 

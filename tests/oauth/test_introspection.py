@@ -45,7 +45,8 @@ def test_an_access_token_of_a_user(site, frozen, ann, keys):
         "exp": int(frozen.at.timestamp()) + tokens["expires_in"],
         "iat": int(frozen.at.timestamp()),
         "sub": str(ann.id),
-        "username": "ann@example.com",
+        "email": "ann@example.com",
+        "email_verified": False,
         "owner": "user",
     }
 

@@ -42,7 +42,8 @@ def test_the_token_s_scope_is_its_own(host_with):
     assert caller["user"]["email"] == "ann@example.com"
     del caller["user"]
     assert caller == {
-        "guard": "api", "scope": ["a"], "client_id": None, "client_name": None, "session_id": None,
+        "guard": "api", "email": "ann@example.com", "email_verified": True,
+        "scope": ["a"], "client_id": None, "client_name": None, "session_id": None,
     }  # fmt: skip
 
 
@@ -132,6 +133,8 @@ def test_a_resource_server_is_told_about_the_token(ann, frozen):
         "iat": now,
         "sub": str(ann.ann.id),
         "username": "ann@example.com",
+        "email": "ann@example.com",
+        "email_verified": True,
         "owner": "user",
     }
     ann.app.registry["authsite"].last_used.write()

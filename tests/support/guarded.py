@@ -41,7 +41,8 @@ class Guarded:
         self.server = stack.enter_context(serving(write_ini(folder, url, **SETTINGS)))
         (folder / "manual").mkdir()
         (folder / "manual" / "index.html").write_text("<!doctype html><title>Manual</title>")
-        shutil.copy(EXAMPLES / "nginx" / "guard.conf", self.front.folder)
+        for name in ("guard.conf", "identity.conf", "maps.conf"):
+            shutil.copy(EXAMPLES / "nginx" / name, self.front.folder)
         block = (EXAMPLES / "nginx" / "hosts.conf").read_text()
         self.front.authsite(AUTH, "authsite", [self.server.base_url.port])
         block = block.replace("/srv/manual/", f"{folder}/manual/")
@@ -52,9 +53,11 @@ class Guarded:
         stack.enter_context(self.front.running())
 
     def client(self, host=APP):
-        """An HTTP client at ``host``, which follows no redirect."""
+        """An HTTP client at ``host``, which asks for pages and follows no redirect."""
         trust = ssl.create_default_context(cafile=self.authority.path)
-        return self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+        made = self._stack.enter_context(Caller(self.front, host, trust, "127.0.0.1"))
+        made.headers["Accept"] = "text/html"
+        return made
 
 
 def one_host():

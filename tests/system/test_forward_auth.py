@@ -21,6 +21,7 @@ EMAIL = "ann@example.com"
 SPOOFED = {
     "X-Auth-User": "root",
     "X-Auth-Email": "root@example.com",
+    "X-Auth-Email-Verified": "root",
     "X-Auth-Client": "root",
     "X-Auth-Scope": "everything",
     "x-auth-user": "root",
@@ -34,7 +35,7 @@ def guarded(tmp_path_factory):
     need(nginx.available(), "nginx")
     with ExitStack() as stack:
         made = Guarded(tmp_path_factory.mktemp("guarded"), stack)
-        made.ann = made.site.user(EMAIL)
+        made.ann = made.site.user(EMAIL, confirmed=True)
         yield made
 
 
@@ -147,6 +148,7 @@ def test_a_token_opens_the_api_and_the_application_learns_whose_it_is(guarded, t
     assert answer.json() == {
         "X-Auth-User": str(guarded.ann.id),
         "X-Auth-Email": EMAIL,
+        "X-Auth-Email-Verified": "true",
         "X-Auth-Client": guarded.keys.client_id,
         "X-Auth-Scope": "",
     }
@@ -177,6 +179,7 @@ def test_headers_that_a_client_sends_itself_are_replaced(guarded, token, session
     assert answer.json() == {
         "X-Auth-User": "",
         "X-Auth-Email": "",
+        "X-Auth-Email-Verified": "",
         "X-Auth-Client": machine.client_id,
         "X-Auth-Scope": "",
     }
@@ -243,7 +246,7 @@ def test_while_authsite_does_not_answer_nginx_lets_nothing_pass(tmp_path, token,
     need(nginx.available(), "nginx")
     with ExitStack() as stack:
         own = Guarded(tmp_path, stack)
-        own.site.user(EMAIL)
+        own.site.user(EMAIL, confirmed=True)
         headers = bearer(own.site.login(own.keys)["access_token"])
         http = own.client()
         assert http.get("/api/reports", headers=headers).status_code == 200

@@ -17,12 +17,14 @@ from tests.conftest import need
 from tests.support import nginx
 from tests.support.guarded import EXAMPLES
 from tests.support.installed import CHECKOUT
+from tests.support.pages import csrf_of
 from tests.support.servers import START_SECONDS, free_port
 from tests.support.site import PASSWORD, bearer
 
 pytestmark = pytest.mark.slow
 
 ANN = {"email": "ann@example.com", "password": PASSWORD}
+BROWSER = {"Accept": "text/html"}
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def started(tmp_path):
     url = f"http://localhost:{ports['8080']}"
     try:
         wait_for_answer(url, process, tmp_path / "log")
-        yield url, process, ports.values()
+        yield url, process, ports.values(), tmp_path / "log"
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -62,7 +64,10 @@ def wait_for_answer(url, process, log):
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            if httpx.get(f"{url}/").status_code == 302 and "Started worker" in log.read_text():
+            if (
+                httpx.get(url, headers=BROWSER).status_code == 302
+                and "Started worker" in log.read_text()
+            ):
                 return
         except httpx.TransportError:
             pass
@@ -71,13 +76,16 @@ def wait_for_answer(url, process, log):
 
 
 def test_one_command_starts_it_and_ctrl_c_ends_all_of_it(started):
-    url, process, ports = started
-    with httpx.Client(base_url=url) as http:
+    url, process, ports, log = started
+    with httpx.Client(base_url=url, headers=BROWSER) as http:
         answer = http.get("/second.html?page=2")
         login = answer.headers["Location"]
         assert login == f"{url}/auth/login?next=/second.html%3Fpage%3D2"
         assert http.post("/auth/v1/register", json=ANN).status_code == 201
         sign_in(http, login)
+        answer = http.get("/second.html?page=2")
+        assert answer.headers["Location"] == f"{url}/auth/email/link?next=%2Fsecond.html%3Fpage%3D2"
+        confirm(http, url, log)
         assert "The second page" in http.get("/second.html?page=2").text
         assert http.get("/api/reports").status_code == 401
         credentials = {"username": ANN["email"], "password": PASSWORD}
@@ -96,10 +104,23 @@ def test_one_command_starts_it_and_ctrl_c_ends_all_of_it(started):
             httpx.get(f"http://127.0.0.1:{port}/")
 
 
+def confirm(http, url, log):
+    """By the link of the mail, which authsite writes to the terminal."""
+    form = {"csrf_token": csrf_of(http.get("/auth/email/link")), "email": ANN["email"]}
+    assert http.post("/auth/email/link", data=form).status_code == 303
+    link = re.compile(rf"{url}/auth/email/verify\?\S+")
+    deadline = time.monotonic() + 60
+    while not (found := link.search(log.read_text(errors="replace"))):
+        assert time.monotonic() < deadline, log.read_text(errors="replace")
+        time.sleep(0.1)
+    page = http.get(found[0])
+    form = {"csrf_token": csrf_of(page), "url": httpx.URL(found[0]).params["url"]}
+    assert http.post("/auth/email/verify", data=form).status_code == 200
+
+
 def sign_in(http, login):
     """By the form of the login page; the browser is led to the page that it wanted."""
-    page = http.get(login)
-    csrf = page.text.partition('name="csrf_token"')[2].partition('value="')[2].partition('"')[0]
+    csrf = csrf_of(http.get(login))
     form = {"username": ANN["email"], "password": PASSWORD, "csrf_token": csrf}
     answer = http.post(login, data={**form, "next": "/second.html?page=2"})
     assert answer.status_code == 303
