@@ -65,7 +65,7 @@ def ask(request):
         ({"verified": True}, "at_client", "user_required"),
         ({"verified": True, "caller": "any"}, "at_client", None),
         ({"verified": True, "caller": "any"}, "at_unconfirmed", "email_not_verified"),
-        ({"scope": "notes:read"}, "at_client", "user_required"),
+        ({"scope": "notes:read"}, "at_client", "insufficient_scope"),
         ({"scope": "notes:read", "caller": "any"}, "at_client", "insufficient_scope"),
     ],
 )

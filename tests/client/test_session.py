@@ -8,6 +8,7 @@ from authsite_client import (
     ApiError,
     AsyncSession,
     Client,
+    EmailNotVerified,
     Forbidden,
     InsufficientScope,
     InvalidClient,
@@ -177,3 +178,18 @@ def test_tokens_do_not_show_in_a_representation(live, client_of):
     tokens = client_of(live()).login(*ANN).tokens
     assert tokens.access_token not in repr(tokens)
     assert tokens.refresh_token not in repr(tokens)
+
+
+def test_only_a_confirmed_user_passes_a_verifier_that_wants_one(live, client_of):
+    site = live()
+    site.user("bo@example.com", confirmed=True)
+    keys = site.client("resource-server")
+    verifier = Verifier(site.service, keys.client_id, keys.client_secret, verified=True)
+    client = client_of(site)
+    identity = verifier.verify(client.login("bo@example.com", PASSWORD).access_token())
+    assert (identity.username, identity.email_verified) == ("bo@example.com", True)
+    with pytest.raises(EmailNotVerified):
+        verifier.verify(client.login(*ANN).access_token())
+    machine = client_of(site, site.client("personal")).login_as_client()
+    assert verifier.verify(machine.access_token()).email is None
+    verifier.close()

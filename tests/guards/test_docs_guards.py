@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from cornice import Service
+from pyramid.exceptions import ConfigurationError
 
 from tests.support.host import HostSite
-from tests.support.site import SECRET
+from tests.support.pages import sign_in
+from tests.support.site import SECRET, bearer
 
 TEXT = (Path(__file__).parents[2] / "docs/guards.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
@@ -23,7 +26,7 @@ def documented():
 
 
 def test_trial_19_the_blocks_of_code_run(documented):
-    assert {"main", "reports", "billing"} <= documented.keys()
+    assert {"main", "reports", "billing", "with_cornice"} <= documented.keys()
 
 
 def test_trial_19_the_tests_shown_pass(documented, tmp_path):
@@ -40,6 +43,37 @@ def test_trial_19_the_application_shown_guards_its_api(documented, database_url)
     app = documented["main"]({}, **settings)
     TestApp(app).get("/v1/reports", status=401)
     app.registry["authsite"].database.dispose()
+
+
+def test_f14_a_service_of_cornice_is_guarded_by_the_route_that_it_names(documented, host_with):
+    site = host_with(documented["with_cornice"])
+    ann = site.user()
+    site.http.get("/v1/own-reports", status=401)
+    keys = site.client(scope="reports:read")
+    plain = site.login(keys)["access_token"]
+    site.http.get("/v1/own-reports", headers=bearer(plain), status=403)
+    token = site.login(keys, scope="reports:read")["access_token"]
+    answer = site.http.get("/v1/own-reports", headers=bearer(token))
+    assert answer.json == {"for": str(ann.id)}
+
+
+def test_f14_a_guard_that_is_given_to_the_service_stops_the_start(host_with):
+    def build(config):
+        config.include("cornice")
+        service = Service(name="own", path="/v1/own", guard="api")
+        service.add_view("GET", lambda request: {})
+        config.add_cornice_service(service)
+
+    with pytest.raises(ConfigurationError, match="Unknown view options"):
+        host_with(build)
+
+
+def test_f9_the_public_page_shown_knows_who_is_signed_in(documented, host_with):
+    site = host_with(documented["build_home"])
+    ann = site.user()
+    assert site.http.get("/").text == "Please sign in"
+    sign_in(site)
+    assert site.http.get("/").text == f"Signed in as {ann.id}"
 
 
 @pytest.mark.parametrize("variant", ["A", "B"])

@@ -61,9 +61,11 @@ def sign_in(site, answer):
 
 
 def test_a_note_is_written_read_and_deleted_after_a_recent_login(notes, frozen):
-    notes.user()
+    notes.user(confirmed=True)
+    assert "Signed in" not in notes.http.get("/").text
     page = sign_in(notes, notes.http.get("/notes", status=302))
     assert f"Notes of {ANN}" in page.text
+    assert f"Signed in as {ANN}" in notes.http.get("/").text
     form = page.forms["add"]
     form["text"] = "<b>milk</b>"
     page = form.submit(status=303).follow()
@@ -77,6 +79,13 @@ def test_a_note_is_written_read_and_deleted_after_a_recent_login(notes, frozen):
 
     page.forms["sign-out"].submit(status=303)
     notes.http.get("/notes", status=302)
+
+
+def test_an_address_that_is_not_confirmed_is_no_name(notes):
+    ann = notes.user()
+    page = sign_in(notes, notes.http.get("/notes", status=302))
+    assert f"Notes of {ann.id}" in page.text
+    assert ANN not in page.text
 
 
 def test_the_api_needs_a_token_with_the_scope(notes):

@@ -26,7 +26,12 @@ class Requirements:
             raise ValueError(f'caller is "user", "client" or "any", and not {self.caller!r}')
 
     def check(self, identity: Identity) -> None:
-        """Raises `UserRequired`, `ClientRequired`, `EmailNotVerified` or `InsufficientScope`."""
+        """Raises `InsufficientScope`, `UserRequired`, `ClientRequired` or `EmailNotVerified`.
+
+        In this order, as authsite's own guard does.
+        """
+        if self.scope:
+            identity.require(self.scope)
         if self.caller == "user":
             if identity.owner != "user":
                 raise UserRequired
@@ -34,5 +39,3 @@ class Requirements:
             raise ClientRequired
         if self.verified:
             identity.require_verified()
-        if self.scope:
-            identity.require(self.scope)

@@ -106,9 +106,9 @@ class Verifier:
         return identity.of_token(self, token)
 
     def _check(self, identity: Identity, scope: str) -> None:
+        identity.require(scope)
         if self._verified:
             identity.require_verified()
-        identity.require(scope)
 
     def _introspected(self, key: bytes, token: str) -> Identity:
         if self._process != os.getpid():

@@ -33,7 +33,7 @@ def main(global_config, **settings):
     config.add_request_method(request_session, "db", reify=True)
 
     config.include("authsite", route_prefix="auth")
-    config.add_route("home", "/")
+    config.add_route("home", "/", guard="web", anonymous=True)
     config.add_route("notes", "/notes", guard="web")
     config.add_route("delete", "/notes/delete", guard="web", fresh="10m")
     config.add_route("api", "/api/notes", guard="api", scope="notes:read")

@@ -16,12 +16,12 @@ from .models import Note
     permission=NO_PERMISSION_REQUIRED,
 )
 def home(request):
-    return {}
+    return {"name": name_of(request.authsite.caller)}
 
 
 @view_config(route_name="notes", request_method="GET", renderer="templates/notes.jinja2")
 def show(request):
-    return {"user": request.authsite.caller.user, "notes": notes_of(request)}
+    return {"name": name_of(request.authsite.caller), "notes": notes_of(request)}
 
 
 @view_config(route_name="notes", request_method="POST")
@@ -48,6 +48,13 @@ def delete_all(request):
 def api(request):
     notes = notes_of(request)
     return {"notes": [{"text": note.text, "written_at": note.written_at} for note in notes]}
+
+
+def name_of(caller):
+    """The name of the user: the address once it is confirmed, since before it may be another's."""
+    if caller is None:
+        return None
+    return caller.email if caller.email_verified else caller.user.id
 
 
 def notes_of(request):

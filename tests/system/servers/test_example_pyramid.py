@@ -43,7 +43,9 @@ def http(folder, environ):
         process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
     try:
         wait_for_port(port, process)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=30, headers={"Accept": "text/html"}
+        ) as client:
             yield client
     except RuntimeError as error:
         raise RuntimeError((folder / "log").read_text()) from error
