@@ -91,6 +91,7 @@ def test_m2_a_cookie_that_another_host_has_set_signs_no_one_in(site):
     refuses(site, own)  # also a sign-in from before the witness
 
 
+@pytest.mark.control("S02")
 def test_m2_of_several_cookies_the_one_that_fits_counts_and_the_others_are_deleted(site):
     """M2: a cookie of a longer path, which comes first, no longer signs the browser out."""
     tossed = [log_in(site, "mallory@example.com")[1][0] for _ in range(3)]
