@@ -265,7 +265,7 @@ def credentials_of(request: Request, body: TokenBody | PresentedToken) -> Client
     headers={
         200: {
             "Set-Cookie": ResponseHeader(
-                "Deletes the refresh cookie of each proxy that the browser has one of.",
+                "Deletes the refresh cookie of each proxy, and on https its witness.",
                 "refreshToken=; Max-Age=0; Path=/v1/clients/web",
                 always=False,
             )

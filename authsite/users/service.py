@@ -164,14 +164,16 @@ def end_sign_ins(
 def end_all_sign_ins(db: Session) -> int:
     """End every token, session, pending change and reset link of all users; returns their number.
 
-    For a restored backup: the counters grow by more than they can have grown since the backup.
-    Otherwise a link that was sealed and used in that time could become valid again.
+    No browser or address is recognized any more. For a restored backup: the counters grow by more
+    than they can have grown since the backup. Otherwise a link that was sealed and used in that
+    time could become valid again, and a browser that was forgotten could be recognized again.
     """
     ended = db.execute(
         update(User)
         .values(
             epoch=User.epoch + RESTORE_STEP,
             recovery_version=User.recovery_version + RESTORE_STEP,
+            recognition_version=User.recognition_version + RESTORE_STEP,
             **pending.NONE,
         )
         .execution_options(synchronize_session=False)

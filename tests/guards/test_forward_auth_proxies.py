@@ -109,9 +109,17 @@ def test_another_page_in_the_header_of_nginx_does_not_count(proxy):
 
 
 def test_both_copy_all_headers_that_authsite_sends(site):
-    for proxy in (Traefik(site), Caddy(site)):
+    for proxy, more in ((Traefik(site), ["Cookie"]), (Caddy(site), [])):
         for path in ("/orders", "/api/reports"):
-            assert tuple(proxy.way(path, {})[2]) == NAMES
+            assert list(proxy.way(path, {})[2]) == [*NAMES, *more]
+
+
+def test_behind_traefik_the_application_gets_all_cookies_but_ours(site, session):
+    """`authResponseHeaders` replaces the header of the client. Caddy removes them by a pattern."""
+    proxy, (_, cookie) = Traefik(site), session
+    reached = proxy.ask("GET", "/orders", {"Cookie": f"theme=dark; {cookie['Cookie']}; a=b"})
+    assert reached["cookie"] == "theme=dark; a=b"
+    assert not proxy.ask("GET", "/orders", cookie).get("cookie")
 
 
 def test_the_login_pages_have_no_guard(site):

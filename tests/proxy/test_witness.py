@@ -91,6 +91,7 @@ def test_m2_a_cookie_that_another_host_has_set_signs_no_one_in(site):
     refuses(site, own)  # also a sign-in from before the witness
 
 
+@pytest.mark.control("S02")
 def test_m2_of_several_cookies_the_one_that_fits_counts_and_the_others_are_deleted(site):
     """M2: a cookie of a longer path, which comes first, no longer signs the browser out."""
     tossed = [log_in(site, "mallory@example.com")[1][0] for _ in range(3)]
@@ -193,3 +194,12 @@ def test_on_http_there_is_no_witness(site_with):
     answer = site.http.post(f"{PATH}/login", LOGIN_FORM)
     assert "authsite-refresh" not in str(answer.headers)
     site.http.post(f"{PATH}/refresh", {}, headers={"Origin": "http://localhost"}, status=200)
+
+
+def test_two_tabs_that_refresh_at_the_same_moment_keep_one_witness(site):
+    """It is bound to the family, so the answer that comes last does not invalidate the other."""
+    _, cookies = log_in(site)
+    first, second = (cookies_of(refresh(site, *cookies)) for _ in range(2))  # within the grace
+    assert first == second
+    assert first[1] == cookies[1]
+    refresh(site, *second)

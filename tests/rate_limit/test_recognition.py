@@ -151,6 +151,7 @@ def test_l1_a_recovery_forgets_the_browsers_and_addresses_of_before(story, recov
     assert story.notices() == 1
 
 
+@pytest.mark.control("L10")
 @pytest.mark.parametrize("recover", RECOVERIES)
 def test_l1_the_browser_of_before_has_no_attempts_of_its_own(story, recover):
     """L1: with the account locked by others the intruder's browser still had its attempts."""
@@ -162,6 +163,7 @@ def test_l1_the_browser_of_before_has_no_attempts_of_its_own(story, recover):
         assert story.log_in(address=INTRUDER, password=password).status_int == 429
 
 
+@pytest.mark.control("L10")
 @pytest.mark.parametrize("recover", RECOVERIES)
 def test_emptied_counters_bring_no_recognition_back(story, recover):
     """A table that is UNLOGGED is empty after a crash of PostgreSQL."""
@@ -174,6 +176,7 @@ def test_emptied_counters_bring_no_recognition_back(story, recover):
     assert story.notices() == 1
 
 
+@pytest.mark.control("L10")
 @pytest.mark.parametrize("recover", BY_REQUEST)
 def test_the_browser_and_the_address_of_the_recovery_are_recognized(story, recover):
     _, link = story.intrude()
@@ -281,3 +284,12 @@ def test_a_known_and_an_unknown_name_cost_the_same_statements(site_with, frozen,
             site.http.post(LOGIN, form, status=400)
         costs.append(len(seen))
     assert costs[1] == costs[2]  # the first request opens connections
+
+
+def test_after_a_restored_backup_no_browser_is_recognized(story):
+    """The version in the backup may be one that a reset has ended since."""
+    cookie, _ = story.intrude()
+    with story.site.db() as db:
+        users.end_all_sign_ins(db)
+    assert story.log_in(cookie=cookie).status_int == 200
+    assert story.notices() == 1

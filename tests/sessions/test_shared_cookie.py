@@ -80,6 +80,7 @@ def test_each_cookie_opens_only_what_it_is_for(site):
     assert status(site, WEB, session=session) == 401
 
 
+@pytest.mark.control("S02")
 def test_an_application_cannot_open_our_pages_with_what_it_receives(site):
     session, guard = keys_of(site)
     for value in (guard, guard_key(guard)):

@@ -258,3 +258,35 @@ def test_while_authsite_does_not_answer_nginx_lets_nothing_pass(tmp_path, token,
                 assert answer.status_code == 500
                 assert "Orders" not in answer.text
                 assert "Manual" not in answer.text
+
+
+def test_m2_an_application_opens_no_page_of_authsite_with_the_cookies_of_its_host(guarded, page):
+    """What its host receives is replayed under every name that opens our pages."""
+    page.goto(f"https://{APP}/orders")
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}/orders")
+    received = page.context.cookies(f"https://{APP}/")
+    assert {"__Secure-authsite-guard"} <= {each["name"] for each in received}
+    assert not {each["name"] for each in received} & {"__Host-authsite", "authsite"}
+    for each in received:
+        for name in (each["name"], "__Host-authsite", "authsite", "__Secure-authsite"):
+            headers = {"Cookie": f"{name}={each['value']}"}
+            assert guarded.client(AUTH).get("/account", headers=headers).status_code == 302, name
+    guard = {"Cookie": "; ".join(f"{each['name']}={each['value']}" for each in received)}
+    assert guarded.client().get("/orders", headers=guard).status_code == 200
+
+
+def test_a_browser_that_is_signed_in_is_led_on_after_its_guard_cookie_was_replaced(page):
+    """A page of another application of the domain can replace the cookie or delete it."""
+    page.goto(f"https://{APP}/orders")
+    sign_in(page)
+    page.wait_for_url(f"https://{APP}/orders")
+    for value in ("of-another-application", ""):
+        [guard] = [x for x in page.context.cookies() if x["name"] == "__Secure-authsite-guard"]
+        page.context.clear_cookies(name=guard["name"])
+        if value:
+            page.context.add_cookies([{**guard, "value": value}])
+        page.goto(f"https://{APP}/orders?page=2")
+        page.wait_for_url(f"https://{APP}/orders?page=2")
+        page.get_by_role("heading", name="Orders").wait_for()
+        assert guard in page.context.cookies()
