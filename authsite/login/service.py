@@ -39,9 +39,10 @@ Notify = Callable[[Context, Account], None]
 class LoginStep(NamedTuple):
     """A check that every login after a correct password and every refresh must pass.
 
-    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if the denial reveals that the account exists: with
-    `prevent-enumeration` the answer is then that of a wrong password, and ``notify`` informs the
-    user by mail. It is called before the request has written anything.
+    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set
+    if the denial reveals that the account exists: with `prevent-enumeration` the answer is then
+    that of a wrong password, and ``notify`` informs the user by mail. It is called before the
+    request has written anything.
     """
 
     check: Check
@@ -210,7 +211,8 @@ def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: s
 
     Nothing else limits the number of such requests, since they cost no hash.
     """
-    if error.limit == "login-account" and ctx.limits.first("login.locked", name, ctx.limits.address):
+    subject = ("login.locked", name, ctx.limits.address)
+    if error.limit == "login-account" and ctx.limits.first(*subject):
         record_apart(ctx, "login.failed", **tried.about("locked"))
 
 
