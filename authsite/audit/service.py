@@ -110,7 +110,11 @@ class Filter(NamedTuple):
     address: str | None = None
     event: str | None = None
     """A name, or the beginning of names: ``login`` finds ``login.failed``."""
+    events: Sequence[EventName] = ()
+    """If there are any, only events with these names."""
     since: datetime | None = None
+    after_id: int | None = None
+    """Only events with a larger id."""
 
 
 def search(db: Session, wanted: Filter, limit: int) -> Found:
@@ -124,8 +128,17 @@ def search(db: Session, wanted: Filter, limit: int) -> Found:
     conditions = [column == value for column, value in columns.items() if value is not None]
     if wanted.event:
         conditions.append(AuditEvent.event.startswith(wanted.event, autoescape=True))
+    if wanted.events:
+        conditions.append(AuditEvent.event.in_(wanted.events))
+    if wanted.after_id is not None:
+        conditions.append(AuditEvent.id > wanted.after_id)
     if wanted.since:
         conditions.append(AuditEvent.at >= wanted.since)
     latest = select(AuditEvent).where(*conditions).order_by(AuditEvent.id.desc()).limit(limit)
     total = db.scalar(select(func.count()).select_from(AuditEvent).where(*conditions)) or 0
     return Found(db.scalars(latest).all()[::-1], total)
+
+
+def latest_id(db: Session) -> int:
+    """The largest id of an event; 0 if there is none."""
+    return db.scalar(select(func.max(AuditEvent.id))) or 0

@@ -1,7 +1,11 @@
 """The command line. A table names the module of each command, which is imported when it runs."""
 
+import json
+import sys
+from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
+from typing import Any, NoReturn
 
 import click
 
@@ -16,6 +20,7 @@ COMMANDS = {
         "OAuth clients and their secrets.",
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
+    "token": ("authsite.oauth.cli", "One token: whose it is, and end it."),
     "export": ("authsite.exporting.cli", "Users, clients and the audit trail as JSON Lines."),
     "import": ("authsite.importing.cli", "Users and clients of another system."),
     "mail": ("authsite.mail.cli", "The outbox: send, list and retry mails."),
@@ -24,8 +29,16 @@ COMMANDS = {
     "db": ("authsite.cli.db", "The database: schema, backup, restore."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
+    "settings": ("authsite.cli.settings", "The value of each setting, and where it comes from."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
+    "completion": ("authsite.cli.completion", "Complete commands and options with Tab."),
+    "help": ("authsite.cli.help", "The help of a command."),
 }
+ALIASES = {"users": "user", "clients": "client", "tokens": "token"}
+# Names that others have for a command, which no spelling comes near to.
+_OTHERWISE = {"config": "settings", "check": "doctor", "logs": "audit", "migrate": "db"}
+_CUTOFF = 0.5  # of what is similar to a misspelled name; click's own is 0.6, without aliases
+_BUILT_IN = ("help",)  # names of functions that a command must not have
 
 
 class LazyGroup(click.Group):
@@ -35,23 +48,64 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
-        attribute = f"{name}_" if iskeyword(name) else name
+        attribute = f"{name}_" if iskeyword(name) or name in _BUILT_IN else name
         command: click.Command = getattr(import_module(COMMANDS[name][0]), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name[:1] != "-" and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            raise click.UsageError(_unknown(name), ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click's own listing would import all commands.
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:
+        """Run a command. With ``--json`` an error is a JSON object on stderr, with its status."""
+        given = list(sys.argv[1:] if args is None else args)
+        if "--json" not in given or not options.get("standalone_mode", True):
+            return super().main(args, *more, **options)
+        try:
+            status = super().main(args, *more, **{**options, "standalone_mode": False})
+        except click.Abort:
+            _print_error("aborted", "aborted", 1)
+        except click.ClickException as error:
+            code = "usage" if isinstance(error, click.UsageError) else "failed"
+            _print_error(code, error.format_message(), error.exit_code)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _print_error(code: str, message: str, status: int) -> NoReturn:
+    click.echo(json.dumps({"error": {"code": code, "message": message}}), err=True)
+    sys.exit(status)
+
+
+def _unknown(name: str) -> str:
+    """The error for a command that does not exist, with those that are similar."""
+    from difflib import get_close_matches  # only for a misspelled command
+
+    known = [*COMMANDS, *ALIASES]
+    similar = get_close_matches(name, known, n=3, cutoff=_CUTOFF)
+    similar = [_OTHERWISE[name]] if name in _OTHERWISE else similar
+    names = list(dict.fromkeys(ALIASES.get(each, each) for each in similar))
+    meant = f" Did you mean {' or '.join(map(repr, names))}?" if names else ""
+    return f"No such command {name!r}.{meant} `authsite help` lists all."
+
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="authsite COMMAND --help describes a command. docs/cli.md has them all, and says how to "
-    "complete their names with Tab.",
+    epilog="authsite help COMMAND, or COMMAND --help, describes a command; docs/cli.md has them "
+    "all. Status: 0 it was done, 1 it could not be done, 2 wrong usage. With --json an error is "
+    'an object on stderr: {"error": {"code", "message"}}.',
 )
 @click.version_option(package_name="authsite")
 def authsite() -> None:

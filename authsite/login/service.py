@@ -231,9 +231,8 @@ def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: s
 
     Nothing else limits the number of such requests, since they cost no hash.
     """
-    if error.limit == "login-account" and ctx.limits.first(
-        "login.locked", name, ctx.limits.address
-    ):
+    subject = ("login.locked", name, ctx.limits.address)
+    if error.limit == "login-account" and ctx.limits.first(*subject):
         record_apart(ctx, "login.failed", **tried.about("locked"))
 
 

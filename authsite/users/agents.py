@@ -46,6 +46,11 @@ def describe(agent: str | None) -> Agent:
     return Agent(_first(_BROWSERS, text) or _product(text), _first(_SYSTEMS, text))
 
 
+def in_words(agent: str | None) -> str:
+    """``agent`` for an administrator, in English: "Firefox on Windows", or a dash."""
+    return " on ".join(filter(None, describe(agent))) or "–"
+
+
 def _first(patterns: tuple[tuple[str, str], ...], text: str) -> str | None:
     return next((name for name, pattern in patterns if re.search(pattern, text)), None)
 

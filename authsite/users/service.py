@@ -241,3 +241,9 @@ def confirm(ctx: Context, user: User) -> None:
     user.email_verified_at = user.email_verified_at or now
     user.updated_at = now
     record(ctx, "user.confirmed", user_id=user.id)
+
+
+def emails(db: Session, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The e-mail addresses of the users with these ids, as far as they exist."""
+    rows = db.execute(select(User.id, User.email).where(User.id.in_(set(ids))))
+    return {row.id: row.email for row in rows}

@@ -1,5 +1,12 @@
 """``authsite audit list`` and ``authsite explain``: what an operator reads at midnight."""
 
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from typing import get_args
 from uuid import uuid4
@@ -7,11 +14,14 @@ from uuid import uuid4
 import pytest
 
 from authsite import clock
-from authsite.audit.events import MEANINGS, EventName
+from authsite.audit.events import FAILURES, MEANINGS, EventName, FailureReason
 from authsite.oauth.client_auth import MAX_BASIC_LENGTH
 from authsite.users.erasure import erase
+from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.home import initialized
+from tests.support.commands import CHECKOUT
+from tests.support.home import OURS, initialized
+from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, Site
 
 GRANT = {"grant_type": "client_credentials"}
@@ -151,3 +161,110 @@ def test_control_characters_of_a_caller_do_not_reach_the_terminal(home, site):
          "password": PASSWORD},
     )  # fmt: skip
     assert "\x1b" not in home.run("explain", answer.headers["X-Request-Id"]).stdout
+
+
+FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0"
+
+
+def log_in(site, keys, email, password=PASSWORD, agent=FIREFOX, status=200):
+    form = {**keys.form(), "grant_type": "password", "username": email, "password": password}
+    headers = {"User-Agent": agent}
+    return site.http.post("/v1/oauth/token", form, headers=headers, status=status)
+
+
+def test_f13_m8_people_see_who_it_was_and_with_what(home, site):
+    user, keys = site.user("who@example.com"), site.client(name="Shop")
+    request_id = log_in(site, keys, "who@example.com").headers["X-Request-Id"]
+    shown = home.run("audit", "list", "--user", "who@example.com").stdout
+    head, *_, row = shown.splitlines()
+    assert head.split() == ["at", "event", "e-mail", "address", "device", "details"]
+    for words in ("token.issued", "who@example.com", "192.0.2.1", "Firefox on Windows", "Shop"):
+        assert words in row
+    for id_ in (str(user.id), request_id, keys.client_id):
+        assert id_ not in shown
+    row = home.run("audit", "list", "--user", "who@example.com", "--ids").stdout.splitlines()[-1]
+    for id_ in (str(user.id), request_id, keys.client_id):
+        assert id_ in row
+    [*_, event] = home.json("audit", "list", "--user", "who@example.com")["events"]
+    assert (event["email"], event["device"]) == ("who@example.com", "Firefox on Windows")
+    assert (event["client"], event["agent"]) == ("Shop", FIREFOX)
+
+
+def terminal(home, *arguments):
+    """The output of a command that runs on a terminal."""
+    shell = shlex.join([sys.executable, "-m", "authsite", *arguments])
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+    done = subprocess.run(
+        ["script", "-qec", shell, "/dev/null"], capture_output=True, text=True, check=True,
+        cwd=home.folder, stdin=subprocess.DEVNULL,
+        env={**environ, "PYTHONPATH": str(CHECKOUT), "COLUMNS": "250", "TERM": "xterm"},
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("script") is None, reason="there is no script(1)")
+def test_m8_on_a_terminal_the_newest_event_comes_first(home, site):
+    site.user("tty@example.com")
+    log_in(site, site.client(), "tty@example.com")
+    names = [
+        line.split()[1]
+        for line in terminal(home, "audit", "list", "--user", "tty@example.com").splitlines()
+        if "tty@example.com" in line
+    ]
+    assert names == ["token.issued", "user.created"]
+
+
+@pytest.mark.parametrize("json_", [[], ["--json"]])
+def test_m8_follow_prints_what_happens_until_it_is_stopped(home, site, json_):
+    site.user(f"follow{len(json_)}@example.com")
+    email, keys = f"follow{len(json_)}@example.com", site.client()
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+    command = [sys.executable, "-um", "authsite", "audit", "list", "--user", email, "--follow"]
+    with subprocess.Popen(
+        [*command, *json_], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=home.folder, env={**environ, "PYTHONPATH": str(CHECKOUT)},
+    ) as following:  # fmt: skip
+        lines = [following.stdout.readline()]
+        log_in(site, keys, email)
+        lines.append(following.stdout.readline())
+        log_in(site, keys, email, "wrong", status=400)
+        lines.append(following.stdout.readline())
+        following.send_signal(signal.SIGINT)
+        rest, errors = following.communicate(timeout=30)
+    assert (following.returncode, rest, errors) == (0, "", "")
+    names = ("user.created", "token.issued", "login.failed")
+    for line, name in zip(lines, names, strict=True):
+        assert json.loads(line)["event"] == name if json_ else f"  {name} " in line
+
+
+def test_f13_the_logins_of_a_user_are_listed_with_why_they_failed(home, site):
+    user, keys = site.user("logins@example.com", confirmed=True), site.client(name="Shop")
+    log_in(site, keys, "logins@example.com")
+    log_in(site, keys, "logins@example.com", "wrong", status=400)
+    sign_in(site, "logins@example.com")
+    with site.db() as db:
+        db.get(User, user.id).disabled_at = clock.now()
+        db.commit()
+    refused = log_in(site, keys, "logins@example.com", status=400)
+
+    shown = home.json("audit", "logins", "logins@example.com")
+    assert shown["total"] == 4
+    assert [(each["succeeded"], each["reason"], each["with"]) for each in shown["logins"]] == [
+        (False, "disabled", "Shop"),
+        (True, None, "page"),
+        (False, "wrong_password", "Shop"),
+        (True, None, "Shop"),
+    ]
+    assert shown["logins"][3]["device"] == "Firefox on Windows"
+    text = home.run("audit", "logins", str(user.id)).stdout
+    for words in ("failed: the user is disabled", "failed: wrong password", "succeeded", "page"):
+        assert words in text
+    assert "1 more" in home.run("audit", "logins", "logins@example.com", "--limit", "3").stdout
+    home.run("audit", "logins", "stranger@example.com", status=1)
+
+    explained = home.run("explain", refused.headers["X-Request-Id"]).stdout
+    assert "login.failed: A login failed. An administrator has disabled the user." in explained
+
+
+def test_every_reason_of_a_failed_login_has_a_meaning():
+    assert set(FAILURES) == set(get_args(FailureReason))

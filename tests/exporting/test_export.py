@@ -19,7 +19,7 @@ from authsite.exporting.export import PARTS
 from authsite.oauth.models import Client, Family
 from authsite.users import service as users
 from authsite.users.models import User
-from tests.importing.conftest import write_ini
+from tests.support.in_process import write_ini
 from tests.support import personal
 from tests.support.acting import acting
 from tests.support.home import CHECKOUT

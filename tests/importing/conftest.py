@@ -6,15 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from authsite.cli import authsite
-from tests.support.site import SECRET
-
-
-def write_ini(path, url, **settings):
-    """An ini for commands on the database ``url``."""
-    given = {"secret": SECRET, "database-url": url, "bcrypt-cost": "10", **settings}
-    lines = [f"authsite.{key} = {value}" for key, value in given.items()]
-    path.write_text("[app:main]\n" + "\n".join(lines).replace("%", "%%") + "\n")
-    return str(path)
+from tests.support.in_process import write_ini
 
 
 @pytest.fixture

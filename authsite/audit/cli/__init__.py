@@ -2,7 +2,9 @@
 
 import click
 
-from .reading import explain, list_
+from .explaining import explain
+from .listing import list_
+from .logins import logins
 from .verifying import accept_late, verify
 
 __all__ = ["audit", "explain"]
@@ -14,5 +16,6 @@ def audit() -> None:
 
 
 audit.add_command(list_)
+audit.add_command(logins)
 audit.add_command(verify)
 audit.add_command(accept_late)

@@ -20,8 +20,8 @@ from authsite.cli.shared import (
 from authsite.ids import as_client_id
 from authsite.settings import Settings
 
-from . import clients
-from .models import CLIENT_TYPES, Client
+from .. import clients
+from ..models import CLIENT_TYPES, Client
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."

@@ -1,0 +1,73 @@
+"""Options that choose events."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, get_args
+from uuid import UUID
+
+import click
+from sqlalchemy.orm import Session
+
+from authsite import clock
+from authsite.ids import as_id
+from authsite.settings.durations import CENTURY, duration
+from authsite.users import service as users
+
+from ..events import EventName
+
+
+def user_id_of(db: Session, email_or_id: str | None) -> UUID | None:
+    """The id of a user, or an id as it was given: the user may be deleted."""
+    if email_or_id is None:
+        return None
+    found = users.find(db, email_or_id)
+    return found.id if found else id_of(email_or_id, "--user")
+
+
+def id_of(text: str | None, option: str) -> UUID | None:
+    """The id in an option. Raises `click.ClickException` for another text."""
+    if text is None:
+        return None
+    found = as_id(text)
+    if found is None:
+        list_all = f"authsite {option.removeprefix('--')} list"
+        raise click.ClickException(
+            f"{option}: nothing has the name or id {text!r}; `{list_all}` shows the ids"
+        )
+    return found
+
+
+def event_of(text: str | None) -> str | None:
+    """The name of an event, or the beginning of names. Raises `click.ClickException`."""
+    names = get_args(EventName)
+    if text and not any(name.startswith(text) for name in names):
+        groups = sorted({name.partition(".")[0] for name in names})
+        raise click.ClickException(
+            f"--event: no event begins with {text!r}; they begin with {', '.join(groups)}"
+        )
+    return text
+
+
+def _moment(_ctx: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
+    """A point in time: so long ago, or a date."""
+    if text is None:
+        return None
+    try:
+        return clock.now() - duration(CENTURY)(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.ClickException(
+            f"--since: {text!r} is neither a duration (90m, 24h, 7d) nor a date (2026-05-31)"
+        ) from None
+
+
+since_option: Callable[[Any], Any] = click.option(
+    "--since",
+    metavar="TIME",
+    callback=_moment,
+    help="A duration such as 24h or 7d, or a date in UTC.",
+)

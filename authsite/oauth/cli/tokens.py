@@ -1,0 +1,120 @@
+"""``authsite token …``"""
+
+import sys
+from typing import Any
+
+import click
+
+from authsite import clock
+from authsite.cli.shared import (
+    config_option,
+    examples,
+    json_option,
+    print_facts,
+    print_json,
+    transaction,
+)
+from authsite.context import Context
+from authsite.settings import Settings
+from authsite.users import agents
+
+from .. import inspection
+from ..inspection import Inspected
+
+
+@click.group()
+def token() -> None:
+    """One token: whose it is, and end it.
+
+    Access, refresh and personal access tokens are read from the first line of the input, since
+    others can see the arguments of a command.
+    """
+
+
+def _read_token(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
+    if given != "-":
+        raise click.BadParameter(
+            "others can see the arguments of a command: give - here, and the token as input"
+        )
+    if sys.stdin.isatty():
+        typed: str = click.prompt("Token", hide_input=True)
+        return typed.strip()
+    return sys.stdin.readline().strip()
+
+
+token_argument = click.argument("text", metavar="-", callback=_read_token)
+
+
+@token.command(
+    epilog=examples(
+        "authsite token show - < token.txt",
+        "pbpaste | authsite token show - --json",
+    )
+)
+@token_argument
+@json_option
+@config_option
+def show(cfg: Settings, text: str, as_json: bool) -> None:
+    """Say whose a token is, and whether it is active or why not.
+
+    Ends with status 1 for a text that is no token of this installation.
+    """
+    with transaction(cfg) as ctx:
+        found = _inspect(ctx, text)
+    _print(found, as_json)
+
+
+@token.command(epilog=examples("authsite token revoke - < token.txt"))
+@token_argument
+@json_option
+@config_option
+def revoke(cfg: Settings, text: str, as_json: bool) -> None:
+    """End a token, and all others of the same login.
+
+    A token that is dead already stays so: the status is 0, and the reason is printed.
+    """
+    with transaction(cfg) as ctx:
+        before = _inspect(ctx, text)
+        inspection.revoke(ctx, before)
+        found = _inspect(ctx, text)
+    if as_json:
+        return _print(found, as_json)
+    if before.ended:
+        return click.echo(f"It had ended already: {before.ended}.")
+    of = f" of {found.user.email}" if found.user else ""
+    click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
+
+
+def _inspect(ctx: Context, text: str) -> Inspected:
+    found = inspection.inspect(ctx, text)
+    if found is None:
+        raise click.ClickException(
+            "this is no token of this installation: it is damaged, another authsite has issued it, "
+            "or it was made with a secret that is not set any more"
+        )
+    return found
+
+
+def _print(found: Inspected, as_json: bool) -> None:
+    if as_json:
+        return print_json(_facts(found))
+    family, user, client = found.family, found.user, found.client
+    facts = {"user": f"{user.email} ({user.id})" if user else "–"}
+    facts["client"] = f"{client.name} ({client.id})" if client else "–"
+    if family:
+        facts["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
+        facts["device"] = agents.in_words(family.agent)
+        facts["scope"] = family.scope or "–"
+    facts["expires"] = clock.rfc3339(found.expires_at)
+    facts["active"] = "yes" if found.reason is None else f"no: {found.reason}"
+    print_facts(found.kind.capitalize(), facts)
+
+
+def _facts(found: Inspected) -> dict[str, Any]:
+    return {
+        "active": found.reason is None,
+        "reason": found.reason,
+        "user": found.user.email if found.user else None,
+        "client": str(found.client.id) if found.client else None,
+        "expires_at": clock.rfc3339(found.expires_at),
+    }

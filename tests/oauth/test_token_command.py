@@ -1,0 +1,158 @@
+"""``authsite token show`` and ``revoke``: what an operator does with a token that was found."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from authsite import clock
+from authsite.audit.models import AuditEvent
+from authsite.oauth.models import Client
+from authsite.users.models import User
+from tests.support.in_process import Commands
+from tests.support.personal import created
+
+KEYS = {"active", "reason", "user", "client", "expires_at"}
+
+
+@pytest.fixture
+def commands(site, tmp_path):
+    return Commands(site, tmp_path)
+
+
+@pytest.fixture
+def keys(site):
+    site.user()
+    return site.client(name="Shop")
+
+
+def show(commands, token, *more):
+    return commands.json("token", "show", "-", *more, stdin=f"{token}\n")
+
+
+def change(site, model, **values):
+    with site.db() as db:
+        db.execute(update(model).values(**values))
+        db.commit()
+
+
+def test_every_kind_of_token_is_shown_with_its_user_client_and_expiry(site, commands, keys):
+    tokens = site.login(keys)
+    for name in ("access_token", "refresh_token"):
+        shown = show(commands, tokens[name])
+        assert set(shown) == KEYS
+        assert (shown["active"], shown["reason"]) == (True, None)
+        assert (shown["user"], shown["client"]) == ("ann@example.com", keys.client_id)
+        assert shown["expires_at"].endswith("Z")
+    personal = created(site, tokens["access_token"])
+    shown = show(commands, personal)
+    assert (shown["active"], shown["user"], shown["client"]) == (True, "ann@example.com", None)
+    robot = site.client("personal", name="Robot")
+    of_client = site.token(robot, grant_type="client_credentials").json["access_token"]
+    shown = show(commands, of_client)
+    assert (shown["active"], shown["user"], shown["client"]) == (True, None, robot.client_id)
+
+
+def test_people_read_whose_it_is(site, commands, keys):
+    tokens = site.login(keys)
+    text = commands.run("token", "show", "-", stdin=tokens["access_token"]).stdout
+    for words in ("Access token", "ann@example.com", "Shop", "192.0.2.1", "active   yes"):
+        assert words in text
+    assert tokens["access_token"] not in text
+
+
+def test_a_text_that_is_no_token_of_ours_is_status_1(site, commands, keys):
+    token = site.login(keys)["access_token"]
+    for text in ("", "at_x", "hello", token[:-1] + ("A" if token[-1] != "A" else "B")):
+        for command in ("show", "revoke"):
+            done = commands.run("token", command, "-", stdin=f"{text}\n", status=1)
+            assert "no token of this installation" in done.stderr
+
+
+def test_a_token_is_no_argument_of_a_command(site, commands, keys):
+    token = site.login(keys)["access_token"]
+    done = commands.run("token", "show", token, stdin="", status=2)
+    assert "others can see the arguments" in done.stderr
+    assert token not in done.output
+
+
+def test_a_dead_token_is_status_0_with_the_reason(site, commands, keys, frozen):
+    tokens = site.login(keys)
+    successor = site.refresh(keys, tokens["refresh_token"])
+    assert show(commands, tokens["access_token"])["active"] is True  # within the grace
+    frozen.advance(60)
+    for name in ("access_token", "refresh_token"):
+        assert "was refreshed since" in show(commands, tokens[name])["reason"]
+        assert show(commands, successor[name])["active"] is True
+
+    site.logout(successor["access_token"])
+    assert "revoked at" in show(commands, successor["access_token"])["reason"]
+
+    login = site.login(keys)["access_token"]
+    change(site, User, epoch=User.epoch + 1)
+    assert "sign-ins of the user were ended" in show(commands, login)["reason"]
+    login = site.login(keys)["access_token"]
+    change(site, Client, epoch=Client.epoch + 1)
+    assert "tokens of the client were ended" in show(commands, login)["reason"]
+    login = site.login(keys)["access_token"]
+    change(site, Client, disabled_at=clock.now())
+    assert "the client was disabled" in show(commands, login)["reason"]
+    change(site, User, disabled_at=clock.now())
+    assert "the user was disabled" in show(commands, login)["reason"]
+    frozen.advance(timedelta(days=3651).total_seconds())
+    with site.db() as db:
+        db.query(User).delete()
+        db.commit()
+    shown = show(commands, login)
+    assert "not in the database" in shown["reason"]
+    assert (shown["active"], shown["user"], shown["client"]) == (False, None, None)
+
+
+def test_an_expired_token_says_so(site_with, tmp_path, frozen):
+    site = site_with(expires_in="5m")
+    site.user()
+    token = site.login(site.client())["access_token"]
+    frozen.advance(301)
+    assert show(Commands(site, tmp_path), token)["reason"] == "expired"
+
+
+@pytest.mark.parametrize("which", ["access_token", "refresh_token", "old"])
+def test_revoke_ends_the_login_and_is_recorded(site, commands, keys, which, frozen):
+    """Also with an old token: a thief who has it may have its successors."""
+    tokens = site.login(keys)
+    found = tokens
+    if which == "old":
+        found = site.refresh(keys, tokens["refresh_token"])
+        frozen.advance(60)
+    text = tokens["access_token" if which == "old" else which]
+    done = commands.run("token", "revoke", "-", stdin=text)
+    assert "ann@example.com is revoked" in done.stdout
+    site.me(found["access_token"], status=401)
+    site.refresh(keys, found["refresh_token"], status=400)
+    with site.db() as db:
+        event = db.query(AuditEvent).order_by(AuditEvent.id.desc()).first()
+        assert (event.event, str(event.client_id)) == ("token.revoked", keys.client_id)
+        assert event.details["why"] == "revoked by an administrator"
+    count = site.events().count("token.revoked")
+    again = commands.run("token", "revoke", "-", stdin=text)
+    assert "ended already: revoked at" in again.stdout
+    assert site.events().count("token.revoked") == count == 1
+
+
+def test_revoke_ends_a_personal_token_alone(site, commands, keys):
+    login = site.login(keys)["access_token"]
+    one, other = created(site, login), created(site, login, name="other")
+    shown = commands.json("token", "revoke", "-", stdin=one)
+    assert set(shown) == KEYS
+    assert (shown["active"], "revoked by an administrator" in shown["reason"]) == (False, True)
+    site.me(one, status=401)
+    site.me(other)
+    site.me(login)
+
+
+def test_an_unconfirmed_user_where_confirmation_is_required_is_a_reason(site, tmp_path, keys):
+    token = site.login(keys)["access_token"]
+    commands = Commands(site, tmp_path)
+    with open(commands.ini, "a") as file:
+        file.write("authsite.registration = domains\nauthsite.registration-domains = b.example\n")
+    assert "has not confirmed" in show(commands, token)["reason"]
