@@ -23,7 +23,7 @@ from authsite.verification import service as verification
 from authsite.verification.pages import TokenForm, token_page
 
 from . import active_sessions, activity, not_me, service
-from .api import DeleteBody, PasswordBody, ProfileBody
+from .bodies import DeleteBody, PasswordBody, ProfileBody
 
 ACCOUNT = "authsite:templates/account/account.jinja2"
 NOT_ME = "authsite:templates/account/not_me.jinja2"
