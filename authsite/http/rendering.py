@@ -12,7 +12,15 @@ from pyramid.response import Response
 from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.catalogs import DOMAIN
-from authsite.i18n import direction, localizer, moment_words, tag, translate
+from authsite.i18n import (
+    date_words,
+    direction,
+    localizer,
+    moment_words,
+    tag,
+    time_words,
+    translate,
+)
 from authsite.request_state import Request
 from authsite.settings import TEMPLATES
 
@@ -62,6 +70,8 @@ def page_values(request: Request) -> dict[str, Any]:
         "cfg": request.authsite.settings,
         "translate": lambda message: translate(message, language),
         "moment_words": lambda moment: moment_words(moment, language),
+        "date_words": lambda day: date_words(day, language),
+        "time_words": lambda moment: time_words(moment, language),
     }
 
 
