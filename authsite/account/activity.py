@@ -93,9 +93,10 @@ def list_latest(ctx: Context, user_id: uuid.UUID) -> Latest:
 
 
 def list_page(ctx: Context, user_id: uuid.UUID, number: int) -> tuple[list[Activity], bool]:
-    """Page ``number`` (from 1, at most `MAX_PAGES`) of all events, and whether there are older ones.
+    """A page of all events, and whether there are older ones.
 
-    A page has `PAGE_SIZE` events; equal neighbors are one line.
+    ``number``: of the page, from 1 to `MAX_PAGES`. It has `PAGE_SIZE` events; equal neighbors are
+    one line.
     """
     query = _read(user_id, _WORDS.keys())
     older = query.offset(number * PAGE_SIZE).limit(1)

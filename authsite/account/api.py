@@ -33,6 +33,7 @@ from .bodies import (
 )
 from .errors import NoPendingChange, UnknownSignIn
 
+
 # Registered in `includeme`, before the other views of its route.
 @Operation(
     "Show the user that the token acts for",

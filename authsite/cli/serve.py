@@ -64,6 +64,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         from granian.http import HTTP1Settings
 
         from authsite.logs import configure
+        from authsite.mail.copies import may_show, shared_folder
         from authsite.monitoring.workers import metrics_folder
 
     os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
@@ -71,7 +72,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-    click.echo(greeting(cfg, local_url))
+    click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
     configure(as_json=cfg.production)
     server = Granian(
         "authsite.server.worker:application",
@@ -91,7 +92,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     )
     end_workers_that_start()
     tell_systemd(host, port)
-    with metrics_folder():
+    with metrics_folder(), shared_folder(cfg, host):
         server.serve()
 
 
@@ -123,8 +124,11 @@ def refuse_if_taken(host: str, port: int) -> None:
         ) from None
 
 
-def greeting(cfg: Settings, local_url: str) -> str:
-    """What to open, and commands to copy; ``local_url`` is where the server listens."""
+def greeting(cfg: Settings, local_url: str, *, shows_mail: bool = False) -> str:
+    """What to open, and commands to copy; ``local_url`` is where the server listens.
+
+    ``shows_mail``: whether there is the page `/dev/mail`.
+    """
     url = cfg.base_url[0] if cfg.base_url else local_url
     where = f"; it listens on {local_url}" if url != local_url else ""
     lines = [
@@ -133,6 +137,7 @@ def greeting(cfg: Settings, local_url: str) -> str:
         f"  Home page      {url}/",
         f"  Login page     {cfg.login_page_url if '://' in cfg.login_page_url else f'{url}/login'}",
         *([f"  API            {url}/docs"] if cfg.docs_page else []),
+        *([f"  Mails          {url}/dev/mail"] if shows_mail else []),
         "",
     ]
     if not cfg.production:

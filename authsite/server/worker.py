@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from authsite.cli.shared import settings_of
+from authsite.mail.copies import FOLDER_VARIABLE
 from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings
 
@@ -49,7 +50,7 @@ def _log(wsgi: Any, cfg: Settings) -> RequestLog | None:
 
 def wsgi_application() -> Any:
     """The WSGI application of a worker, with its background tasks."""
-    from authsite import main
+    from authsite import compose
     from authsite.logs import configure
     from authsite.settings import read_ini
     from authsite.tasks.background import make_jobs, start_jobs
@@ -57,7 +58,8 @@ def wsgi_application() -> Any:
     path = Path(os.environ["AUTHSITE_CONFIG"])
     configure(as_json=settings_of(str(path)).production)
     logging.getLogger("authsite.settings").setLevel(logging.ERROR)  # `serve` has said it once
-    app = main({}, **read_ini(path))
+    folder = os.environ.get(FOLDER_VARIABLE)
+    app = compose(read_ini(path), mail_copies=Path(folder) if folder else None).make_wsgi_app()
     services: Services = app.registry["authsite"]
     make_jobs(services, serve=True)
     if services.settings.tracing:

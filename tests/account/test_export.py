@@ -70,7 +70,8 @@ def exported(site_with):
     limiter = site.app.registry["authsite"].rate_limits
     forget(limiter, limit_subject(user.id))
     with site.db() as db:
-        found = export_as_administrator(acting(db, site.app.registry["authsite"]), db.get(User, user.id))
+        context = acting(db, site.app.registry["authsite"])
+        found = export_as_administrator(context, db.get(User, user.id))
     found["site"], found["id"] = site, user.id
     return found
 

@@ -133,4 +133,5 @@ account_form = partial(form_view, show=show, renderer=PAGE)
 
 def back(request: Request, done: str) -> Response:
     """Redirect to the page of the form, which says what was ``done``."""
-    return see_other(request, f"{route_path(request, _PREFIX + page_of(request).route)}?done={done}")
+    path = route_path(request, _PREFIX + page_of(request).route)
+    return see_other(request, f"{path}?done={done}")
