@@ -174,7 +174,7 @@ def includeme(config: "Configurator") -> None:
     """Set ``registry["authsite"]`` and the request attributes that come from it."""
     services = replace(
         make_services(load_at_start(config.registry.settings)),
-        mail_copies=config.registry["authsite.http"].mail_copies,
+        mail_copies=getattr(config.registry.get("authsite.http"), "mail_copies", None),
     )
     warn_of_superuser(services.database.transactional)
     config.registry["authsite"] = services

@@ -115,14 +115,14 @@ def ann(site_with):
     """A site with limits, where Ann has logged in with an app (``token``) and a browser."""
     site = site_with(limits="on")
     site.user()
-    site.token = site.login(site.client())["access_token"]
+    site.own_token = site.login(site.client())["access_token"]
     sign_in(site)
     return site
 
 
 def ask(site, password=PASSWORD, status=200):
     form = {"current_password": password} if password else {}
-    return site.http.post_json(EXPORT, form, headers=bearer(site.token), status=status)
+    return site.http.post_json(EXPORT, form, headers=bearer(site.own_token), status=status)
 
 
 def client_token(site):
@@ -169,7 +169,7 @@ def test_a_wrong_password_exports_nothing_and_counts_as_everywhere(ann):
             ("current_password", "invalid_password")
         ]
     ask(ann, status=429)
-    ann.http.delete("/v1/user", {"current_password": PASSWORD}, bearer(ann.token), status=429)
+    ann.http.delete("/v1/user", {"current_password": PASSWORD}, bearer(ann.own_token), status=429)
     assert "user.exported" not in ann.events()
     with ann.db() as db:
         assert "limit.exceeded" not in db.scalars(select(AuditEvent.event)).all()
@@ -181,7 +181,7 @@ def test_without_a_password_the_field_is_named(ann):
 
 
 def test_five_exports_a_day_succeed_and_the_page_counts_with_the_api(ann, frozen):
-    ann.token = ann.login(ann.client())["access_token"]
+    ann.own_token = ann.login(ann.client())["access_token"]
     sign_in(ann)
     for _ in range(3):
         ask(ann)
@@ -193,13 +193,13 @@ def test_five_exports_a_day_succeed_and_the_page_counts_with_the_api(ann, frozen
     assert 0 < int(refused.headers["Retry-After"]) <= 86400
     assert download(ann, status=429).content_type == "text/html"
     frozen.advance(86401)
-    ann.token = ann.login(ann.client())["access_token"]
+    ann.own_token = ann.login(ann.client())["access_token"]
     ask(ann)
 
 
 def test_neither_a_personal_token_nor_a_client_nor_a_stranger_exports_anything(ann):
     given = {"current_password": PASSWORD}
-    personal = created(ann, ann.token)
+    personal = created(ann, ann.own_token)
     ann.http.post_json(EXPORT, given, headers=bearer(personal), status=403)
     granted = client_token(ann)
     ann.http.post_json(EXPORT, given, headers=bearer(granted), status=403)

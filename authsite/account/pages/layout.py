@@ -5,6 +5,7 @@ routes of its forms begin with ``authsite.account.<name>``: GET leads to the sec
 mistake the page of the section is shown again.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,7 @@ from . import sections
 PAGE = "authsite:templates/account/page.jinja2"
 ACTIVITY = "authsite:templates/account/all_activity.jinja2"
 _PREFIX = "authsite."
+_PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def show_activity(request: Request) -> dict[str, Any]:
 
 
 def _number(text: str) -> int:
-    return min(int(text), activity.MAX_PAGES) if text.isdecimal() and 0 < len(text) < 6 else 1
+    return min(int(text), activity.MAX_PAGES) if _PAGE_NUMBER.fullmatch(text) else 1
 
 
 def _common(request: Request, page: AccountPage) -> dict[str, Any]:
