@@ -29,7 +29,7 @@ def includeme(config: "Configurator") -> None:
     sender = services.settings.mail_sender
     if services.mail_copies is not None:
         config.add_route("authsite.dev.mail", "/dev/mail", local=True)
-        config.add_route("authsite.dev.mail.html", "/dev/mail/{name}", local=True)
+        config.add_route("authsite.dev.mail.html", "/dev/mail/{mail}", local=True)
         config.scan(".pages")
     config.add_background_task(
         # By name: a process that sends no mail does not load what makes and sends it.

@@ -41,7 +41,7 @@ def show(request: Request) -> dict[str, Any]:
 )
 def show_html(request: Request) -> Response:
     """The HTML part of one mail, as a page of its own."""
-    mail = copies.find(_folder(request), request.matchdict["name"])
+    mail = copies.find(_folder(request), request.matchdict["mail"])
     if mail is None or mail.html is None:
         raise NotFound
     response = Response(mail.html, content_type="text/html", charset="utf-8")
