@@ -52,6 +52,7 @@ def test_the_console_shows_a_newcomer_the_link_on_one_line(fresh_url, tmp_path):
 
 
 def test_pages_6_every_worker_shows_the_mails_of_the_driver_log(fresh_url, tmp_path):
+    new_outbox(tmp_path, fresh_url, 1)
     ini = write_ini(tmp_path, fresh_url, mail_driver="log")
     with serving(ini, workers=2) as http:
         register(http)
@@ -74,6 +75,7 @@ def test_pages_6_every_worker_shows_the_mails_of_the_driver_log(fresh_url, tmp_p
 
 
 def test_pages_6_with_a_public_address_no_worker_shows_mails(fresh_url, tmp_path):
+    new_outbox(tmp_path, fresh_url, 1)
     ini = write_ini(tmp_path, fresh_url, mail_driver="log", base_url="https://auth.example.org")
     with serving(ini) as http:
         assert http.get("/dev/mail", headers={"Host": "localhost"}).status_code == 404
