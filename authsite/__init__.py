@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyramid.config import Configurator
     from pyramid.router import Router
 
@@ -59,8 +61,11 @@ def main(global_config: dict[str, str], **settings: str) -> "Router":
     return compose({**file, **settings}).make_wsgi_app()
 
 
-def compose(settings: Mapping[str, str]) -> "Configurator":
-    """The configurator of the stand-alone application, with every package included."""
+def compose(settings: Mapping[str, str], *, mail_copies: "Path | None" = None) -> "Configurator":
+    """The configurator of the stand-alone application, with every package included.
+
+    ``mail_copies``: see `HttpApplication`; only the workers of ``authsite serve`` give it.
+    """
     from pyramid.config import Configurator
     from pyramid_retry import BeforeRetry
 
@@ -80,7 +85,7 @@ def compose(settings: Mapping[str, str]) -> "Configurator":
     }
     config = Configurator(settings=settings, default_permission="guarded")
     config.set_security_policy(DefaultDenyPolicy())
-    config.registry["authsite.http"] = HttpApplication(standalone=True)
+    config.registry["authsite.http"] = HttpApplication(standalone=True, mail_copies=mail_copies)
     config.include("pyramid_retry")
     config.add_subscriber(lambda event: pause(event.environ["retry.attempt"] + 1), BeforeRetry)
     config.include("authsite")

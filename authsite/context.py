@@ -4,8 +4,9 @@ A use case takes a `Context` as its first argument. It does not see a request.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -69,7 +70,10 @@ class Extensions:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Objects of the application's lifetime. ``rate_limits`` is None with ``limits = off``."""
+    """Objects of the application's lifetime. ``rate_limits`` is None with ``limits = off``.
+
+    ``mail_copies``: the folder of what `/dev/mail` shows, if `authsite serve` has made one.
+    """
 
     settings: Settings
     database: Database
@@ -78,6 +82,7 @@ class Services:
     rate_limits: "RateLimiter | None"
     last_used: LastUsedTracker
     extensions: Extensions = field(default_factory=Extensions)
+    mail_copies: Path | None = None
 
 
 def make_services(settings: Settings, *, limits: bool = True) -> Services:
@@ -167,7 +172,10 @@ def context_of(request: Request) -> Context:
 
 def includeme(config: "Configurator") -> None:
     """Set ``registry["authsite"]`` and the request attributes that come from it."""
-    services = make_services(load_at_start(config.registry.settings))
+    services = replace(
+        make_services(load_at_start(config.registry.settings)),
+        mail_copies=getattr(config.registry.get("authsite.http"), "mail_copies", None),
+    )
     warn_of_superuser(services.database.transactional)
     config.registry["authsite"] = services
     config.include("authsite.request_state")

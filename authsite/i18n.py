@@ -8,7 +8,7 @@ locale negotiator, and mails are written outside a request.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 
 from pyramid.i18n import Localizer, TranslationString, TranslationStringFactory, make_localizer
@@ -110,8 +110,18 @@ def duration_words(span: timedelta, language: str) -> str:
 
 def moment_words(moment: datetime, language: str) -> str:
     """A date and time in words: "November 20, 2026, 18:04 UTC"."""
-    from babel.dates import format_date, format_time
+    return f"{date_words(moment.astimezone(UTC), language)}, {time_words(moment, language)}"
 
-    moment = moment.astimezone(UTC)
-    date = format_date(moment, "long", locale=language)
-    return f"{date}, {format_time(moment, 'HH:mm', locale=language)} UTC"
+
+def date_words(day: date, language: str) -> str:
+    """A date in words: "November 20, 2026"."""
+    from babel.dates import format_date
+
+    return format_date(day, "long", locale=language)
+
+
+def time_words(moment: datetime, language: str) -> str:
+    """A time of day: "18:04 UTC"."""
+    from babel.dates import format_time
+
+    return f"{format_time(moment.astimezone(UTC), 'HH:mm', locale=language)} UTC"

@@ -16,16 +16,20 @@ API_TAG = Tag(
 
 
 def includeme(config: "Configurator") -> None:
-    """Routes below /v1/user, and those of the account page and its forms."""
+    """Routes below /v1/user, and those of the account pages and their forms."""
     config.add_route("authsite.user", "/v1/user", guard="api")
     config.add_route("authsite.profile", "/v1/profile", guard="api")
     config.add_route("authsite.user.email", "/v1/user/email", guard="api")
     config.add_route("authsite.user.email.pending", "/v1/user/email/pending", guard="api")
     config.add_route("authsite.user.password", "/v1/user/password", guard="api")
+    config.add_route("authsite.user.export", "/v1/user/export", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
     for name, path in {
         "account": "/account",
+        "account.security": "/account/security",
+        "account.access": "/account/access",
+        "account.activity": "/account/activity",
         "account.profile": "/account/profile",
         "account.email": "/account/email",
         "account.email.resend": "/account/email/resend",
@@ -34,6 +38,7 @@ def includeme(config: "Configurator") -> None:
         "account.password.check": "/account/password/check",
         "account.sessions.end_others": "/account/sessions/end-others",
         "account.sessions.end": "/account/sessions/{id}/end",
+        "account.export": "/account/export",
         "account.delete": "/account/delete",
     }.items():
         config.add_route(f"authsite.{name}", path, guard="web")

@@ -1,20 +1,25 @@
 """The latest events of a user's own account, in words for the user (ASVS 7.5.3)."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, Select, select
 
 from authsite.audit.models import AuditEvent
 from authsite.context import Context
 from authsite.i18n import _
 from authsite.oauth.models import Client
 
-MAX_LISTED = 10
+from .export import BY_USER
+
+MAX_LISTED = 3
 MAX_READ = 500
+PAGE_SIZE = 50  # events
+MAX_PAGES = 1000
 
 # Only events that a user can understand and act upon.
 _WORDS: Mapping[str, str] = {
@@ -44,7 +49,7 @@ _WORDS: Mapping[str, str] = {
     "user.password_changed": _("Password changed"),
     "user.signed_out": _("Signed out everywhere by an administrator"),
 }
-
+_BY_USER: Mapping[str, str] = {"user.exported": _("Data of the account downloaded")}
 
 # What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
 # what was done with the account.
@@ -80,22 +85,56 @@ def list_latest(ctx: Context, user_id: uuid.UUID) -> Latest:
 
     Equal neighbors are one line. Of each sort only the latest `MAX_READ` events are read.
     """
-    done = _list_folded(ctx, user_id, _WORDS.keys() - ATTEMPTS)
-    return Latest(done, _list_folded(ctx, user_id, ATTEMPTS))
+    done, attempts = (
+        _list_folded(ctx, _read(user_id, events).limit(MAX_READ))[:MAX_LISTED]
+        for events in (_WORDS.keys() - ATTEMPTS, ATTEMPTS)
+    )
+    return Latest(done, attempts)
 
 
-def _list_folded(ctx: Context, user_id: uuid.UUID, events: Collection[str]) -> list[Activity]:
-    rows = ctx.db.execute(
-        select(AuditEvent.event, Client.name, AuditEvent.address, AuditEvent.agent, AuditEvent.at)
+def list_page(ctx: Context, user_id: uuid.UUID, number: int) -> tuple[list[Activity], bool]:
+    """A page of all events, and whether there are older ones.
+
+    ``number``: of the page, from 1 to `MAX_PAGES`. It has `PAGE_SIZE` events; equal neighbors are
+    one line.
+    """
+    query = _read(user_id, _WORDS.keys())
+    older = query.offset(number * PAGE_SIZE).limit(1)
+    more = number < MAX_PAGES and ctx.db.execute(older).first() is not None
+    return _list_folded(ctx, query.offset((number - 1) * PAGE_SIZE).limit(PAGE_SIZE)), more
+
+
+def by_day(items: Iterable[Activity]) -> list[tuple[date, list[Activity]]]:
+    """The events of each day (UTC), in their order."""
+    return [(day, list(each)) for day, each in groupby(items, lambda item: item.at.date())]
+
+
+def _read(user_id: uuid.UUID, events: Collection[str]) -> Select[Any]:
+    return (
+        select(
+            AuditEvent.event,
+            AuditEvent.details,
+            Client.name,
+            AuditEvent.address,
+            AuditEvent.agent,
+            AuditEvent.at,
+        )
         .outerjoin(Client, Client.id == AuditEvent.client_id)
         .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(events))
         .order_by(AuditEvent.id.desc())
-        .limit(MAX_READ)
     )
+
+
+def _list_folded(ctx: Context, query: Select[Any]) -> list[Activity]:
     lines = [
-        Activity(_WORDS[row.event], row.name, row.address, row.agent, row.at, count=1)
-        for row in rows
+        Activity(_words(row), row.name, row.address, row.agent, row.at, count=1)
+        for row in ctx.db.execute(query)
     ]
     equal = groupby(lines, lambda line: (line.words, line.client, line.address, line.agent))
     folded = [list(each) for _, each in equal]
-    return [replace(each[0], count=len(each)) for each in folded[:MAX_LISTED]]
+    return [replace(each[0], count=len(each)) for each in folded]
+
+
+def _words(row: Row[Any]) -> str:
+    by_user = (row.details or {}).get("by") == BY_USER
+    return _BY_USER[row.event] if by_user and row.event in _BY_USER else _WORDS[row.event]

@@ -1,23 +1,14 @@
 """The JSON views of the account package."""
 
-from typing import Annotated
+from typing import Any
 
-from pydantic import Field
 from pyramid.response import Response
 from pyramid.view import view_config
-from typing_extensions import TypedDict
 
 from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.errors import UserRequired
-from authsite.http.api_metadata import (
-    Message,
-    Operation,
-    Parameters,
-    ResponseHeader,
-    response_body,
-)
-from authsite.http.bodies import Body, CurrentPassword, Email, MaybeEmpty, NewPassword, Url
+from authsite.http.api_metadata import Message, Operation, ResponseHeader
 from authsite.http.page_urls import page_not_allowed
 from authsite.login.errors import DomainNotAllowed, WrongCurrentPassword
 from authsite.passwords import policy
@@ -28,97 +19,19 @@ from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import AddressTaken, IdentifierTaken
 from authsite.verification import email_change
 
-from . import active_sessions, service
+from . import active_sessions, export, service
+from .bodies import (
+    DeleteBody,
+    EmailBody,
+    ExportAnswer,
+    ExportBody,
+    PasswordBody,
+    PendingAnswer,
+    ProfileBody,
+    SignInPath,
+    SignInsAnswer,
+)
 from .errors import NoPendingChange, UnknownSignIn
-
-Name = Annotated[str, Field(max_length=320)]
-
-
-class ProfileBody(Body):
-    description = "The fields to change. A missing field keeps its value; an empty one removes it."
-
-    name: Annotated[MaybeEmpty | None, Field(examples=["Ann Lee"])] = None
-    """The user's name."""
-    username: Name | None = None
-    """A login name, where usernames are enabled."""
-    phone: Name | None = None
-    """A phone number to log in with, where they are enabled."""
-
-
-class EmailBody(Body):
-    description = "A new e-mail address."
-
-    email: Email
-    """The new address; it takes effect when its link is used."""
-    current_password: CurrentPassword
-    """The user's password."""
-    verification_url: Url | None = None
-    """The page that the link opens: one of those configured. The first of them by default."""
-
-
-class PasswordBody(Body):
-    description = "A new password."
-
-    current_password: CurrentPassword
-    """The current password."""
-    password: NewPassword
-    """The new password."""
-
-
-class DeleteBody(Body):
-    description = "The confirmation of the user who deletes the account."
-
-    current_password: CurrentPassword
-    """The user's password."""
-
-
-_Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
-_Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
-
-
-class SignInPath(Parameters):
-    """Path of one active session or token family."""
-
-    id: _Id
-    """Its id in the list."""
-
-
-@response_body("An active sign-in of the user.")
-class SignInAnswer(TypedDict):
-    id: _Id
-    """The id for `DELETE /v1/user/sessions/{id}`."""
-    kind: Annotated[str, Field(examples=["app"])]
-    """`browser` (a web session) or `app` (tokens)."""
-    client: Annotated[str | None, Field(examples=["Web shop"])]
-    """The name of the client that holds the tokens."""
-    address: Annotated[str | None, Field(examples=["192.0.2.7"])]
-    """The IP address that the login came from."""
-    agent: Annotated[str | None, Field(examples=["Mozilla/5.0 (X11; Linux) Firefox/140.0"])]
-    """The program that logged in, from its `User-Agent`."""
-    created: _Moment
-    """When the user logged in."""
-    last_used: _Moment
-    """When the sign-in was last used, to the hour."""
-    current: bool
-    """Whether this request belongs to the sign-in."""
-
-
-@response_body("The active sign-ins of the user.")
-class SignInsAnswer(TypedDict):
-    sessions: list[SignInAnswer]
-    """The current one first, then the most recently used; at most 100."""
-    more: bool
-    """Whether there are others, which were used less recently."""
-
-
-@response_body("A pending change of address: its link has not been used yet.")
-class PendingAnswer(TypedDict):
-    email: Annotated[str, Field(examples=["ann@example.org"])]
-    """The requested address."""
-    expires_at: Annotated[
-        str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
-    ]
-    """When the link in the mail expires."""
 
 
 # Registered in `includeme`, before the other views of its route.
@@ -293,3 +206,21 @@ def delete(request: Request) -> Response:
     service.delete(request.authsite.ctx, user, given.current_password)
     request.response.status_int = 204
     return request.response
+
+
+@view_config(
+    route_name="authsite.user.export", request_method="POST", body=ExportBody, renderer="json"
+)
+@Operation(
+    "Export everything that is stored about the user",
+    {200: ExportAnswer},
+    description=(
+        "Never a password hash, a key or a token. Five exports a day are allowed (limit "
+        "`export`). Later versions may add parts and fields."
+    ),
+    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+)
+def export_data(request: Request) -> dict[str, Any]:
+    user = caller_of(request).signed_in_user()
+    given: ExportBody = request.authsite.validated
+    return export.export_own(request.authsite.ctx, user, given.current_password)

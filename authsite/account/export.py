@@ -16,13 +16,19 @@ from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.base import Base
+from authsite.login.reauthentication import reauthenticate
 from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import OAUTH, PERSONAL, Family
 from authsite.rate_limit import limit_subject
 from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
 from authsite.sessions.models import BrowserSession
-from authsite.users.models import FormerAddress, LoginName, User
+from authsite.users.account import SignedInUser
+from authsite.users.errors import SignInEnded
+from authsite.users.models import FormerAddress, LoginName, User, unchanged_since
+
+BY_USER = "user"
+"""In the event, who asked for the export; anything else is an administrator."""
 
 USER = (
     "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
@@ -57,8 +63,30 @@ PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
 }
 
 
-def export(ctx: Context, user: User) -> dict[str, Any]:
-    """Everything that is stored about ``user``, ready for JSON; the export itself is recorded."""
+def export_own(ctx: Context, user: SignedInUser, current_password: str) -> dict[str, Any]:
+    """Everything that is stored about the signed-in user, ready for JSON.
+
+    Raises what `reauthenticate` raises, `TooManyAttempts` over the limit ``export`` of the user,
+    and `SignInEnded` if the user's epoch was raised meanwhile.
+    """
+    reauthenticate(ctx, user, current_password)
+    account = user.account
+    # After the password: who has only a token of the user cannot use up the owner's limit.
+    ctx.limits.count("export", limit_subject(account.id))
+    unchanged = unchanged_since(account.epoch)
+    found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))
+    if found is None:
+        raise SignInEnded
+    return _export(ctx, found, {"by": BY_USER, "sign_in": str(user.sign_in)})
+
+
+def export_as_administrator(ctx: Context, user: User) -> dict[str, Any]:
+    """`export_own` for an administrator: without password and limit, also for a disabled user."""
+    return _export(ctx, user, {"by": "administrator"})
+
+
+def _export(ctx: Context, user: User, details: dict[str, str]) -> dict[str, Any]:
+    """The parts; the export itself is recorded, with who asked for it."""
     found: dict[str, Any] = {
         "exported_at": clock.rfc3339(clock.now()),
         "user": _values(user, USER.split()),
@@ -66,7 +94,7 @@ def export(ctx: Context, user: User) -> dict[str, Any]:
     for part, (model, kind, columns) in PARTS.items():
         found[part] = _rows(ctx, user.id, model, kind, columns.split())
     found["rate_limits"] = _counters(ctx, user.id, [row["key"] for row in found["login_names"]])
-    record(ctx, "user.exported", user_id=user.id)
+    record(ctx, "user.exported", user_id=user.id, details=details)
     return found
 
 

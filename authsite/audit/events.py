@@ -109,7 +109,7 @@ MEANINGS: dict[EventName, str] = {
     "user.disabled": "An administrator disabled the user. All sign-ins ended.",
     "user.enabled": "An administrator enabled the user.",
     "user.erased": "The user was deleted.",
-    "user.exported": "An administrator exported what is stored about the user.",
+    "user.exported": "What is stored about the user was exported, by the user or an administrator.",
     "user.others_signed_out": "All other sign-ins of the user were ended.",
     "user.password_changed": "The password was changed. The other sign-ins ended.",
     "user.signed_out": "An administrator ended all sign-ins of the user.",

@@ -66,6 +66,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         from granian.http import HTTP1Settings
 
         from authsite.logs import configure
+        from authsite.mail.copies import may_show, shared_folder
         from authsite.monitoring.workers import metrics_folder
         from authsite.server.failure import failure_in
 
@@ -78,7 +79,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     for finding in examine(config, application=False):
         if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
             click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
-    click.echo(greeting(cfg, local_url))
+    click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
     configure(as_json=cfg.production)
     server = Granian(
         "authsite.server.worker:application",
@@ -98,7 +99,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     )
     end_workers_that_start()
     tell_systemd(host, port)
-    with claimed, metrics_folder() as folder:
+    with claimed, shared_folder(cfg, host), metrics_folder() as folder:
         try:
             server.serve()
         finally:
@@ -106,8 +107,11 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
                 raise click.ClickException(failure)
 
 
-def greeting(cfg: Settings, local_url: str) -> str:
-    """What to open, and commands to copy; ``local_url`` is where the server listens."""
+def greeting(cfg: Settings, local_url: str, *, shows_mail: bool = False) -> str:
+    """What to open, and commands to copy; ``local_url`` is where the server listens.
+
+    ``shows_mail``: whether there is the page `/dev/mail`.
+    """
     url = cfg.base_url[0] if cfg.base_url else local_url
     where = f"; it listens on {local_url}" if url != local_url else ""
     lines = [
@@ -116,6 +120,7 @@ def greeting(cfg: Settings, local_url: str) -> str:
         f"  Home page      {url}/",
         f"  Login page     {cfg.login_page_url if '://' in cfg.login_page_url else f'{url}/login'}",
         *([f"  API            {url}/docs"] if cfg.docs_page else []),
+        *([f"  Mails          {url}/dev/mail"] if shows_mail else []),
         "",
     ]
     if not cfg.production:

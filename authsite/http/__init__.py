@@ -15,6 +15,7 @@ from . import (
     host,
     isolation,
     languages,
+    local,
     methods,
     own_files,
     proxies,
@@ -43,6 +44,7 @@ def includeme(config: Configurator) -> None:
         "error_format": error_bodies.error_format,
     }.items():
         config.add_request_attribute(name, function)
+    config.add_route_predicate("local", local.LocalPredicate)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)

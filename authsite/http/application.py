@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jinja2 import Environment
 
     from .address import Address
@@ -18,6 +20,8 @@ class HttpApplication:
 
     standalone: bool = False
     """True for authsite's own application, False in a host application."""
+    mail_copies: "Path | None" = None
+    """The folder with copies of mails that `/dev/mail` shows; None: there is no such page."""
     prefix: str = ""
     """The host's route prefix for authsite, with a slash in front; "" for none."""
     addresses: "tuple[Address, ...]" = ()

@@ -12,7 +12,16 @@ from pyramid.response import Response
 from pyramid_jinja2 import SmartAssetSpecLoader
 
 from authsite.catalogs import DOMAIN
-from authsite.i18n import direction, localizer, moment_words, region_name, tag, translate
+from authsite.i18n import (
+    date_words,
+    direction,
+    localizer,
+    moment_words,
+    region_name,
+    tag,
+    time_words,
+    translate,
+)
 from authsite.request_state import Request
 from authsite.settings import TEMPLATES
 
@@ -64,6 +73,8 @@ def page_values(request: Request) -> dict[str, Any]:
         "translate": lambda message: translate(message, language),
         "region_name": lambda code: region_name(code, language),
         "moment_words": lambda moment: moment_words(moment, language),
+        "date_words": lambda day: date_words(day, language),
+        "time_words": lambda moment: time_words(moment, language),
     }
 
 

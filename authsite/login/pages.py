@@ -13,7 +13,7 @@ from authsite.guards.return_to import forget_next
 from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Identifier, Password
-from authsite.http.rendering import go_on, home_path, lead_on, see_other
+from authsite.http.rendering import found, go_on, home_path, lead_on, see_other
 from authsite.i18n import duration_words
 from authsite.login.fields import require_filled
 from authsite.login.wording import wording
@@ -39,9 +39,14 @@ class LoginForm(Body):
     renderer="authsite:templates/home/home.jinja2",
     permission=NO_PERMISSION_REQUIRED,
 )
-def home(request: Request) -> dict[str, Any]:
-    """The signed-in user, or the links to login and registration."""
-    return {}
+def home(request: Request) -> dict[str, Any] | Response:
+    """Redirect to the account or to the login page; after signing out or deleting, say so first."""
+    if request.authsite.signed_in:
+        return found(request, route_path(request, "authsite.account"))
+    login = login_url(request)
+    if request.GET.get("done") not in ("deleted", "signed-out"):
+        return found(request, login)
+    return {"login": login}
 
 
 def login_form(request: Request) -> dict[str, Any]:

@@ -23,9 +23,14 @@ def add_mail_builder(config: "Configurator", name: str, build: "MailBuilder") ->
 
 
 def includeme(config: "Configurator") -> None:
-    """``config.add_mail_builder``, and the sender as a background task."""
+    """``config.add_mail_builder``, the sender as a background task, and perhaps `/dev/mail`."""
     config.add_directive("add_mail_builder", add_mail_builder)
-    sender = config.registry["authsite"].settings.mail_sender
+    services = config.registry["authsite"]
+    sender = services.settings.mail_sender
+    if services.mail_copies is not None:
+        config.add_route("authsite.dev.mail", "/dev/mail", local=True)
+        config.add_route("authsite.dev.mail.html", "/dev/mail/{mail}", local=True)
+        config.scan(".pages")
     config.add_background_task(
         # By name: a process that sends no mail does not load what makes and sends it.
         "mail",

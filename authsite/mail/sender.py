@@ -67,7 +67,7 @@ def open_sender(services: Services) -> Sender:
     """A sender with the mail builders, settings and database of an application."""
     return Sender(
         services=services,
-        transport=open_transport(services.settings),
+        transport=open_transport(services.settings, services.mail_copies),
         owner=f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}",
     )
 

@@ -1,10 +1,10 @@
-"""The forms for personal access tokens on the account page."""
+"""The forms for personal access tokens of the account pages."""
 
 from typing import Any
 
 from pyramid.response import Response
 
-from authsite.account.pages import account, account_form, back, show_form
+from authsite.account.pages.layout import account_form, back, show, to_section
 from authsite.guards.caller import caller_of
 from authsite.http.bodies import Body, CurrentPassword
 from authsite.ids import as_id
@@ -24,11 +24,11 @@ class TokenForm(Body):
 
 
 def show_section(request: Request) -> Response:
-    """Redirect the path of a form to the section of the account page.
+    """Redirect the path of a form to the section of its page.
 
     A function of this module: venusian registers views where they are defined.
     """
-    return show_form(request)
+    return to_section(request)
 
 
 @account_form("authsite.account.tokens", TokenForm, get=show_section)
@@ -45,7 +45,7 @@ def create(request: Request) -> dict[str, Any]:
         allowed,
     )
     request.authsite.form_data = {}  # the form is empty again
-    return {**account(request), "which": None, "new_token": text}
+    return {**show(request), "which": None, "new_token": text}
 
 
 @account_form("authsite.account.tokens.revoke", get=show_section)

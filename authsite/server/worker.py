@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from authsite.cli.shared import settings_of
+from authsite.mail.copies import FOLDER_VARIABLE
 from authsite.monitoring import HEALTH_PATH
 from authsite.settings import Settings, SettingsError
 
@@ -82,12 +83,13 @@ def created(path: Path) -> "Router":
 
     Raises what prevents its start: `SettingsError`, `ConfigurationError`, an error of an import.
     """
-    from authsite import main
+    from authsite import compose
     from authsite.settings import read_ini
     from authsite.tasks.background import make_jobs
 
+    folder = os.environ.get(FOLDER_VARIABLE)
     with _silent(logging.getLogger("authsite.settings")):  # `serve` and `doctor` say it themselves
-        app = main({}, **read_ini(path))
+        app = compose(read_ini(path), mail_copies=Path(folder) if folder else None).make_wsgi_app()
     make_jobs(app.registry["authsite"], serve=True)
     return app
 

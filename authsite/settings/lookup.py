@@ -91,16 +91,19 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     if parts := LOCALIZED_NAME.fullmatch(name):
         message = f"there is no language {parts[2]}; there are {', '.join(LANGUAGES)}"
         return InvalidSetting(key, message, value=display_value(text, hidden=False))
-    if name.startswith("limits_"):
+    # Without the common beginning, by which a short name would be similar to every other.
+    common = "limits_" if name.startswith("limits_") else ""
+    if common:
         candidates = {**_LIMITS, "limits_storage": DEFINITIONS["limits_storage"]}
         message = f"there is no such limit; there are {', '.join(RATE_LIMITS)}"
     else:
         candidates = dict(DEFINITIONS)
         message = "there is no such key; docs/settings.md lists all of them"
-    similar = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    endings = [each.removeprefix(common) for each in candidates]
+    similar = get_close_matches(name.removeprefix(common), endings, n=1, cutoff=0.6)
     if not similar:
         return InvalidSetting(key, message, value="(hidden)")
-    suggested = candidates[similar[0]]
+    suggested = candidates[common + similar[0]]
     message = f"there is no such key; did you mean {suggested.key}?"
     hidden = suggested.secret or _SENSITIVE.search(name) is not None
     return InvalidSetting(key, message, value=display_value(text, hidden=hidden))

@@ -51,6 +51,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "login-names": RateLimit("10/hour", "user"),
         "profile": RateLimit("60/hour", "user"),
         "personal-tokens": RateLimit("20/hour", "user"),
+        "export": RateLimit("5/day", "user"),
         "password-check": RateLimit("60/minute", _ADDRESS, by_view=True),
         "reset-token": RateLimit(
             "10/15 minutes", _ADDRESS, frozenset({"invalid_token"}), by_view=True

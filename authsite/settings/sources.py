@@ -20,6 +20,7 @@ _MAX_FILE = 65536  # bytes; also bounds endless files such as /dev/zero
 _NOT_SETTINGS = {
     "AUTHSITE_CONFIG",
     "AUTHSITE_ENV_FILE",
+    "AUTHSITE_MAIL_COPIES",
     "AUTHSITE_METRICS_FOLDER",
     "AUTHSITE_TEST_REQUIRE",
 }

@@ -57,7 +57,8 @@ function sendOnce(form) {
     if (sent) return event.preventDefault();
     sent = true;
     for (const button of buttons) button.setAttribute("aria-disabled", "true");
-    setTimeout(ready, 15_000);
+    // A download leaves the page as it is.
+    setTimeout(ready, form.matches("[data-download]") ? 2_000 : 15_000);
   });
   addEventListener("pageshow", ready);
 }
@@ -90,12 +91,16 @@ function waitToSendAgain(form) {
   look();
 }
 
+/** The reader's language: the browser's variant of the page's, such as en-GB. */
+export function readersLanguage() {
+  const page = document.documentElement.lang;
+  return navigator.languages.find((each) => each.split("-")[0] === page) ?? page;
+}
+
 /** Dates in the reader's zone and manner, in the page's language. */
 function localDates() {
-  const page = document.documentElement.lang;
-  const language = navigator.languages.find((each) => each.split("-")[0] === page) ?? page;
-  const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
-  for (const time of document.querySelectorAll("time[datetime]")) {
+  const format = new Intl.DateTimeFormat(readersLanguage(), { dateStyle: "medium", timeStyle: "short" });
+  for (const time of document.querySelectorAll("time[datetime]:not([data-time])")) {
     time.title = time.textContent;
     time.textContent = format.format(new Date(time.dateTime));
   }
@@ -126,6 +131,7 @@ for (const input of document.querySelectorAll("[aria-invalid=true]")) {
 }
 document.querySelectorAll("form[data-wait]").forEach(waitToSendAgain);
 if (document.querySelector("[data-check]")) import("./strength.js");
+if (document.querySelector(".account")) import("./account.js");
 document.querySelectorAll("form[method=post]:not([data-scripted])").forEach(sendOnce);
 localDates();
 // For browsers that know `autofocus` on inputs only; the others have done it by the next frame.

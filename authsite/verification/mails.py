@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
 from authsite import clock
 from authsite.context import Context
 from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.models import OutboxMessage
 from authsite.mail.outbox import Recipient
 from authsite.users.mails import (
     MAIL_USER,
@@ -18,6 +22,8 @@ from authsite.users.models import FormerAddress
 
 from . import links
 
+_LINKS = ("verification", "confirm")  # the kinds of mail with a link that confirms an address
+
 
 def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
     """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
@@ -25,6 +31,18 @@ def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
     kind = "confirm" if forced else "verification"
     expires_at = clock.now() + ctx.settings.verification_expires_in
     outbox.put(ctx, outbox.NewMail(kind, recipient, page_url=page_url, expires_at=expires_at))
+
+
+def has_link(db: Session, recipient: Recipient) -> bool:
+    """Whether a link that confirms the recipient's address was mailed, or will be, and is valid."""
+    mailed = select(OutboxMessage.id).where(
+        OutboxMessage.user_id == recipient.user_id,
+        OutboxMessage.address == recipient.address,
+        OutboxMessage.kind.in_(_LINKS),
+        OutboxMessage.state.in_(("waiting", "sent")),
+        OutboxMessage.expires_at > clock.now(),
+    )
+    return db.execute(mailed.limit(1)).first() is not None
 
 
 def send_welcome(ctx: Context, recipient: Recipient) -> None:

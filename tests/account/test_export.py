@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from authsite import clock
-from authsite.account.export import PARTS, USER, export
+from authsite.account.export import PARTS, USER, export_as_administrator
 from authsite.audit.models import AuditEvent
 from authsite.db.base import Base
 from authsite.oauth.models import Family
@@ -15,8 +15,9 @@ from authsite.sessions.models import BrowserSession
 from authsite.settings.rate_limits import RATE_LIMITS
 from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.pages import sign_in
-from tests.support.site import PASSWORD
+from tests.support.pages import sign_in, submit
+from tests.support.personal import created
+from tests.support.site import PASSWORD, bearer
 
 # What is stored about a user and not exported: hashes, counters of our own, internals of sending.
 WITHHELD = {
@@ -65,7 +66,8 @@ def exported(site_with):
     site.user("bo@example.com")
     site.login(keys, "bo@example.com")
     with site.db() as db:
-        found = export(acting(db, site.app.registry["authsite"]), db.get(User, user.id))
+        context = acting(db, site.app.registry["authsite"])
+        found = export_as_administrator(context, db.get(User, user.id))
     found["site"], found["id"] = site, user.id
     return found
 
@@ -101,10 +103,119 @@ def test_an_export_has_no_hash_and_no_secret(exported):
     assert "$2" not in text
 
 
-def test_an_export_is_in_the_audit_trail(exported):
-    site, id = exported["site"], exported["id"]
-    assert site.events()[-1] == "user.exported"
+EXPORT = "/v1/user/export"
+
+
+@pytest.fixture
+def ann(site_with):
+    """A site with limits, where Ann has logged in with an app (``token``) and a browser."""
+    site = site_with(limits="on")
+    site.user()
+    site.own_token = site.login(site.client())["access_token"]
+    sign_in(site)
+    return site
+
+
+def ask(site, password=PASSWORD, status=200):
+    form = {"current_password": password} if password else {}
+    return site.http.post_json(EXPORT, form, headers=bearer(site.own_token), status=status)
+
+
+def client_token(site):
+    keys = site.client("personal")
+    form = keys.form(grant_type="client_credentials")
+    return site.http.post("/v1/oauth/token", form).json["access_token"]
+
+
+def last_event(site):
     with site.db() as db:
-        event = db.scalars(select(AuditEvent).order_by(AuditEvent.id.desc())).first()
-        assert event.user_id == id
-        assert event.at <= clock.now()
+        return db.scalars(select(AuditEvent).order_by(AuditEvent.id.desc())).first()
+
+
+def test_pages_m6_a_person_gets_the_same_data_as_an_administrator(ann):
+    with ann.db() as db:
+        user = db.scalars(select(User)).one()
+        by_administrator = export_as_administrator(acting(db, ann.app.registry["authsite"]), user)
+    answer = ask(ann)
+    assert answer.headers["Cache-Control"] == "no-store"
+    own = answer.json
+    assert own.keys() == by_administrator.keys()
+    assert own["user"] == by_administrator["user"]
+    assert own["sign_ins_of_browsers"] == by_administrator["sign_ins_of_browsers"]
+    assert len(own["audit_events"]) == len(by_administrator["audit_events"]) + 1
+
+
+def test_pages_m6_the_audit_trail_says_who_exported_the_data(ann):
+    with ann.db() as db:
+        user = db.scalars(select(User)).one()
+        export_as_administrator(acting(db, ann.app.registry["authsite"]), user)
+    event = last_event(ann)
+    assert (event.event, event.user_id) == ("user.exported", user.id)
+    assert event.details == {"by": "administrator"}
+    ask(ann)
+    event = last_event(ann)
+    assert event.details == {"by": "user", "sign_in": str(ann.families()[0].id)}
+    assert event.at <= clock.now()
+
+
+def test_a_wrong_password_exports_nothing_and_counts_as_everywhere(ann):
+    for _ in range(5):
+        wrong = ask(ann, "wrong wrong 1", status=422).json
+        assert [(each["field"], each["code"]) for each in wrong["errors"]] == [
+            ("current_password", "invalid_password")
+        ]
+    ask(ann, status=429)
+    ann.http.delete("/v1/user", {"current_password": PASSWORD}, bearer(ann.own_token), status=429)
+    assert "user.exported" not in ann.events()
+    with ann.db() as db:
+        assert "limit.exceeded" not in db.scalars(select(AuditEvent.event)).all()
+
+
+def test_without_a_password_the_field_is_named(ann):
+    [error] = ask(ann, None, status=422).json["errors"]
+    assert (error["field"], error["code"]) == ("current_password", "required")
+
+
+def test_five_exports_a_day_succeed_and_the_page_counts_with_the_api(ann, frozen):
+    ann.own_token = ann.login(ann.client())["access_token"]
+    sign_in(ann)
+    for _ in range(3):
+        ask(ann)
+        ask(ann, "wrong wrong 1", status=422)
+    for _ in range(2):
+        download(ann)
+    refused = ask(ann, status=429)
+    assert refused.json["errors"][0]["code"] == "too_many_attempts"
+    assert 0 < int(refused.headers["Retry-After"]) <= 86400
+    assert download(ann, status=429).content_type == "text/html"
+    frozen.advance(86401)
+    ann.own_token = ann.login(ann.client())["access_token"]
+    ask(ann)
+
+
+def test_neither_a_personal_token_nor_a_client_nor_a_stranger_exports_anything(ann):
+    given = {"current_password": PASSWORD}
+    personal = created(ann, ann.own_token)
+    ann.http.post_json(EXPORT, given, headers=bearer(personal), status=403)
+    granted = client_token(ann)
+    ann.http.post_json(EXPORT, given, headers=bearer(granted), status=403)
+    ann.http.post_json(EXPORT, given, status=401)
+    assert "user.exported" not in ann.events()
+
+
+def download(site, password=PASSWORD, status=200):
+    answer = submit(site, "/account/export", page="/account", current_password=password)
+    assert answer.status_int == status, answer
+    return answer
+
+
+def test_pages_m6_the_page_gives_the_data_as_an_attachment(ann):
+    answer = download(ann)
+    assert answer.content_type == "application/json"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="account-data.json"'
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.json["user"]["email"] == "ann@example.com"
+    assert last_event(ann).details["by"] == "user"
+    wrong = download(ann, "wrong wrong 1", status=422)
+    assert wrong.html.select_one("form[action$='/account/export'] [aria-invalid=true]")
+    assert ann.http.get("/account/export").location.endswith("/account#export")

@@ -73,7 +73,7 @@ def test_l9_a_hundred_are_all(ann):
 def test_l9_the_account_page_lists_a_hundred_and_mentions_that_there_are_more(ann):
     sign_in(ann)
     multiply(ann, SESSIONS, MOST + 20, "used_at")
-    page = ann.http.get("/account").text
+    page = ann.http.get("/account/security").text
     ids = re.findall(r"/account/sessions/([0-9a-f-]{36})/end", page)
     assert len(ids) == len(set(ids)) == MOST - 1  # the header signs out of the present one
     assert page.count("this device") == 1
@@ -83,7 +83,7 @@ def test_l9_the_account_page_lists_a_hundred_and_mentions_that_there_are_more(an
 def test_the_account_page_does_not_mention_more_where_there_are_none(ann):
     sign_in(ann)
     multiply(ann, SESSIONS, MOST - 1, "used_at")
-    assert "most recent" not in ann.http.get("/account").text
+    assert "most recent" not in ann.http.get("/account/security").text
 
 
 @pytest.mark.parametrize("remember", [{}, {"remember": "1"}])
@@ -92,7 +92,7 @@ def test_a_session_that_was_idle_for_too_long_is_not_listed(ann, frozen, remembe
     ann.http.reset()
     frozen.advance(ann.cfg.session_idle.total_seconds() + 60)
     sign_in(ann)
-    page = ann.http.get("/account").text
+    page = ann.http.get("/account/security").text
     assert page.count("/account/sessions/") == (2 if remember else 0)  # with "everywhere else"
 
 
@@ -106,10 +106,12 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
     ann.login(ann.client(name="notes"))
     frozen.advance(days * 86400)
     sign_in(ann)
-    present, other = ann.http.get("/account").html.select("section[aria-labelledby=sessions] li")
+    present, other = ann.http.get("/account/security").html.select(
+        "section[aria-labelledby=sessions] li"
+    )
     assert "Active now" in present.text
     assert present.form is None
-    assert f"App: notes{words}" in other.text
+    assert f"App: notes · {words}" in other.text
     assert "Unknown device" in other.text
     assert other.form
 
@@ -117,8 +119,11 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
 def test_l9_the_database_stops_at_the_limit(ann):
     sign_in(ann)
     headers = bearer(ann.login(ann.client())["access_token"])
-    # The account page also has the lists of personal access tokens, of events and of attempts.
-    for read, count in ((lambda: ann.http.get("/account"), 5), (lambda: listed(ann, headers), 2)):
+    # The page also has the lists of events and of attempts.
+    for read, count in (
+        (lambda: ann.http.get("/account/security"), 4),
+        (lambda: listed(ann, headers), 2),
+    ):
         with counted(ann.database) as statements:
             read()
         lists = [sql for sql in statements if "ORDER BY" in sql]

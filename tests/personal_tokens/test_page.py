@@ -26,7 +26,7 @@ def with_ann(site):
 
 
 def create(site, **fields):
-    return submit(site, "/account/tokens", page="/account", **{**FORM, **fields})
+    return submit(site, "/account/tokens", page="/account/access", **{**FORM, **fields})
 
 
 def shown(answer):
@@ -47,11 +47,11 @@ def test_the_token_is_shown_once_in_the_answer_to_the_form(ann):
     assert answer.request.query_string == ""
     assert "it will not be shown again" in answer.text
     assert ann.me(token).json["email"] == "ann@example.com"
-    again = ann.http.get("/account")
+    again = ann.http.get("/account/access")
     assert shown(again) == []
     assert "nightly" in again.text
     with_form = ann.http.get("/account/tokens", status=302)
-    assert with_form.location.endswith("/account#tokens")
+    assert with_form.location.endswith("/account/access#tokens")
     assert shown(with_form.follow()) == []
 
 
@@ -62,7 +62,7 @@ def test_the_form_is_empty_after_a_token_was_created(ann):
 
 
 def test_the_boxes_are_the_scopes_of_the_setting(ann):
-    page = ann.http.get("/account")
+    page = ann.http.get("/account/access")
     boxes = [box["name"] for box in page.html.select("input[type=checkbox]")]
     assert boxes == ["scope:a", "scope:b"]
     assert "Read &lt;all&gt; (a)" in page.text
@@ -79,7 +79,7 @@ def test_a_scope_that_the_setting_does_not_name_is_not_given(ann, field):
 
 def test_without_the_setting_there_are_no_boxes(site_with):
     site = with_ann(site_with(scopes="a: Read"))
-    assert site.http.get("/account").html.select("input[type=checkbox]") == []
+    assert site.http.get("/account/access").html.select("input[type=checkbox]") == []
     create(site, **{"scope:a": "1"})
     assert [row.scope for row in stored(site)] == [""]
 
@@ -121,8 +121,8 @@ def test_a_token_is_revoked_by_its_button(ann):
     refused = ann.http.post(path, {"csrf_token": "0" * 64}, status=403)
     assert refused.status_int == 403
     ann.me(token)
-    answer = submit(ann, path, page="/account")
-    assert answer.headers["Location"].endswith("/account?done=token")
+    answer = submit(ann, path, page="/account/access")
+    assert answer.headers["Location"].endswith("/account/access?done=token")
     ann.me(token, status=401)
     page = answer.follow()
     assert "The token has been revoked." in page.text
@@ -131,7 +131,7 @@ def test_a_token_is_revoked_by_its_button(ann):
 
 def test_nothing_is_created_without_the_csrf_token_or_from_another_site(ann):
     assert ann.http.post("/account/tokens", FORM, status=403).status_int == 403
-    token = csrf_of(ann.http.get("/account"))
+    token = csrf_of(ann.http.get("/account/access"))
     foreign = {"Origin": "https://evil.example"}
     ann.http.post("/account/tokens", {**FORM, "csrf_token": token}, headers=foreign, status=403)
     assert stored(ann) == []
@@ -143,9 +143,9 @@ def test_another_user_s_token_is_not_revoked_and_a_wrong_id_is_not_found(ann):
     ann.user("eve@example.com")
     ann.http.reset()
     sign_in(ann, "eve@example.com")
-    submit(ann, f"/account/tokens/{row.id}/revoke", page="/account")
+    submit(ann, f"/account/tokens/{row.id}/revoke", page="/account/access")
     ann.me(token)
-    assert submit(ann, "/account/tokens/x/revoke", page="/account").status_int == 404
+    assert submit(ann, "/account/tokens/x/revoke", page="/account/access").status_int == 404
 
 
 def test_without_a_session_the_forms_lead_to_the_login(ann):
@@ -156,8 +156,8 @@ def test_without_a_session_the_forms_lead_to_the_login(ann):
 
 def test_tokens_are_not_among_the_sessions_and_end_with_all_others(ann):
     [token] = shown(create(ann))
-    page = ann.http.get("/account")
+    page = ann.http.get("/account/security")
     assert len(page.html.select("section[aria-labelledby=sessions] li")) == 1
-    submit(ann, "/account/sessions/end-others", page="/account")
+    submit(ann, "/account/sessions/end-others", page="/account/access")
     ann.me(token, status=401)
-    assert "nightly" not in ann.http.get("/account").text
+    assert "nightly" not in ann.http.get("/account/access").text

@@ -15,9 +15,17 @@ FORMS = {
     "/account/password": "password",
     "/account/sessions/end-others": "sessions",
     "/account/sessions/5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11/end": "sessions",
+    "/account/export": "export",
     "/account/delete": "delete",
+    "/account/tokens": "tokens",
 }
+PAGES = {"password": "/account/security", "sessions": "/account/security",
+         "tokens": "/account/access"}  # fmt: skip
 OURS = "http://localhost"
+
+
+def page_of(path):
+    return PAGES.get(FORMS[path], "/account")
 
 
 def login_page(answer):
@@ -50,7 +58,7 @@ def test_pages_m1_without_a_page_of_ours_it_leads_back_to_the_form(site, path, r
     answer = site.http.post(path, {}, headers=headers)
     assert login_page(answer) == f"?next={path}&unsaved=1"
     assert sign_in(site, next=path).location == f"{OURS}{path}"
-    assert site.http.get(path, status=302).location == f"{OURS}/account#{FORMS[path]}"
+    assert site.http.get(path, status=302).location == f"{OURS}{page_of(path)}#{FORMS[path]}"
 
 
 @pytest.mark.parametrize("path", FORMS)
@@ -60,8 +68,8 @@ def test_pages_m1_the_address_of_a_form_leads_to_the_form(site, path):
     site.user()
     sign_in(site)
     answer = site.http.get(path, status=302)
-    assert answer.location == f"{OURS}/account#{FORMS[path]}"
-    assert site.http.get("/account").html.select_one(f"#{FORMS[path]}")
+    assert answer.location == f"{OURS}{page_of(path)}#{FORMS[path]}"
+    assert site.http.get(page_of(path)).html.select_one(f"#{FORMS[path]}")
 
 
 def test_no_page_of_ours_has_an_address_that_is_405(site):
@@ -171,4 +179,6 @@ def test_pages_m22_password_managers_find_the_form(site):
     assert login_page(form) == "?next=/account/password"
     site.user()
     sign_in(site)
-    assert site.http.get(answer.location, status=302).location == f"{OURS}/account#password"
+    assert (
+        site.http.get(answer.location, status=302).location == f"{OURS}/account/security#password"
+    )

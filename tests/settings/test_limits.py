@@ -26,6 +26,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "login-names": "10/hour",
         "profile": "60/hour",
         "personal-tokens": "20/hour",
+        "export": "5/day",
         "password-check": "60/minute",
         "reset-token": "10/15 minutes",
     }

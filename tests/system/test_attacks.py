@@ -145,6 +145,7 @@ def test_a_cookie_of_a_sibling_signs_nobody_in(new_context, alice, mallory):
         for name in ("__Host-authsite", "__Host-authsite-csrf", "__Host-device"):
             toss(page, shape.format(name=name, value=key))
         assert account_of(page) == alice.email, shape
+        page.locator("summary", has_text=": Profile").click()
         form = page.locator("form[action$='/account/profile']")
         form.locator("[name=name]").fill(f"Alice {len(shape)}")
         form.locator("button").click()

@@ -78,6 +78,7 @@ def test_no_cookie_of_a_sibling_takes_the_place_of_ours(new_context, alice):
     assert account_of(page) == alice.email
     assert page.locator("html").get_attribute("lang") == "en"
     page.goto(f"https://{AUTH}/account")
+    page.locator("summary", has_text=": Profile").click()
     form = page.locator("form[action$='/account/profile']")
     form.locator("[name=name]").fill("Alice Lee")
     form.locator("button").click()

@@ -46,10 +46,12 @@ def test_the_whole_journey(visitor, script):
     ann.send("/account/profile", name="Ann Lee")
     ann.at("/account")
     assert ann.page.locator("[action$='/account/profile'] [name=name]").input_value() == "Ann Lee"
+    ann.go("/account/security")
     ann.send("/account/password", current_password=PASSWORD, password=SECOND)
-    ann.at("/account")
+    ann.at("/account/security")
     assert not other.opens_account()
 
+    ann.go("/account")
     ann.send("/account/email", email=moved, current_password=SECOND)
     ann.at("/account")
     ann.page.goto(ann.mailbox.link(moved, "/email/verify?url="))
@@ -150,4 +152,4 @@ def test_password_managers_find_the_form(world, visitor):
     ann.sign_in(world.register(), PASSWORD)
     ann.at("/account")
     ann.go("/.well-known/change-password")
-    assert ann.page.url == f"https://{AUTH}/account#password"
+    assert ann.page.url == f"https://{AUTH}/account/security#password"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 from authsite.mail.message import Mail
 from authsite.settings import Settings
@@ -31,8 +32,11 @@ class LeaseLost(Exception):
     """The lease ended before the mail was sent, and another sender has claimed it."""
 
 
-def open_transport(cfg: Settings) -> Transport:
-    """The transport of ``mail-driver``; connects to nothing yet."""
+def open_transport(cfg: Settings, copies: Path | None = None) -> Transport:
+    """The transport of ``mail-driver``; connects to nothing yet.
+
+    ``copies``: the folder in which the driver ``log`` keeps the latest mails.
+    """
     match cfg.mail_driver:
         case "smtp":
             from . import smtp
@@ -45,4 +49,4 @@ def open_transport(cfg: Settings) -> Transport:
         case "log":
             from . import log
 
-            return log.transport(cfg)
+            return log.transport(copies)

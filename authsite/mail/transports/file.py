@@ -1,6 +1,7 @@
 """The driver ``file``: one .eml file for each mail in ``mail-folder``, readable by its owner."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from authsite.mail.message import Mail
@@ -11,10 +12,19 @@ from . import BeforeSend, Transport, Unreachable
 
 def transport(cfg: Settings) -> Transport:
     """Writes into ``mail-folder``, which is created if it does not exist."""
-    folder = Path(cfg.mail_folder)
+    write = writer(Path(cfg.mail_folder))
 
-    def write(mail: Mail, before_send: BeforeSend) -> None:
+    def send(mail: Mail, before_send: BeforeSend) -> None:
         before_send()
+        write(mail)
+
+    return send
+
+
+def writer(folder: Path) -> Callable[[Mail], None]:
+    """A function that writes a mail into ``folder``; it raises `Unreachable`."""
+
+    def write(mail: Mail) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write_whole(folder / _name(mail), mail.message.as_bytes())

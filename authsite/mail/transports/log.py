@@ -5,11 +5,13 @@ which writes plain lines to the console and does not propagate to the applicatio
 """
 
 import logging
+from pathlib import Path
 
+from authsite.mail.copies import prune
 from authsite.mail.message import Mail
-from authsite.settings import Settings
 
 from . import BeforeSend, Transport
+from .file import writer
 
 _log = logging.getLogger("authsite.mail")
 _SHOWN = ("Date", "From", "To", "Message-ID", "Auto-Submitted", "Subject")
@@ -17,8 +19,12 @@ _TOP = "---- mail: shown here and not sent, since mail-driver is log ".ljust(78,
 _BOTTOM = "---- end of mail ".ljust(78, "-")
 
 
-def transport(_cfg: Settings) -> Transport:
-    """Writes to the logger ``authsite.mail``, whose existing handlers are kept."""
+def transport(copies: Path | None = None) -> Transport:
+    """Writes to the logger ``authsite.mail``, whose existing handlers are kept.
+
+    With ``copies`` it also keeps the latest mails in this folder, for `/dev/mail`.
+    """
+    write_copy = copies and writer(copies)
     if not _log.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(message)s"))
@@ -28,6 +34,9 @@ def transport(_cfg: Settings) -> Transport:
 
     def show(mail: Mail, before_send: BeforeSend) -> None:
         before_send()
+        if copies and write_copy:
+            write_copy(mail)
+            prune(copies)
         # One record, so that the lines of concurrent mails do not mix.
         _log.info("%s", as_text(mail))
 

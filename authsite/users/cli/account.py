@@ -136,7 +136,7 @@ def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
     from authsite.account import export as data
 
     with transaction(cfg) as ctx:
-        found = data.export(ctx, find(ctx.db, email_or_id))
+        found = data.export_as_administrator(ctx, find(ctx.db, email_or_id))
     if as_json:
         return print_json(found)
     click.echo(json.dumps(found, indent=2))

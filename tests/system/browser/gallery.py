@@ -57,8 +57,8 @@ def _reset_mistakes(ann):
 
 
 def _account_mistake(ann):
-    ann.go("/account")
-    ann.open("Change password")
+    ann.go("/account/security")
+    ann.change("Password")
     form = ann.page.locator("form[action$='/account/password']")
     form.locator("[name=current_password]").fill("wrong wrong wrong 1")
     form.locator("[name=password]").fill("password")
@@ -68,7 +68,7 @@ def _account_mistake(ann):
 
 def _pending(ann):
     ann.go("/account")
-    ann.open("Change address")
+    ann.change("E-mail address")
     form = ann.page.locator("form[action$='/account/email']")
     form.locator("[name=email]").fill("maximiliane@another-rather-long-name.example.org")
     form.locator("[name=current_password]").fill(PASSWORD)
@@ -90,7 +90,7 @@ def _token_form(ann):
 
 
 def _token_mistake(ann):
-    ann.go("/account")
+    ann.go("/account/access")
     ann.open("Create a token")
     _token_form(ann).locator("[name=current_password]").fill("wrong wrong wrong 1")
     ann.press("Create token")
@@ -99,7 +99,7 @@ def _token_mistake(ann):
 
 def _token_created(ann):
     for name, scope in (("Nightly backup of the archive", ""), ("x" * 100, "Read reports")):
-        ann.go("/account")
+        ann.go("/account/access")
         ann.open("Create a token")
         form = _token_form(ann)
         form.locator("[name=name]").fill(name)
@@ -108,6 +108,16 @@ def _token_created(ann):
             form.get_by_label(scope).check()
         ann.press("Create token")
         ann.sees("it will not be shown again")
+
+
+def _download(ann):
+    ann.go("/account")
+    ann.change("Your data")
+
+
+def _deletion(ann):
+    ann.go("/account")
+    ann.open("Delete account…")
 
 
 def _leaving(ann):
@@ -124,7 +134,7 @@ def _at(path) -> Callable[[Person], None]:
 
 
 STRANGER = {
-    "home": _at("/"),
+    "home-deleted": _at("/?done=deleted"),
     "login": _at("/login"),
     "login-unsaved": _at("/login?next=/account&unsaved=1"),
     "login-mistake": _login_mistake,
@@ -149,7 +159,6 @@ CONFIRMED = {
     "reset-mistakes": _reset_mistakes,
 }
 SIGNED_IN = {
-    "home-signed-in": _at("/"),
     "logout": _at("/logout"),
     "account": _at("/account"),
     "account-pending": _pending,
@@ -158,7 +167,12 @@ SIGNED_IN = {
     "account-mistake": _account_mistake,
     "account-token-mistake": _token_mistake,
     "account-token-created": _token_created,
-    "account-tokens": _at("/account?done=token"),
+    "account-tokens": _at("/account/access?done=token"),
+    "account-security": _at("/account/security"),
+    "account-activity": _at("/account/activity"),
+    "account-export": _download,
+    "account-delete": _deletion,
+    "dev-mail": _at("/dev/mail"),
 }
 
 

@@ -77,6 +77,10 @@ class Person:
         """Unfold a part of the page."""
         self.page.locator("summary", has_text=self.words(name)).first.click()
 
+    def change(self, what):
+        """Open the form that changes a row of an account page."""
+        self.page.locator("summary", has_text=f": {self.words(what)}").first.click()
+
     def sees(self, text):
         self.page.get_by_text(re.compile(re.escape(self.words(text).strip()))).locator(
             "visible=true"

@@ -79,7 +79,8 @@ def test_the_whole_journey_works_by_keyboard_alone(server, new_context):
     ann.page.keyboard.press("Enter")
     ann.at("/account")
 
-    press(ann, "Change password")
+    ann.go("/account/security")
+    press(ann, "Change: Password")
     type_into(ann, current_password=PASSWORD, password=SECOND)
     ann.page.keyboard.press("Enter")
     ann.sees("Your password has been changed")

@@ -37,7 +37,7 @@ def confirm(person, address):
 
 def request_change(person):
     person.go("/account")
-    person.open("Change address")
+    person.change("E-mail address")
     form = person.page.locator("form[action$='/account/email']")
     form.locator("[name=email]").fill(NEW)
     form.locator("[name=current_password]").fill(PASSWORD)

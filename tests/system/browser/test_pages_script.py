@@ -99,26 +99,92 @@ def test_mistakes_have_the_focus_and_belong_to_their_fields(new_context, server,
     ann.page.locator("[name=email]:focus").wait_for()
 
 
+EXACT = (
+    "(time) => [time.textContent, time.title, new Date(time.dateTime).toLocaleString("
+    "'en-GB', {dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo'})]"
+)
+
+
 def test_dates_are_in_the_readers_zone(ann):
     register(ann, "zone@example.com")
-    shown, title, exact = ann.page.locator("time").first.evaluate(
-        "(time) => [time.textContent, time.title, new Date(time.dateTime).toLocaleString("
-        "'en-GB', {dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo'})]"
-    )
+    ann.follow("Access tokens")
+    ann.open("Create a token")
+    ann.fill(name="nightly", current_password=PASSWORD)
+    ann.press("Create token")
+    ann.sees("it will not be shown again")
+    shown, title, exact = ann.page.locator("time:not([data-ago])").last.evaluate(EXACT)
     assert shown == exact
     assert title.endswith(" UTC")
 
 
-def test_pages_m9_an_open_form_is_closed_by_cancel(ann):
-    register(ann, "cancel@example.com")
-    field = ann.page.locator("#password-password")
+def test_pages_m16_recent_times_say_how_long_ago_and_have_the_exact_one_as_title(ann):
+    register(ann, "ago@example.com")
+    ann.follow("Security")
+    ann.sees("Show all activity")
+    for time in ("[data-time]", "[data-ago]"):
+        found = ann.page.locator(f"time{time}").first
+        found.filter(has_text="1 minute ago").wait_for()
+        shown, title, exact = found.evaluate(EXACT)
+        assert (shown, title) == ("1 minute ago", exact)
+
+
+def test_pages_m4_events_are_under_the_days_of_the_readers_zone(ann):
+    register(ann, "days@example.com")
+    ann.follow("Security")
+    ann.page.wait_for_function("document.querySelector('time[data-time]').title.includes(',')")
+    made = ann.page.evaluate("""async () => {
+        const box = document.querySelector("[data-days]");
+        const item = box.querySelector("li");
+        return [[...box.querySelectorAll("h3")].map((each) => each.textContent), item.title];
+    }""")
+    assert made[0] == ["today"]  # the stylesheet makes the first letter a capital
+
+
+def test_pages_m5_a_new_token_can_be_copied(new_context, server):
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
+    ann = Person(context, *server)
+    register(ann, "copy@example.com")
+    ann.go("/account/access")
+    ann.open("Create a token")
+    ann.fill(name="nightly", current_password=PASSWORD)
+    ann.press("Create token")
+    ann.press("Copy")
+    ann.sees("Copied")
+    token = ann.page.locator(".secret").inner_text()
+    assert ann.page.evaluate("navigator.clipboard.readText()") == token
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
+def test_pages_m8_an_open_form_is_closed_by_cancel_at_its_end(new_context, server, javascript):
+    ann = Person(new_context(java_script_enabled=javascript), *server)
+    register(ann, f"cancel-{javascript}@example.com".lower())
+    ann.follow("Security")
+    field = ann.page.locator("#password-current_password")
     button = ann.page.locator("details", has=field).locator("summary")
-    assert button.inner_text() == "Change password"
     button.click()
     assert field.is_visible()
-    assert button.inner_text() == "Cancel"
-    button.click()
+    assert not button.is_visible()
+    if javascript:
+        ann.page.locator("#password-current_password:focus").wait_for()
+    field.fill("something")
+    ann.page.locator("details[open]").get_by_role("link", name="Cancel").click()
+    ann.at("/account/security")
+    button.wait_for()
     assert not field.is_visible()
+    assert field.input_value() == ""
+    if javascript:
+        assert button.evaluate("(button) => button === document.activeElement")
+
+
+def test_pages_m6_the_data_arrives_as_a_file_and_the_page_stays(ann):
+    register(ann, "data@example.com")
+    ann.change("Your data")
+    ann.page.locator("#export-current_password").fill(PASSWORD)
+    with ann.page.expect_download() as download:
+        ann.press("Download my data")
+    assert download.value.suggested_filename == "account-data.json"
+    assert "data@example.com" in download.value.path().read_text()
+    ann.at("/account")
 
 
 def register(ann, email):

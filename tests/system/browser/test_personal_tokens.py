@@ -24,6 +24,7 @@ def ann(tmp_path, new_context):
         made.sees("Check your e-mail")
         made.sign_in()
         made.at("/account")
+        made.follow("Access tokens")
         yield made
 
 
@@ -49,7 +50,7 @@ def test_a_token_is_created_shown_once_and_revoked_without_scripts(ann):
         ann.page.go_back()
 
     ann.page = ann.page.context.new_page()
-    ann.go("/account")
+    ann.go("/account/access")
     assert token not in ann.page.content()
     ann.sees("Scopes: reports:read")
     ann.page.locator("form[action$='/revoke'] button").click()

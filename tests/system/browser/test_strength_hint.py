@@ -133,7 +133,8 @@ def test_the_account_page_knows_the_user_and_sends_no_current_password(ann):
     ann.page.get_by_role("heading", name="Check your").wait_for()
     ann.sign_in("purple wolf 77 tea", "rosalinde@example.com")
     ann.at("/account")
-    ann.open("Change password")
+    ann.follow("Security")
+    ann.change("Password")
     form = ann.page.locator("form[action$='/account/password']")
     form.locator("[name=current_password]").fill("purple wolf 77 tea")
     with ann.page.expect_response(CHECK) as answered:

@@ -51,6 +51,37 @@ def test_the_console_shows_a_newcomer_the_link_on_one_line(fresh_url, tmp_path):
     assert len(shown.findall(http.log.read_text())) == 1
 
 
+def test_pages_6_every_worker_shows_the_mails_of_the_driver_log(fresh_url, tmp_path):
+    new_outbox(tmp_path, fresh_url, 1)
+    ini = write_ini(tmp_path, fresh_url, mail_driver="log")
+    with serving(ini, workers=2) as http:
+        register(http)
+        base = str(http.base_url).rstrip("/")
+        assert f"Mails          http://localhost:{http.base_url.port}/dev/mail" in (
+            http.log.read_text()
+        )
+
+        def shows():
+            # Without keep-alive: each request may reach another worker.
+            page = http.get("/dev/mail", headers={"Connection": "close"})
+            assert page.status_code == 200
+            assert page.headers["Cache-Control"] == "no-store"
+            return f'<a href="{base}/email/verify?url=' in page.text
+
+        wait_for(shows, "mail on the page")
+        assert all(shows() for _ in range(20))
+        assert http.get("/dev/mail", headers={"Via": "1.1 proxy"}).status_code == 404
+        assert http.get("/dev/mail", headers={"Host": "auth.example.org"}).status_code == 404
+
+
+def test_pages_6_with_a_public_address_no_worker_shows_mails(fresh_url, tmp_path):
+    new_outbox(tmp_path, fresh_url, 1)
+    ini = write_ini(tmp_path, fresh_url, mail_driver="log", base_url="https://auth.example.org")
+    with serving(ini) as http:
+        assert http.get("/dev/mail", headers={"Host": "localhost"}).status_code == 404
+        assert "/dev/mail" not in http.log.read_text()
+
+
 def test_the_workers_send_by_themselves_and_each_mail_once(fresh_url, tmp_path):
     with mail_server() as server:
         box = new_outbox(tmp_path, fresh_url, server.port)

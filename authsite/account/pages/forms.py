@@ -1,5 +1,6 @@
-"""The account page. Each of its forms posts to its own path and redirects back to the page."""
+"""The forms of the account pages. Each posts to its own path and redirects back to its page."""
 
+import json
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,28 +8,33 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite import clock
+from authsite.account import active_sessions, export, not_me, service
+from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view, password_check, rating
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
-from authsite.login.fields import address_hint
-from authsite.personal_tokens import service as personal_tokens
 from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies
-from authsite.users import agents, pending
 from authsite.verification import email_change
 from authsite.verification import service as verification
 from authsite.verification.pages import TokenForm, token_page
 
-from . import active_sessions, activity, not_me, service
-from .api import DeleteBody, PasswordBody, ProfileBody
+from . import layout
+from .layout import back, to_section
 
-ACCOUNT = "authsite:templates/account/account.jinja2"
 NOT_ME = "authsite:templates/account/not_me.jinja2"
+
+
+def show_section(request: Request) -> Response:
+    """Redirect the path of a form to its section."""
+    return to_section(request)
+
+
+account_form = partial(layout.account_form, get=show_section)
 
 
 class EmailForm(Body):
@@ -44,42 +50,6 @@ class NewPassword(Body):
     password: Password
 
 
-@view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)
-def account(request: Request) -> dict[str, Any]:
-    """The values of the page: the user, a pending change of address, the sessions and tokens."""
-    caller = caller_of(request)
-    user = caller.acting_user()
-    change = pending.find(request.authsite.ctx.db, user.id)
-    sessions, more = active_sessions.list_active(request.authsite.ctx, user.id, caller.session_uuid)
-    route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
-    return {
-        "user": user,
-        "pending_email": change and change.email,
-        "address_hint": address_hint(request.authsite.settings),
-        "sessions": sessions,
-        "more_sessions": more,
-        "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
-        "new_token": None,
-        "events": activity.list_latest(request.authsite.ctx, user.id),
-        "which": route or None,
-        "now": clock.now(),
-        "program": agents.describe,
-        "done": request.GET.get("done"),
-    }
-
-
-def show_form(request: Request) -> Response:
-    """Redirect the path of a form to the form's section of the account page.
-
-    The path is in the address bar after an error, and a login leads back to it.
-    """
-    section = request.matched_route.name.split(".")[2]
-    return found(request, route_path(request, "authsite.account", _anchor=section))
-
-
-account_form = partial(form_view, show=account, get=show_form, renderer=ACCOUNT)
-
-
 @view_config(
     route_name="authsite.change-password",
     request_method="GET",
@@ -88,7 +58,7 @@ account_form = partial(form_view, show=account, get=show_form, renderer=ACCOUNT)
 def find_password_form(request: Request) -> Response:
     """Redirect password managers to the form (W3C, A Well-Known URL for Changing Passwords).
 
-    The target is the form's own path: a login would drop the fragment of the account page's URL.
+    The target is the form's own path: a login would drop the fragment of a page's URL.
     """
     return found(request, route_path(request, "authsite.account.password"))
 
@@ -168,6 +138,19 @@ def end_others(request: Request) -> Response:
     return back(request, "sessions")
 
 
+@account_form("authsite.account.export", ExportBody)
+def download(request: Request) -> Response:
+    """Everything that is stored about the user, as a file."""
+    user = caller_of(request).signed_in_user()
+    given: ExportBody = request.authsite.validated
+    found = export.export_own(request.authsite.ctx, user, given.current_password)
+    response: Response = request.response
+    response.content_type, response.charset = "application/json", "utf-8"
+    response.content_disposition = 'attachment; filename="account-data.json"'
+    response.text = json.dumps(found, indent=2, ensure_ascii=False)
+    return response
+
+
 @account_form("authsite.account.delete", DeleteBody)
 def delete(request: Request) -> Response:
     """Delete the account."""
@@ -176,11 +159,6 @@ def delete(request: Request) -> Response:
     service.delete(request.authsite.ctx, user, given.current_password)
     cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=deleted")
-
-
-def back(request: Request, done: str) -> Response:
-    """Redirect to the page, which says what was ``done``."""
-    return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")
 
 
 def show_not_me(request: Request) -> dict[str, Any]:

@@ -1,0 +1,132 @@
+"""The bodies of requests and responses of the account API."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from authsite.http.api_metadata import Parameters, response_body
+from authsite.http.bodies import Body, CurrentPassword, Email, MaybeEmpty, NewPassword, Url
+
+Name = Annotated[str, Field(max_length=320)]
+
+
+class ProfileBody(Body):
+    description = "The fields to change. A missing field keeps its value; an empty one removes it."
+
+    name: Annotated[MaybeEmpty | None, Field(examples=["Ann Lee"])] = None
+    """The user's name."""
+    username: Name | None = None
+    """A login name, where usernames are enabled."""
+    phone: Name | None = None
+    """A phone number to log in with, where they are enabled."""
+
+
+class EmailBody(Body):
+    description = "A new e-mail address."
+
+    email: Email
+    """The new address; it takes effect when its link is used."""
+    current_password: CurrentPassword
+    """The user's password."""
+    verification_url: Url | None = None
+    """The page that the link opens: one of those configured. The first of them by default."""
+
+
+class PasswordBody(Body):
+    description = "A new password."
+
+    current_password: CurrentPassword
+    """The current password."""
+    password: NewPassword
+    """The new password."""
+
+
+class DeleteBody(Body):
+    description = "The confirmation of the user who deletes the account."
+
+    current_password: CurrentPassword
+    """The user's password."""
+
+
+class ExportBody(Body):
+    description = "The confirmation of the user whose data is exported."
+
+    current_password: CurrentPassword
+    """The user's password."""
+
+
+_Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+_Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
+
+
+class SignInPath(Parameters):
+    """Path of one active session or token family."""
+
+    id: _Id
+    """Its id in the list."""
+
+
+@response_body("An active sign-in of the user.")
+class SignInAnswer(TypedDict):
+    id: _Id
+    """The id for `DELETE /v1/user/sessions/{id}`."""
+    kind: Annotated[str, Field(examples=["app"])]
+    """`browser` (a web session) or `app` (tokens)."""
+    client: Annotated[str | None, Field(examples=["Web shop"])]
+    """The name of the client that holds the tokens."""
+    address: Annotated[str | None, Field(examples=["192.0.2.7"])]
+    """The IP address that the login came from."""
+    agent: Annotated[str | None, Field(examples=["Mozilla/5.0 (X11; Linux) Firefox/140.0"])]
+    """The program that logged in, from its `User-Agent`."""
+    created: _Moment
+    """When the user logged in."""
+    last_used: _Moment
+    """When the sign-in was last used, to the hour."""
+    current: bool
+    """Whether this request belongs to the sign-in."""
+
+
+@response_body("The active sign-ins of the user.")
+class SignInsAnswer(TypedDict):
+    sessions: list[SignInAnswer]
+    """The current one first, then the most recently used; at most 100."""
+    more: bool
+    """Whether there are others, which were used less recently."""
+
+
+@response_body("A pending change of address: its link has not been used yet.")
+class PendingAnswer(TypedDict):
+    email: Annotated[str, Field(examples=["ann@example.org"])]
+    """The requested address."""
+    expires_at: Annotated[
+        str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
+    ]
+    """When the link in the mail expires."""
+
+
+_Rows = list[dict[str, Any]]
+
+
+@response_body("Everything that is stored about the user.")
+class ExportAnswer(TypedDict):
+    exported_at: _Moment
+    """When this was read."""
+    user: dict[str, Any]
+    """The user, with a pending change of the address and the accepted terms."""
+    login_names: _Rows
+    """The names that the user logs in with."""
+    former_addresses: _Rows
+    """Former addresses that a mailed link can still restore."""
+    sign_ins_of_apps: _Rows
+    """The token families of logins, also ended ones."""
+    sign_ins_of_browsers: _Rows
+    """The browser sessions."""
+    personal_access_tokens: _Rows
+    """The personal access tokens, also ended ones."""
+    mails: _Rows
+    """The mails of the last days: kind, address and state, never their text."""
+    audit_events: _Rows
+    """The events of the audit trail that name the user."""
+    rate_limits: _Rows
+    """The rate limits that count for the user."""
