@@ -16,6 +16,9 @@ class User(Base):
     change of address and disabling raise it. Ending sign-ins does not, so that an intruder with a
     session cannot prevent the owner from resetting. A change of address is pending only while
     ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`.
+
+    A link "This was not me" that was mailed to the present address before ``links_ended_at`` does
+    not serve any more. It is a time of the address: only who reads its mailbox can set it.
     """
 
     __tablename__ = "users"
@@ -25,6 +28,7 @@ class User(Base):
     pending_email: Mapped[str | None] = mapped_column(String(254))
     pending_epoch: Mapped[int | None]
     pending_expires_at: Mapped[datetime | None]
+    pending_asked_at: Mapped[datetime | None]
     username: Mapped[str | None] = mapped_column(String(64))
     phone: Mapped[str | None] = mapped_column(String(20))
     name: Mapped[str | None] = mapped_column(String(1024))
@@ -35,6 +39,8 @@ class User(Base):
     disabled_at: Mapped[datetime | None]
     terms_url: Mapped[str | None] = mapped_column(String(2048))  # `terms-url` at registration
     terms_accepted_at: Mapped[datetime | None]
+    language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user
+    links_ended_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
@@ -60,7 +66,8 @@ class FormerAddress(Base):
     """The confirmed address that a user had before a change, which can be taken back.
 
     ``id`` is that of the change, and ``epoch`` the user's after it. Until ``expires_at`` no other
-    user can take the address; see `authsite.users.former`.
+    user can take the address; see `authsite.users.former`. ``confirmed_at`` and
+    ``links_ended_at`` are the user's values for this address.
     """
 
     __tablename__ = "former_addresses"
@@ -73,3 +80,5 @@ class FormerAddress(Base):
     email: Mapped[str] = mapped_column(String(254))
     epoch: Mapped[int]
     expires_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None]
+    links_ended_at: Mapped[datetime | None]
