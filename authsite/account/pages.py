@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Annotated, Any
 
+from pydantic import Field
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -10,17 +11,19 @@ from pyramid.view import view_config
 from authsite import clock
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view, password_check, rating
+from authsite.guards.known_address import keep_address
+from authsite.http import bodies, languages
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
 from authsite.http.rendering import found, home_path, see_other
-from authsite.i18n import _
+from authsite.i18n import _, own_name
 from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
 from authsite.sessions import cookies
-from authsite.users import agents, pending
+from authsite.users import agents, former, pending
 from authsite.verification import email_change
 from authsite.verification import service as verification
-from authsite.verification.pages import TokenForm, token_page
+from authsite.verification.pages import TokenForm, token_link, token_page
 
 from . import active_sessions, activity, not_me, service
 from .api import DeleteBody, PasswordBody, ProfileBody
@@ -42,6 +45,19 @@ class NewPassword(Body):
     password: Password
 
 
+class NotMeForm(Body):
+    """The token of a link "This was not me", and the new password."""
+
+    token: Token
+    password: bodies.NewPassword
+
+
+class LanguageForm(Body):
+    """The language of the user's mails."""
+
+    language: Annotated[str, Field(max_length=16)]
+
+
 @view_config(route_name="authsite.account", request_method="GET", renderer=ACCOUNT)
 def account(request: Request) -> dict[str, Any]:
     """The values of the page: the user, a pending change of address, the sessions and tokens."""
@@ -52,7 +68,12 @@ def account(request: Request) -> dict[str, Any]:
     route = request.matched_route.name.removeprefix("authsite.account").lstrip(".")
     return {
         "user": user,
+        "mail_language": service.language_of(request.authsite.ctx, user.id),
+        "offered_languages": [
+            (each, own_name(each)) for each in request.authsite.settings.languages
+        ],
         "pending_email": change and change.email,
+        "restorable": former.find_all(request.authsite.ctx.db, user.id),
         "sessions": sessions,
         "more_sessions": more,
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),
@@ -180,8 +201,19 @@ def back(request: Request, done: str) -> Response:
     return see_other(request, f"{route_path(request, 'authsite.account')}?done={done}")
 
 
+@account_form("authsite.account.language", LanguageForm)
+def change_language(request: Request) -> Response:
+    """Choose the language of the user's mails, and of the pages in this browser."""
+    language = request.authsite.validated.language
+    service.choose_language(request.authsite.ctx, caller_of(request).acting_user(), language)
+    response = back(request, "language")
+    languages.keep_language(request, response, language)
+    return response
+
+
+@token_link("authsite.not_me.link", NOT_ME)
 def show_not_me(request: Request) -> dict[str, Any]:
-    """The page that ends all sign-ins."""
+    """The page that ends all sign-ins, or the form for a new password once they have ended."""
     return token_page(request, not_me.find)
 
 
@@ -194,5 +226,35 @@ def show_not_me(request: Request) -> dict[str, Any]:
 )
 def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
-    not_me.end(request.authsite.ctx, request.authsite.validated.token)
-    return {"state": "done", "token": None}
+    token = request.authsite.validated.token
+    not_me.end(request.authsite.ctx, token)
+    return {"state": "choose", "found": None, "token": token}
+
+
+def show_choice(request: Request) -> dict[str, Any]:
+    """The form for a new password after an error; without a token, the page to open a link."""
+    return show_not_me(request)
+
+
+@form_view(
+    "authsite.not_me.password",
+    NotMeForm,
+    show=show_choice,
+    renderer=NOT_ME,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def choose_password(request: Request) -> dict[str, Any]:
+    """Set the password that the reader of the link has chosen."""
+    given: NotMeForm = request.authsite.validated
+    found = not_me.choose_password(request.authsite.ctx, given.token, given.password)
+    if found.is_present:
+        keep_address(request, found.user.email)
+    return {"state": "done", "found": found, "token": None}
+
+
+@password_check("authsite.not_me.check", NotMeForm, permission=NO_PERMISSION_REQUIRED)
+def check_choice(request: Request) -> dict[str, Any]:
+    """Rate the new password while it is typed."""
+    given: NotMeForm = request.authsite.validated
+    found = not_me.find_choice(request.authsite.ctx, given.token)
+    return rating(request, given.password, found.user)

@@ -13,10 +13,10 @@ from pyramid.response import Response
 from authsite.request_state import Request
 
 SESSION, CSRF, NEXT, ADDRESS = "authsite", "authsite-csrf", "authsite-next", "authsite-address"
-LANGUAGE = "authsite-language"
+LANGUAGE, UNDO = "authsite-language", "authsite-undo"
 DEVICE, REFRESH = "device", "refreshToken"
 
-_NAMES = "|".join((SESSION, CSRF, NEXT, ADDRESS, LANGUAGE, DEVICE, REFRESH))
+_NAMES = "|".join((SESSION, CSRF, NEXT, ADDRESS, LANGUAGE, UNDO, DEVICE, REFRESH))
 # Linear time: a possessive quantifier for blanks, and a lookahead for the first character.
 _OWN = re.compile(rf";[ \t]*+(?=[_adr])((?:__Host-|__Secure-)?(?:{_NAMES}))=([^;]*)")
 _IP_ADDRESS = re.compile(r"\[.*|[0-9.]+")

@@ -10,6 +10,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPSeeOther
+from pyramid.response import Response
 
 from authsite.i18n import own_name, tag
 from authsite.request_state import Request
@@ -43,7 +44,8 @@ def choices(request: Request) -> list[Choice]:
     offered = request.authsite.settings.languages
     if len(offered) < 2 or not is_own_request(request):
         return []
-    if any(name in SECRETS for name in (*dict(_pairs(request)), *request.authsite.raw_form)):
+    given = (*dict(_pairs(request)), *request.authsite.raw_form, *(request.matchdict or ()))
+    if any(name in SECRETS for name in given):
         return []
     others = _other_parameters(request)
     if not others and (target := request.authsite.raw_form.get("next")):
@@ -66,9 +68,14 @@ def choose_language(event: BeforeTraversal) -> None:
     path = path_qs(request).partition("?")[0]
     query = "&".join(_other_parameters(request))
     response = HTTPSeeOther(absolute(request, f"{path}?{query}" if query else path))
+    keep_language(request, response, chosen)
+    raise response
+
+
+def keep_language(request: Request, response: Response, chosen: str) -> None:
+    """Set the cookie with the language that was chosen in this browser."""
     name = cookies.host_name(request, cookies.LANGUAGE)
     cookies.write(request, response, cookies.Cookie(name, chosen, YEAR))
-    raise response
 
 
 def _other_parameters(request: Request) -> list[str]:

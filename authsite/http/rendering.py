@@ -11,6 +11,7 @@ from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
 from pyramid.response import Response
 from pyramid_jinja2 import SmartAssetSpecLoader
 
+from authsite.addresses import masked, shown
 from authsite.catalogs import DOMAIN
 from authsite.i18n import direction, localizer, moment_words, tag, translate
 from authsite.request_state import Request
@@ -61,6 +62,8 @@ def page_values(request: Request) -> dict[str, Any]:
         "errors": request.authsite.form_errors,
         "cfg": request.authsite.settings,
         "translate": lambda message: translate(message, language),
+        "shown_address": shown,
+        "mask_address": masked,
         "moment_words": lambda moment: moment_words(moment, language),
     }
 

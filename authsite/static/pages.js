@@ -74,9 +74,8 @@ function localDates() {
 }
 
 // A secret in the address would be in the history, and in what is copied from the address bar.
-if (location.search && document.querySelector("[data-strip-query]")) {
-  history.replaceState(history.state, "", location.pathname);
-}
+const address = document.querySelector("[data-address]")?.dataset.address;
+if (address) history.replaceState(history.state, "", address);
 // `/account#password` leads to a form that is folded.
 document
   .getElementById(location.hash.slice(1))
