@@ -60,8 +60,7 @@ RESTORABLE = PreparedQuery(
     .where(
         FormerAddress.user_id == bindparam("user_id"), FormerAddress.expires_at > bindparam("now")
     )
-    .order_by(FormerAddress.expires_at.desc())
-    .limit(1),
+    .order_by(FormerAddress.expires_at.desc()),
     Restorable,
 )
 
