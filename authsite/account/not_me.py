@@ -126,10 +126,7 @@ def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disow
 
 def _keys(db: Session, user: User) -> list[str]:
     """The present address, and those that can still be restored."""
-    return [
-        normalized_key("email", user.email),
-        *(row.key for row in former.find_all(db, user.id)),
-    ]
+    return [normalized_key("email", user.email), *former.find_keys(db, user.id)]
 
 
 def end(ctx: Context, token: str) -> Disowned:

@@ -73,7 +73,7 @@ def account(request: Request) -> dict[str, Any]:
             (each, own_name(each)) for each in request.authsite.settings.languages
         ],
         "pending_email": change and change.email,
-        "restorable": former.find_all(request.authsite.ctx.db, user.id),
+        "restorable": former.list_first(request.authsite.ctx.db, user.id),
         "sessions": sessions,
         "more_sessions": more,
         "tokens": personal_tokens.list_active(request.authsite.ctx, user.id),

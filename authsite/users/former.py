@@ -25,6 +25,9 @@ from authsite.settings import Settings
 from .models import FormerAddress, User
 
 
+MAX_LISTED = 5
+
+
 class Reserved(NamedTuple):
     """A reserved login name."""
 
@@ -103,12 +106,22 @@ def find_left(db: Session, user_id: UUID, key: str) -> Left | None:
     return None if epoch is None else Left(epoch, links_ended_at)
 
 
-def find_all(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
-    """The addresses of the user that can still be restored, in the order of the changes."""
+def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
+    """The user's addresses that can still be restored, at most `MAX_LISTED`: the oldest first."""
     return db.scalars(
         select(FormerAddress)
         .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
         .order_by(FormerAddress.epoch)
+        .limit(MAX_LISTED)
+    ).all()
+
+
+def find_keys(db: Session, user_id: UUID) -> Sequence[str]:
+    """The keys of all addresses of the user that can still be restored."""
+    return db.scalars(
+        select(FormerAddress.key)
+        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
+        .distinct()
     ).all()
 
 

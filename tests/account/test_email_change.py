@@ -36,7 +36,7 @@ def errors_of(answer):
 def paths_to(site, address):
     """The signed URLs in the mails to ``address`` since the last look, as paths and queries."""
     mails = [mail for mail in site.mails() if mail["To"] == address]
-    return [path_in(site, mail) for mail in mails if "/email/verify/" in link_in(mail)]
+    return [path_in(site, mail) for mail in mails if "/email/verify/" in text_of(mail)]
 
 
 def path_in(site, mail):

@@ -117,8 +117,9 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
 def test_l9_the_database_stops_at_the_limit(ann):
     sign_in(ann)
     headers = bearer(ann.login(ann.client())["access_token"])
-    # The account page also has the lists of personal access tokens, of events and of attempts.
-    for read, count in ((lambda: ann.http.get("/account"), 5), (lambda: listed(ann, headers), 2)):
+    # The account page also has the lists of personal access tokens, of events, of attempts, and of
+    # former addresses.
+    for read, count in ((lambda: ann.http.get("/account"), 6), (lambda: listed(ann, headers), 2)):
         with counted(ann.database) as statements:
             read()
         lists = [sql for sql in statements if "ORDER BY" in sql]
