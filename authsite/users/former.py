@@ -24,7 +24,6 @@ from authsite.settings import Settings
 
 from .models import FormerAddress, User
 
-
 MAX_LISTED = 5
 
 

@@ -28,7 +28,8 @@ from tests.support.site import PASSWORD
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are no facts about anybody: counters, and what is pending.
 INTERNAL = {
-    "User": "epoch recovery_version pending_email pending_epoch pending_expires_at",
+    "User": "epoch recovery_version pending_email pending_epoch pending_expires_at pending_asked_at"
+    " links_ended_at",
     "Client": "epoch",
     "Family": "user_epoch client_epoch generation rescoped",
     "AuditEvent": "",

@@ -17,7 +17,11 @@ def language_of(site, email="ann@example.com"):
 
 
 def register(site, headers, email="ann@example.com"):
-    body = {"email": email, "password": PASSWORD, "verification_url": "http://localhost/email/verify"}
+    body = {
+        "email": email,
+        "password": PASSWORD,
+        "verification_url": "http://localhost/email/verify",
+    }
     site.http.post_json("/v1/register", body, headers=headers, status=201)
 
 
@@ -38,7 +42,9 @@ def test_a_stored_language_that_is_not_offered_any_more_is_ignored():
     assert made["Subject"] == mail("reset")["Subject"]
 
 
-def test_a_registration_stores_the_language_and_a_thief_with_another_browser_does_not_change_it(site):
+def test_a_registration_stores_the_language_and_a_thief_with_another_browser_does_not_change_it(
+    site,
+):
     register(site, GERMAN)
     assert language_of(site) == "de"
     [welcome] = site.mails()

@@ -121,7 +121,9 @@ def test_nothing_of_the_intruder_works_after_it(story):
     for email in (OLD, NEW):
         fields = {"email": email, "token": reset, "password": OTHER}
         site.http.post_json("/v1/password/reset", fields, status=422)
-    assert [mail for mail in site.mails() if mail["To"] == NEW and "/password/reset/" in text_of(mail)] == []
+    assert [
+        mail for mail in site.mails() if mail["To"] == NEW and "/password/reset/" in text_of(mail)
+    ] == []
 
 
 def test_a_setting_of_zero_switches_it_off(site_with):

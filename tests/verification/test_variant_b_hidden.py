@@ -1,6 +1,5 @@
 """Variant B with `prevent-enumeration`: a login before the address is confirmed (finding M5)."""
 
-
 from tests.support.mails import signed_url
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, WEB
