@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from authsite.context import Context, Services
     from authsite.db import Database
     from authsite.guards.caller import Caller
+    from authsite.guards.undo_notice import UndoNotice
     from authsite.http.address import Address
     from authsite.http.error_bodies import ErrorFormat
     from authsite.http.errors import ApiError, FieldError
@@ -56,6 +57,7 @@ class RequestState:
     signed_in: "Caller | None"
     next: str | None
     known_address: str | None
+    undo_notice: "UndoNotice | None"
 
     caller: "Caller | None" = None
     """Who sends the request; set by the guard that accepted it."""

@@ -22,7 +22,7 @@ LAYERS = (
     "context",
     "rate_limit",
     "http passwords installation",
-    "settings crypto slots clock cores counters forks db catalogs i18n ids colors",
+    "settings crypto slots clock cores counters forks db catalogs i18n ids colors addresses",
 )
 LAYER = {
     package: layer

@@ -34,6 +34,7 @@ def includeme(config: "Configurator") -> None:
         "account.email": "/account/email",
         "account.email.resend": "/account/email/resend",
         "account.email.cancel": "/account/email/cancel",
+        "account.language": "/account/language",
         "account.password": "/account/password",
         "account.password.check": "/account/password/check",
         "account.sessions.end_others": "/account/sessions/end-others",
@@ -43,6 +44,9 @@ def includeme(config: "Configurator") -> None:
     }.items():
         config.add_route(f"authsite.{name}", path, guard="web")
     config.add_route("authsite.not_me.page", "/login/not-me")
+    config.add_route("authsite.not_me.password", "/login/not-me/password")
+    config.add_route("authsite.not_me.check", "/login/not-me/check")
+    config.add_route("authsite.not_me.link", "/login/not-me/{token}")  # after those above
     config.add_route("authsite.change-password", "/.well-known/change-password")
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

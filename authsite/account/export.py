@@ -32,7 +32,7 @@ BY_USER = "user"
 
 USER = (
     "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
-    " pending_expires_at terms_url terms_accepted_at"
+    " pending_expires_at pending_asked_at terms_url terms_accepted_at language links_ended_at"
 )
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
@@ -41,7 +41,11 @@ _TOKENS = (
 # Part of the export -> its table, the value of `kind` if the part has one, and the columns.
 PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
     "login_names": (LoginName, None, "kind key"),
-    "former_addresses": (FormerAddress, None, "id key email expires_at"),
+    "former_addresses": (
+        FormerAddress,
+        None,
+        "id key email expires_at confirmed_at links_ended_at",
+    ),
     "sign_ins_of_apps": (Family, OAUTH, _TOKENS),
     "sign_ins_of_browsers": (
         BrowserSession,
@@ -52,8 +56,8 @@ PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
     "mails": (
         OutboxMessage,
         None,
-        "id kind address about_id page_url base_url language state created_at expires_at give_up_at"
-        " next_attempt_at delivery_attempts last_error ended_at",
+        "id kind address about_id page_url base_url language from_address from_agent state"
+        " created_at expires_at give_up_at next_attempt_at delivery_attempts last_error ended_at",
     ),
     "audit_events": (
         AuditEvent,

@@ -1,105 +1,211 @@
 """The link "This was not me" in the notice of a login from a new device.
 
-It ends everything that was issued to the user, as "sign out everywhere" does. An intruder who
-knows the password may have signed in again without a notice, or created a personal access token.
-It also forgets all recognized browsers and addresses, but recognizes the present ones.
+Its button ends everything that was issued to the user, as "sign out everywhere" does. An intruder
+who knows the password may have signed in again without a notice, or created a personal access
+token. So the password becomes unusable, too, and the same link lets its reader choose a new one.
+All recognized browsers and addresses are forgotten, but for those of the reader.
 
-The link is bound to the user and a place in the audit trail, not to the sign-in or the epoch:
-signing out or changing the password must not end it. It works once, until it expires or the user
-resets the password by mail or takes a change of address back. A reset does not end it if the
-address was changed between the login and the reset: then the intruder may have got the mail.
+The link is a right of the mailbox that it went to. It is bound to the user and that address, and
+serves only
+
+- while the address is the account's, or can still be restored to it (`authsite.users.former`), and
+- until its reader has chosen a password: with such a link, or with a reset link that went to the
+  same address, or by taking a change of address back. ``links_ended_at`` of the address has when.
+
+So nothing that an intruder does to the account ends it: no sign-out, no change of the password or
+of the address, and no reset or revert that another mailbox has confirmed.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
+from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from authsite import clock
-from authsite.audit.events import EventName
 from authsite.audit.models import AuditEvent
-from authsite.audit.service import record
+from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
+from authsite.http.errors import ValidationFailed
+from authsite.login.identifiers import normalized_key
+from authsite.login.notices import LINK_LIFETIME
 from authsite.login.service import remember_caller
+from authsite.passwords import policy
+from authsite.recovery.service import replace_password
+from authsite.users import former
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
 
-PURPOSE = "not me"
-_FORMAT = SealedFormat("16s16sQ")  # the fields of `Login`
-
-USED: EventName = "login.disowned"
-RESET: EventName = "recovery.done"
-MOVED: EventName = "email.changed"
-REVERTED: EventName = "email.change_reverted"
+PURPOSE = "not me at an address"
+_FORMAT = SealedFormat("16s16s16s")  # user, sign-in, address
+FORMER_PURPOSE = "not me"
+_FORMER_FORMAT = SealedFormat("16s16sQ")  # user, sign-in, event
 
 
-class Login(NamedTuple):
-    """The login that a notice is about; ``event_id``: its event in the audit trail.
-
-    The mail may be sent much later: what an intruder does meanwhile must not end the link.
-    """
+class Notice(NamedTuple):
+    """The login that a notice is about, the address that it was mailed to, and when."""
 
     user_id: UUID
     sign_in_id: UUID
-    event_id: int
+    address_hash: bytes
+    mailed_at: datetime
 
 
-def make_token(ring: KeyRing, login: Login, expires_at: datetime) -> str:
-    """The token of the link in the notice of ``login``, until ``expires_at`` (whole seconds)."""
-    ids = login.user_id.bytes, login.sign_in_id.bytes
-    return _FORMAT.seal(ring, *ids, login.event_id, expires=int(expires_at.timestamp()))
+class Disowned(NamedTuple):
+    """What a link serves for: its user, and the address that it was mailed to.
 
-
-def find(ctx: Context, token: str) -> Login:
-    """The login that ``token`` is about; opening the link changes nothing.
-
-    Raises `InvalidSignature` for a wrong, expired or used token, after a reset of the password, and
-    if the user was deleted or disabled.
+    ``is_present``: that is the account's address. ``chooses``: the password is unusable, so the
+    link shows the form for a new one.
     """
+
+    user: User
+    key: str
+    sign_in_id: UUID
+    is_present: bool
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the next step is to choose a new password."""
+        return self.user.password_hash is None
+
+
+def make_token(
+    ring: KeyRing, user_id: UUID, sign_in_id: UUID, address: str, expires_at: datetime
+) -> str:
+    """The token of the link in the notice to ``address``, until ``expires_at`` (whole seconds).
+
+    ``expires_at`` is `LINK_LIFETIME` after the login.
+    """
+    ids = user_id.bytes, sign_in_id.bytes, _hash(normalized_key("email", address))
+    return _FORMAT.seal(ring, *ids, expires=int(expires_at.timestamp()))
+
+
+def find(ctx: Context, token: str) -> Disowned:
+    """What ``token`` serves for; opening the link changes nothing.
+
+    Raises `InvalidSignature` for a wrong or expired token, for a link that does not serve any more
+    (see above), and if the user was deleted or disabled.
+    """
+    return _find(ctx, ctx.db, token)
+
+
+def find_choice(ctx: Context, token: str) -> Disowned:
+    """`find` for a link with which a password can be chosen, outside the transaction.
+
+    Raises `InvalidSignature`.
+    """
+    with Session(ctx.database.autocommit) as reading:
+        found = _find(ctx, reading, token)
+    if not found.chooses:
+        raise InvalidSignature
+    return found
+
+
+def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disowned:
+    notice = _read(ctx, db, token)
+    user = db.get(User, notice.user_id, with_for_update=lock)
+    if user is None or user.disabled_at:
+        raise InvalidSignature
+    keys = _keys(db, user)
+    key = next((each for each in keys if _hash(each) == notice.address_hash), None)
+    if key is None:
+        raise InvalidSignature
+    is_present = key == keys[0]
+    left = None if is_present else former.find_left(db, user.id, key)
+    ended_at = left.links_ended_at if left else user.links_ended_at
+    if ended_at is not None and ended_at >= notice.mailed_at:
+        raise InvalidSignature
+    return Disowned(user, key, notice.sign_in_id, is_present)
+
+
+def _keys(db: Session, user: User) -> list[str]:
+    """The present address, and those that can still be restored."""
+    return [normalized_key("email", user.email), *former.find_keys(db, user.id)]
+
+
+def end(ctx: Context, token: str) -> Disowned:
+    """End all sign-ins, tokens and pending changes of the user, what is recognized, the password.
+
+    Done again, it changes nothing. Raises `InvalidSignature` as `find` does.
+    """
+    found = _find(ctx, ctx.db, token, lock=True)
+    if not found.chooses:
+        user_id = found.user.id
+        ended = users.end_sign_ins(
+            ctx, user_id, forget_recognized=True, password_hash=None, updated_at=clock.now()
+        )
+        details = {"sign_in": str(found.sign_in_id)}
+        record(ctx, "login.disowned", user_id=user_id, details=details)
+        if ended:
+            remember_caller(ctx, user_id, ended.recognition_version)
+    return found
+
+
+def choose_password(ctx: Context, token: str, password: str) -> Disowned:
+    """Set a new password; the links that were mailed to the same address end.
+
+    Everything that was issued ends. The password does not sign in. Raises `InvalidSignature` as
+    `find` does, also before the sign-ins were ended with the link, and if another password was set
+    in the meantime; `ValidationFailed` for a password that breaks the policy, and
+    `HashCapacityExceeded`.
+    """
+    found = find_choice(ctx, token)
+    weak = policy.weakness(ctx.settings, ctx.passwords, password, found.user)
+    if weak:
+        raise ValidationFailed(details=[weak])
+    changes = {"links_ended_at": clock.now()} if found.is_present else {}
+    if not replace_password(ctx, found.user, password, **changes):
+        raise InvalidSignature
+    former.end_links(ctx.db, found.user.id, found.key)
+    return found
+
+
+def _read(ctx: Context, db: Session, token: str) -> Notice:
+    """The content of a token. Raises `InvalidSignature`."""
     values = _FORMAT.unseal(ctx.services.keys[PURPOSE], token, clock.now())
     if values is None:
-        raise InvalidSignature
-    user_id, sign_in_id, event_id, _expires = values
-    login = Login(UUID(bytes=user_id), UUID(bytes=sign_in_id), event_id)
-    user = ctx.db.get(User, login.user_id)
-    if user is None or user.disabled_at or _has_ended(ctx, login):
-        raise InvalidSignature
-    return login
+        return _read_former(ctx, db, token)
+    user_id, sign_in_id, address_hash, expires = values
+    return Notice(UUID(bytes=user_id), UUID(bytes=sign_in_id), address_hash, _mailed_at(expires))
 
 
-def end(ctx: Context, token: str) -> None:
-    """End all sign-ins, tokens and pending changes of the user, and what is recognized.
+def _read_former(ctx: Context, db: Session, token: str) -> Notice:
+    """The content of a token of the version before, which did not have the address.
 
-    Raises `InvalidSignature` as `find` does.
+    The address is the one that the first change since the login has replaced, else the present one.
     """
-    login = find(ctx, token)
-    ended = users.end_sign_ins(
-        ctx, login.user_id, User.disabled_at.is_(None), forget_recognized=True
-    )
-    # The row of the user is locked now: of concurrent requests, one uses the link.
-    if ended is None or _has_ended(ctx, login):
+    values = _FORMER_FORMAT.unseal(ctx.services.keys[FORMER_PURPOSE], token, clock.now())
+    if values is None:
         raise InvalidSignature
-    record(ctx, USED, user_id=login.user_id, details={"sign_in": str(login.sign_in_id)})
-    remember_caller(ctx, login.user_id, ended.recognition_version)
-
-
-def _has_ended(ctx: Context, login: Login) -> bool:
-    """Whether such a link was used since the notice, or the owner got the account back."""
-    ends = [USED, REVERTED, RESET]
-    for event in ctx.db.scalars(
-        select(AuditEvent.event)
+    user_id, sign_in_id, event_id, expires = UUID(bytes=values[0]), *values[1:]
+    user = db.get(User, user_id)
+    if user is None:
+        raise InvalidSignature
+    keys = _keys(db, user)
+    replaced = db.scalars(
+        select(AuditEvent.details)
         .where(
-            AuditEvent.user_id == login.user_id,
-            AuditEvent.event.in_([*ends, MOVED]),
-            AuditEvent.id > login.event_id,
+            AuditEvent.user_id == user_id,
+            AuditEvent.event == "email.changed",
+            AuditEvent.id > event_id,
         )
         .order_by(AuditEvent.id)
-    ):
-        if event in ends:
-            return True
-        ends = [USED, REVERTED]  # a later reset may be one of the intruder
-    return False
+        .limit(1)
+    ).first()
+    key = next((each for each in keys if replaced and pseudonym(each) == replaced["old"]), None)
+    address_hash = _hash(key or ("" if replaced else keys[0]))
+    return Notice(user_id, UUID(bytes=sign_in_id), address_hash, _mailed_at(expires))
+
+
+def _mailed_at(expires: int) -> datetime:
+    return datetime.fromtimestamp(expires, UTC) - LINK_LIFETIME
+
+
+def _hash(key: str) -> bytes:
+    """Half of a SHA-256: two addresses of one user that collide would open nothing else."""
+    return sha256(key.encode()).digest()[:16]

@@ -11,6 +11,7 @@ from authsite import clock
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.i18n import _
 from authsite.login.fields import check_line, read_identifiers
 from authsite.login.identifiers import Identifier
 from authsite.login.reauthentication import reauthenticate
@@ -77,6 +78,19 @@ def change_password(
     if changed:
         record(ctx, "user.password_changed", user_id=user.account.id)
     return _exempt_present(ctx, user, changed)
+
+
+def language_of(ctx: Context, user_id: UUID) -> str | None:
+    """The stored language of the mails to the user; None if they follow the request."""
+    return ctx.db.scalar(select(User.language).where(User.id == user_id))
+
+
+def choose_language(ctx: Context, account: Account, language: str) -> None:
+    """Store the language of the mails to the user. Raises `ValidationFailed` for another one."""
+    if language not in ctx.settings.languages:
+        message = _("Choose one of the languages in the list.")
+        raise ValidationFailed(details=[FieldError("invalid", "language", message)])
+    users.set_language(ctx, account.id, language, only_first=False)
 
 
 def _weaknesses(ctx: Context, password: str, account: Account) -> list[FieldError]:

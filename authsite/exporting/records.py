@@ -67,6 +67,8 @@ class User(TypedDict):
     terms_url: str | None
     """The terms that the user has accepted."""
     terms_accepted_at: Moment | None
+    language: str | None
+    """Of mails to the user; null: that of the request which causes a mail."""
     created_at: Moment
     updated_at: Moment
 

@@ -10,7 +10,17 @@ from authsite.http.api_metadata import Tag
 from authsite.sessions.cookies import presented
 from authsite.users.errors import SignInEnded
 
-from . import bearer, csrf, forms, known_address, policy, return_to, route_options, session
+from . import (
+    bearer,
+    csrf,
+    forms,
+    known_address,
+    policy,
+    return_to,
+    route_options,
+    session,
+    undo_notice,
+)
 from .recent import RecentCallers
 from .route_options import Guard, Guards
 
@@ -40,6 +50,7 @@ def includeme(config: Configurator) -> None:
     config.add_request_attribute("signed_in", session.signed_in)
     config.add_request_attribute("next", return_to.next_page)
     config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Before the body is read and anything is counted.
     config.add_view_deriver(

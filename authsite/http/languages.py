@@ -48,7 +48,8 @@ def choices(request: Request) -> list[Choice]:
     if len(offered) < 2 or not is_own_request(request):
         return []
     others = _other_parameters(request)
-    if any(name in SECRETS for name in (*dict(_pairs(request)), *request.authsite.raw_form)):
+    given = (*dict(_pairs(request)), *request.authsite.raw_form, *(request.matchdict or ()))
+    if any(name in SECRETS for name in given):
         others = []
     elif not others and (target := request.authsite.raw_form.get("next")):
         others = [f"next={quote(target, safe='/')}"]

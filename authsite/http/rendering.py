@@ -11,6 +11,7 @@ from pyramid.httpexceptions import HTTPFound, HTTPSeeOther
 from pyramid.response import Response
 from pyramid_jinja2 import SmartAssetSpecLoader
 
+from authsite.addresses import masked, shown
 from authsite.catalogs import DOMAIN
 from authsite.i18n import (
     date_words,
@@ -72,6 +73,8 @@ def page_values(request: Request) -> dict[str, Any]:
         "local": lambda name: request.authsite.settings.localized(name, language),
         "translate": lambda message: translate(message, language),
         "region_name": lambda code: region_name(code, language),
+        "shown_address": shown,
+        "mask_address": masked,
         "moment_words": lambda moment: moment_words(moment, language),
         "date_words": lambda day: date_words(day, language),
         "time_words": lambda moment: time_words(moment, language),

@@ -26,7 +26,8 @@ class RequestInfo:
     """What use cases and audit events need to know of a request.
 
     ``base_urls`` are the base URLs of the application; links in mails begin with the first one,
-    which is that of the request. ``language`` is the language of these mails and of pages.
+    which is that of the request. ``language`` is the language of these mails and of pages;
+    ``stated_language`` is the same, or None if neither a person nor a browser has stated one.
     """
 
     address: str | None = None
@@ -34,6 +35,7 @@ class RequestInfo:
     request_id: str | None = None
     base_urls: tuple[str, ...] = ("",)
     language: str = "en"
+    stated_language: str | None = None
 
     @property
     def base_url(self) -> str:
@@ -58,24 +60,32 @@ def request_info(request: Request) -> RequestInfo:
     """The `RequestInfo` of ``request``."""
     agent = request.headers.get("User-Agent", "")
     printable = "".join(char for char in agent[:MAX_AGENT] if char.isprintable())
+    stated = chosen_language(request) or request.headers.get("Accept-Language")
+    language = language_of(request)
     return RequestInfo(
         request.authsite.client_address,
         printable or None,
         request.authsite.request_id,
         request.authsite.base_urls,
-        language_of(request),
+        language,
+        language if stated else None,
     )
 
 
 def language_of(request: Request) -> str:
     """The language that the user has chosen, else the best one for ``Accept-Language``."""
     offered = request.authsite.settings.languages
-    if now := chosen_by_button(request):
-        return now
+    return (
+        chosen_by_button(request)
+        or chosen_language(request)
+        or negotiate(request.headers.get("Accept-Language"), offered)
+    )
+
+
+def chosen_language(request: Request) -> str | None:
+    """The language that the user has chosen on a page, if it is offered."""
     chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
-    if chosen in offered:
-        return chosen
-    return negotiate(request.headers.get("Accept-Language"), offered)
+    return chosen if chosen in request.authsite.settings.languages else None
 
 
 def chosen_by_button(request: Request) -> str | None:

@@ -46,6 +46,8 @@ class UserDraft(NamedTuple):
     disabled_at: datetime | None = None
     terms: tuple[str | None, datetime | None] = (None, None)
     """The URL of the terms that the user has accepted, and when."""
+    language: str | None = None
+    """Of mails to the user."""
 
 
 class ClientDraft(NamedTuple):

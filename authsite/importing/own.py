@@ -77,6 +77,7 @@ def user(row: Mapping[str, object]) -> UserDraft:
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
         disabled_at=disabled_at,
+        language=text(row, "language"),
         terms=(text(row, "terms_url"), moment(row, "terms_accepted_at")),
     )
 

@@ -123,6 +123,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "disabled_at": (draft.disabled_at or draft.updated_at or now) if draft.disabled else None,
         "terms_url": draft.terms[0],
         "terms_accepted_at": draft.terms[1],
+        "language": draft.language,
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }

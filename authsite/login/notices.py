@@ -69,9 +69,10 @@ def may_notify(ctx: Context, account: Account, kind: str) -> bool:
 def send_new_device(ctx: Context, account: Account, sign_in_id: UUID) -> None:
     """Enqueue the notice of a login from a new device, with a link that ends the sign-in."""
     recipient, expires_at = _recipient(account), clock.now() + LINK_LIFETIME
-    outbox.put(
-        ctx, outbox.NewMail("new_device", recipient, about_id=sign_in_id, expires_at=expires_at)
+    new = outbox.NewMail(
+        "new_device", recipient, about_id=sign_in_id, expires_at=expires_at, names_device=True
     )
+    outbox.put(ctx, new)
 
 
 def send_reuse(ctx: Context, account: Account, family_id: UUID) -> None:

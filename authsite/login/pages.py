@@ -7,6 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.guards import undo_notice
 from authsite.guards.forms import form_view
 from authsite.guards.known_address import forget_address
 from authsite.guards.return_to import forget_next
@@ -88,8 +89,9 @@ def log_in_page(request: Request) -> Response:
     given: LoginForm = request.authsite.validated
     remember, former_key = given.remember is not None, cookies.session_key(request)
     name, password = require_filled(ctx.settings, given.username, given.password)
-    key = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
-    cookies.set_session(request, key, remember=remember)
+    begun = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
+    cookies.set_session(request, begun.key, remember=remember)
+    undo_notice.announce(request, begun.user_id)
     recognized.set_cookie(request)
     forget_address(request)
     return go_on(request, _onward(request))

@@ -24,9 +24,11 @@ class MailContent:
     """The templates of a mail (``<template>.txt`` and ``.html``) and the values for them.
 
     ``link``: where its button leads; ``other_link``: where the link below it leads. ``name``: the
-    name that the user entered; ``about``: the name of what the mail is about; `rendering` cleans
-    both. ``ip``: the client address that the mail is about. The site, the address, the lifetime and
-    the date come from the settings and the row.
+    name that the user entered; ``about``: the name of what the mail is about; ``device``: the
+    program and the system of the request that caused the mail; `rendering` cleans these.
+    ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
+    if there is one. The site, the address, the lifetime, the client address and the date come from
+    the settings and the row.
     """
 
     template: str
@@ -34,11 +36,24 @@ class MailContent:
     name: str | None = None
     about: str | None = None
     other_link: str | None = None
-    ip: str | None = None
+    about_address: str | None = None
+    device: tuple[str | None, str | None] = (None, None)
+    language: str | None = None
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).
 MailBuilder = Callable[[MailJob], MailContent | None]
+
+
+def is_own_page(job: MailJob, path: str) -> bool:
+    """Whether the link of the mail opens authsite's own page at ``path``."""
+    bases = (job.mail.base_url, *job.services.settings.base_url)
+    return job.mail.page_url in [f"{base}{path}" for base in bases if base is not None]
+
+
+def own_link(job: MailJob, path: str, token: str) -> str:
+    """The link that opens authsite's own page at ``path`` with ``token``."""
+    return f"{job.mail.base_url or ''}{path}/{token}"
 
 
 def with_query(page_url: str | None, **parameters: str) -> str:

@@ -37,6 +37,8 @@ class ClaimedMail:
     give_up_at: datetime
     lease_until: datetime
     about_id: uuid.UUID | None = None
+    from_address: str | None = None
+    from_agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

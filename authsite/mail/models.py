@@ -31,6 +31,9 @@ class OutboxMessage(Base):
     page_url: Mapped[str | None] = mapped_column(String(2048))
     base_url: Mapped[str | None] = mapped_column(String(2048))
     language: Mapped[str] = mapped_column(String(16))
+    # The client address and user agent of the request, for the mails that name them.
+    from_address: Mapped[str | None] = mapped_column(String(45))
+    from_agent: Mapped[str | None] = mapped_column(String(200))
     expires_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     give_up_at: Mapped[datetime]

@@ -59,6 +59,8 @@ class NewMail(NamedTuple):
     """The page that the link in the mail leads to."""
     expires_at: datetime | None = None
     """The mail is dropped afterwards."""
+    names_device: bool = False
+    """Whether the mail tells the client address and the program of the request."""
 
 
 def put(ctx: Context, mail: NewMail) -> uuid.UUID:
@@ -70,7 +72,7 @@ def put(ctx: Context, mail: NewMail) -> uuid.UUID:
     recipient = mail.recipient
     if not _ADDRESS.fullmatch(recipient.address):
         raise ValueError("not one plain e-mail address; normalize it before it is stored")
-    now = clock.now()
+    now, info = clock.now(), ctx.request_info
     id_ = uuid.uuid4()
     ctx.db.execute(
         _INSERT,
@@ -82,8 +84,10 @@ def put(ctx: Context, mail: NewMail) -> uuid.UUID:
                 "address": recipient.address,
                 "about_id": mail.about_id,
                 "page_url": mail.page_url,
-                "base_url": ctx.request_info.base_url,
-                "language": ctx.request_info.language,
+                "base_url": info.base_url,
+                "language": info.language,
+                "from_address": info.address if mail.names_device else None,
+                "from_agent": info.agent if mail.names_device else None,
                 "expires_at": mail.expires_at,
                 "created_at": now,
                 "give_up_at": now + KEEP_TRYING,

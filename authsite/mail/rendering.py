@@ -3,7 +3,8 @@
 import re
 import textwrap
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -19,10 +20,11 @@ from jinja2 import (
     select_autoescape,
 )
 
+from authsite.addresses import shown
 from authsite.catalogs import DOMAIN
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.http.own_files import absolute_href
-from authsite.i18n import direction, duration_words, localizer, moment_words, tag
+from authsite.i18n import _, direction, duration_words, localizer, moment_words, tag, translate
 from authsite.settings import Settings
 
 from .builder import MailContent
@@ -30,9 +32,9 @@ from .leases import ClaimedMail
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
-# A non-breaking hyphen, for a narrow headline would be broken after the E.
 _BLANKS = re.compile(r"[ \t\r\n]+")  # not the no-break spaces of French
-_E_MAIL = re.compile(r"\b([Ee])-(?=[Mm]ail)")
+# A non-breaking hyphen, for a narrow headline would be broken after the E.
+_HYPHEN = re.compile(r"\b([Ee]|[Ss]ign)-(?=[Mm]ail|in\b)")
 MAX_NAME = 60  # characters
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Text that a mail client makes a link of, or that looks like one: a scheme, a path, an address, or
@@ -50,7 +52,12 @@ class Rendered:
 
 
 def render(content: MailContent, mail: ClaimedMail, cfg: Settings, now: datetime) -> Rendered:
-    """Render the row ``mail``. Raises jinja2's errors for an invalid template."""
+    """Render the row ``mail``. Raises jinja2's errors for an invalid template.
+
+    It is in the language that is stored for the user, else in that of the request.
+    """
+    if content.language in cfg.languages:
+        mail = replace(mail, language=content.language)
     templates = environment(mail.language, "txt", cfg.templates_folder)
     text = templates.get_template(f"{content.template}.txt")
     subject = _subject(templates, text, cfg.site_name)
@@ -83,7 +90,7 @@ def environment(
     )
     templates.filters["wrap"] = wrap
     own = localizer(language)
-    replace_hyphen = _E_MAIL.sub if kind == "html" else lambda _hyphen, text: text
+    replace_hyphen = _HYPHEN.sub if kind == "html" else lambda _hyphen, text: text
     templates.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
         lambda text: replace_hyphen("\\1\u2011", own.translate(text, DOMAIN)),
         lambda one, many, count: own.pluralize(one, many, count, DOMAIN),
@@ -132,12 +139,32 @@ def _values(
         "other_link": content.other_link,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
-        "ip": content.ip,
-        "address": mail.address,
+        "about_address": content.about_address,
+        "facts": facts(content, mail),
+        "address": shown(mail.address),
         "when": moment_words(mail.created_at, mail.language),
         "lifetime": mail.expires_at
         and lifetime_words(mail.created_at, mail.expires_at, now, mail.language),
     }
+
+
+def facts(content: MailContent, mail: ClaimedMail) -> Sequence[tuple[str, str]]:
+    """When, with which device and from which address: pairs of label and value."""
+    found = {
+        _("When"): moment_words(mail.created_at, mail.language),
+        _("Device"): mail.from_agent and _device(content.device, mail.language),
+        _("IP address"): mail.from_address,
+    }
+    return [(translate(label, mail.language), value) for label, value in found.items() if value]
+
+
+def _device(names: tuple[str | None, str | None], language: str) -> str:
+    """The device in the words of the account page (the macro ``device`` of forms.jinja2)."""
+    program, system = map(tame_name, names)
+    if program and system:
+        both: str = localizer(language).translate("%(program)s on %(system)s", DOMAIN)
+        return both % {"program": program, "system": system}
+    return program or system or translate(_("Unknown device"), language)
 
 
 def tame_name(name: str | None) -> str | None:

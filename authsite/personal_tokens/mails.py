@@ -11,7 +11,7 @@ from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.mail.outbox import Recipient
 from authsite.oauth.models import Family
-from authsite.users.mails import MAIL_USER, confirmed_at, forgot_page, name_for_greeting
+from authsite.users.mails import MAIL_USER, confirmed_at, content_for, forgot_page
 
 
 class TokenName(NamedTuple):
@@ -41,10 +41,10 @@ def build_created(job: MailJob) -> MailContent | None:
     if user is None:
         return None
     found = TOKEN_NAME.one(database, family_id=job.mail.about_id)
-    return MailContent(
-        job.mail.kind,
+    return content_for(
+        user,
+        job,
         link=forgot_page(job),
-        name=name_for_greeting(user, address),
         about=found.name if found and confirmed_at(user, address) else None,
     )
 

@@ -26,5 +26,6 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.forgot.page", "/password/forgot")
     config.add_route("authsite.reset.page", "/password/reset")
     config.add_route("authsite.reset.check", "/password/reset/check")
+    config.add_route("authsite.reset.link", "/password/reset/{token}")  # after the one above
     config.scan(".api")
     config.scan(".pages")

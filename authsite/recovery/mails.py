@@ -3,11 +3,13 @@
 from authsite import clock
 from authsite.context import Context
 from authsite.mail import outbox
-from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.builder import MailBuilder, MailContent, MailJob, is_own_page, with_query
 from authsite.mail.outbox import Recipient
-from authsite.users.mails import MAIL_USER, name_for_greeting
+from authsite.users.mails import MAIL_USER, content_for
 
-from .tokens import PURPOSE, make
+from .tokens import PURPOSE, for_link, make
+
+RESET_PAGE = "/password/reset"
 
 
 def send_reset(ctx: Context, recipient: Recipient, page_url: str) -> None:
@@ -26,8 +28,11 @@ def build_reset(job: MailJob) -> MailContent | None:
     if user is None or user.email != job.mail.address or not job.mail.expires_at:
         return None
     token = make(job.services.keys[PURPOSE], user, job.mail.expires_at)
-    link = with_query(job.mail.page_url, email=user.email, token=token)
-    return MailContent(job.mail.kind, link, name_for_greeting(user, user.email))
+    if is_own_page(job, RESET_PAGE):
+        link = f"{job.mail.page_url}/{for_link(user, token)}"
+    else:
+        link = with_query(job.mail.page_url, email=user.email, token=token)
+    return content_for(user, job, link=link)
 
 
 BUILDERS: dict[str, MailBuilder] = {"reset": build_reset}

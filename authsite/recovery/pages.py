@@ -4,7 +4,9 @@ from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
 
+from authsite.guards import undo_notice
 from authsite.guards.forms import form_view, password_check, rating
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
@@ -55,16 +57,48 @@ def reset_form(request: Request) -> dict[str, Any]:
     The page's script removes the values from the address bar.
     """
     values = request.authsite.raw_form or request.GET
-    email, token, inactive = values.get("email", ""), values.get("token", ""), False
-    if email and token and not request.authsite.form_errors:
-        try:
-            service.check_token(request.authsite.ctx, email, token)
-        except InvalidResetToken as error:
-            request.authsite.record_denial(error)
-            request.response.status_int = error.status
-            inactive = True
-    done = request.GET.get("done")
-    return {"email": email, "token": token, "done": done, "inactive": inactive}
+    return {
+        "email": values.get("email", ""),
+        "token": values.get("token", ""),
+        "done": request.GET.get("done"),
+        "inactive": False,
+    }
+
+
+def show_reset(request: Request) -> dict[str, Any]:
+    """The form for a new password, or the error of the link; opening the page does not use it."""
+    shown = reset_form(request)
+    return _checked(request, shown) if shown["email"] and shown["token"] else shown
+
+
+def _checked(request: Request, shown: dict[str, Any]) -> dict[str, Any]:
+    """The values of the page for this address and token: with the form if the token is valid."""
+    try:
+        service.check_token(request.authsite.ctx, shown["email"], shown["token"])
+    except InvalidResetToken as error:
+        return _inactive(request, error, shown)
+    return {"done": None, "inactive": False, **shown}
+
+
+def _inactive(request: Request, error: InvalidResetToken, shown: dict[str, Any]) -> dict[str, Any]:
+    request.authsite.record_denial(error)
+    request.response.status_int = error.status
+    return {"done": None, **shown, "inactive": True}
+
+
+@view_config(
+    route_name="authsite.reset.link",
+    request_method="GET",
+    renderer=RESET,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def show_link(request: Request) -> dict[str, Any]:
+    """The page of a short link; its form has the address and the token of the link."""
+    try:
+        link = service.read_link(request.authsite.ctx, request.matchdict["token"])
+    except InvalidResetToken as error:
+        return _inactive(request, error, {"email": "", "token": ""})
+    return _checked(request, {"email": link.email, "token": link.token})
 
 
 @form_view(
@@ -78,10 +112,11 @@ def reset_form(request: Request) -> dict[str, Any]:
 def reset(request: Request) -> Response:
     """Set the new password."""
     given: ResetBody = request.authsite.validated
-    service.reset(
+    user_id = service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
     recognized.set_cookie(request)
+    undo_notice.announce(request, user_id)
     keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))
 

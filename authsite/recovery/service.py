@@ -41,6 +41,12 @@ class Resettable(NamedTuple):
     name: str | None
 
 
+LINKED = PreparedQuery(
+    select(*columns_of(User, Resettable)).where(
+        User.id == bindparam("user_id"), User.disabled_at.is_(None)
+    ),
+    Resettable,
+)
 RESETTABLE = PreparedQuery(
     select(*columns_of(User, Resettable))
     .join(LoginName, LoginName.user_id == User.id)
@@ -79,6 +85,26 @@ def mail_link(ctx: Context, recipient: Recipient) -> None:
     mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
 
 
+class ResetLink(NamedTuple):
+    """What the form of the page needs: the address and the token of a link."""
+
+    email: str
+    token: str
+
+
+def read_link(ctx: Context, text: str) -> ResetLink:
+    """The content of the short link that ends with ``text``; it may have expired (`check_token`).
+
+    Raises `InvalidResetToken` if it is not a link for the present address and password of a user: a
+    link that was mailed before must not reveal the user's present address.
+    """
+    user_id, token = tokens.split_link(text)
+    user = LINKED.one(ctx.database, user_id=user_id) if user_id else None
+    if user is None or not tokens.was_made(ctx.services.keys[tokens.PURPOSE], token, user):
+        raise InvalidResetToken
+    return ResetLink(user.email, token)
+
+
 def check_token(ctx: Context, email: str, token: str) -> Resettable:
     """Return the user whose password ``token`` can reset, without using the token.
 
@@ -93,8 +119,10 @@ def check_token(ctx: Context, email: str, token: str) -> Resettable:
 
 def reset(
     ctx: Context, email: str, token: str, password: str, confirmation: str | None = None
-) -> None:
+) -> UUID:
     """Set a new password with ``token``, and end every session, token family and lockout.
+
+    Returns the user's id.
 
     The token is checked before the password: only a caller with the link learns what is wrong
     with a password. One UPDATE that compares `recovery_version` uses the token up, so of racing
@@ -110,16 +138,32 @@ def reset(
         errors.append(FieldError("invalid", "password_confirmation", message))
     if errors:
         raise ValidationFailed(details=errors)
+    # The links "This was not me" in the same mailbox have served their purpose.
+    if not replace_password(ctx, user, password, links_ended_at=clock.now()):
+        raise InvalidResetToken
+    return user.id
+
+
+def replace_password(
+    ctx: Context, user: tokens.Recoverable, password: str, **changes: object
+) -> bool:
+    """Set a new password, which was checked, for a person who has proved the mailbox of ``user``.
+
+    Every session, token family and lockout ends. Returns False, and changes nothing, if the user
+    was disabled, or another password was set, since ``user`` was read. ``changes``: further columns
+    of the user. Raises `HashCapacityExceeded`.
+    """
     hashed = ctx.passwords.hash(password)
     unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)
     changed = users.replace_password(
-        ctx, user.id, hashed, *unchanged, notify=True, forget_recognized=True
+        ctx, user.id, hashed, *unchanged, notify=True, forget_recognized=True, **changes
     )
     if not changed:
-        raise InvalidResetToken
+        return False
     remember_caller(ctx, user.id, changed.recognition_version)
     record(ctx, "recovery.done", user_id=user.id)
     after_commit(ctx.db, lambda: forget_failures(ctx, user.id))
+    return True
 
 
 def _may_mail(ctx: Context, key: str, found: Credential | None) -> bool:

@@ -4,10 +4,13 @@ A token contains only its expiry. It is bound to the user's id, ``recovery_versi
 address. So a new password, a new address and disabling the user invalidate all links that were
 mailed before. Ending the sign-ins does not: otherwise an intruder could invalidate the owner's
 link.
+
+The short link to authsite's own page has the user's id before the token, instead of the address.
 """
 
+import re
 import struct
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -16,6 +19,8 @@ from authsite.crypto.sealed import SealedFormat
 
 PURPOSE = "reset token"
 _FORMAT = SealedFormat()
+_LINK = re.compile(r"([0-9a-f]{32})(.+)")
+_ANY_TIME = datetime.fromtimestamp(0, UTC)
 
 
 class Recoverable(Protocol):
@@ -37,6 +42,22 @@ def make(ring: KeyRing, user: Recoverable, expires: datetime) -> str:
 def is_valid(ring: KeyRing, text: str, user: Recoverable, now: datetime) -> bool:
     """Whether ``text`` is a token for the present state of ``user`` and not expired at ``now``."""
     return _FORMAT.unseal(ring, text, now, _state(user)) is not None
+
+
+def was_made(ring: KeyRing, text: str, user: Recoverable) -> bool:
+    """Whether ``text`` is a token for the present state of ``user``, expired or not."""
+    return is_valid(ring, text, user, _ANY_TIME)
+
+
+def for_link(user: Recoverable, token: str) -> str:
+    """What the short link to authsite's own page ends with."""
+    return f"{user.id.hex}{token}"
+
+
+def split_link(text: str) -> tuple[UUID | None, str]:
+    """The user's id and the token of a short link; the id is None if there is none."""
+    parts = _LINK.fullmatch(text)
+    return (UUID(parts[1]), parts[2]) if parts else (None, "")
 
 
 def _state(user: Recoverable) -> bytes:

@@ -13,6 +13,7 @@ from authsite.context import Context
 from authsite.login import notices
 from authsite.login.errors import WrongCredentials
 from authsite.login.service import log_in
+from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.models import User, unchanged_since
 
@@ -28,19 +29,29 @@ class RenewedSession(NamedTuple):
     remember: bool
 
 
+class SignIn(NamedTuple):
+    """A session that has begun: its key, for the cookie, and its user."""
+
+    key: str
+    user_id: uuid.UUID
+
+
 def sign_in(
     ctx: Context, username: str, password: str, *, remember: bool, former_key: str | None
-) -> str:
-    """Log in with a browser and begin a session (see `begin`); its key, for the cookie.
+) -> SignIn:
+    """Log in with a browser and begin a session (see `begin`).
 
-    Raises `WrongCredentials`, and what `log_in` raises.
+    The language of the page becomes that of the user's mails, unless one is stored already: a thief
+    must not change the language of the warnings to the owner. Raises `WrongCredentials`, and what
+    `log_in` raises.
     """
     account = log_in(ctx, username, password)
     notify = account is not None and notices.is_new_device(ctx, account)
     key = account and begin(ctx, account, remember=remember, former_key=former_key, notify=notify)
-    if not key:
+    if account is None or key is None:
         raise WrongCredentials(ctx.settings.login_identifiers)
-    return key
+    users.set_language(ctx, account.id, ctx.request_info.language, only_first=True)
+    return SignIn(key, account.id)
 
 
 def begin(

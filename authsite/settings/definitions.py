@@ -121,6 +121,7 @@ class Settings:
     verification_expires_in: timedelta = setting(duration(timedelta(days=30)), "60m")
     reset_expires_in: timedelta = setting(duration(timedelta(days=1)), "60m")
     email_revert_expires_in: timedelta = setting(duration(timedelta(days=30), zero=True), "72h")
+    email_revert_min_age: timedelta = setting(duration(timedelta(days=365), zero=True), "7d")
     bcrypt_cost: int = setting(values.integer(10, 16), "12")
     hash_threads: int | None = optional(values.integer(1, 64))
     password_min_length: int = setting(values.integer(8, 128), "8")

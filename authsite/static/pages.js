@@ -107,9 +107,8 @@ function localDates() {
 }
 
 // A secret in the address would be in the history, and in what is copied from the address bar.
-if (location.search && document.querySelector("[data-strip-query]")) {
-  history.replaceState(history.state, "", location.pathname);
-}
+const address = document.querySelector("[data-address]")?.dataset.address;
+if (address) history.replaceState(history.state, "", address);
 // What was just done is said once, and not again after a reload.
 const query = new URLSearchParams(location.search);
 if (query.has("done") && document.querySelector(".notice")) {

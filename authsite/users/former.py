@@ -1,14 +1,19 @@
 """Confirmed addresses that users had before a change of address that can be taken back.
 
 Until a row expires, no other user can take its address, so that the change can still be taken back.
+
+A change can be taken back only if the former address had been confirmed for some time when the
+change was requested (`may_restore`). Otherwise a person could register an account, change its
+address to another person's, who confirms it, resets the password and uses the account, and then
+take the account back with everything in it (account pre-hijacking).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from authsite import clock
@@ -18,6 +23,8 @@ from authsite.db.table_scan import sweep_table
 from authsite.settings import Settings
 
 from .models import FormerAddress, User
+
+MAX_LISTED = 5
 
 
 class Reserved(NamedTuple):
@@ -41,6 +48,80 @@ RESERVED = PreparedQuery(
 def is_reserved_apart(database: Database, key: str, user_id: UUID) -> bool:
     """Whether ``key`` is reserved for another user than ``user_id``; outside the transaction."""
     return RESERVED.one(database, key=key, user_id=user_id, now=clock.now()) is not None
+
+
+class Restorable(NamedTuple):
+    """An address that can be restored, and until when."""
+
+    email: str
+    expires_at: datetime
+
+
+RESTORABLE = PreparedQuery(
+    select(FormerAddress.email, FormerAddress.expires_at)
+    .where(
+        FormerAddress.user_id == bindparam("user_id"), FormerAddress.expires_at > bindparam("now")
+    )
+    .order_by(FormerAddress.expires_at.desc()),
+    Restorable,
+)
+
+
+def may_restore(user: User, min_age: timedelta) -> bool:
+    """Whether the present address may take back the change that is pending.
+
+    ``min_age``: how long it must have been confirmed when the change was requested (setting
+    `email-revert-min-age`).
+    """
+    # The version before does not store when a change was requested.
+    asked_at = user.pending_asked_at or clock.now()
+    return user.email_verified_at is not None and user.email_verified_at + min_age <= asked_at
+
+
+def find_restorable(database: Database, user_id: UUID) -> Restorable | None:
+    """The address of the user that can be restored for the longest time, if there is one."""
+    return RESTORABLE.one(database, user_id=user_id, now=clock.now())
+
+
+class Left(NamedTuple):
+    """The changes from one address that can still be taken back, of which there may be several.
+
+    ``epoch``: that of the first. ``links_ended_at``: the latest of this address.
+    """
+
+    epoch: int
+    links_ended_at: datetime | None
+
+
+def find_left(db: Session, user_id: UUID, key: str) -> Left | None:
+    """The user's changes from the address ``key`` that can still be taken back."""
+    epoch, links_ended_at = db.execute(
+        select(func.min(FormerAddress.epoch), func.max(FormerAddress.links_ended_at)).where(
+            FormerAddress.user_id == user_id,
+            FormerAddress.key == key,
+            FormerAddress.expires_at > clock.now(),
+        )
+    ).one()
+    return None if epoch is None else Left(epoch, links_ended_at)
+
+
+def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
+    """The user's addresses that can still be restored, at most `MAX_LISTED`: the oldest first."""
+    return db.scalars(
+        select(FormerAddress)
+        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
+        .order_by(FormerAddress.epoch)
+        .limit(MAX_LISTED)
+    ).all()
+
+
+def find_keys(db: Session, user_id: UUID) -> Sequence[str]:
+    """The keys of all addresses of the user that can still be restored."""
+    return db.scalars(
+        select(FormerAddress.key)
+        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
+        .distinct()
+    ).all()
 
 
 def find(db: Session, id_: UUID) -> FormerAddress | None:
@@ -84,26 +165,26 @@ def end_since(db: Session, former: FormerAddress) -> bool:
     return former.id in ended
 
 
-def end_returned(db: Session, user_id: UUID, key: str) -> bool:
-    """Whether the user, who takes ``key`` again, had it before a change that can be taken back.
+def end_returned(db: Session, user_id: UUID, key: str) -> Left | None:
+    """The changes by which the user, who takes ``key`` again, left it, if any can be taken back.
 
     The links of all changes in between end, as if that change was taken back: an intruder may have
     made them.
     """
-    first = db.scalar(
-        select(FormerAddress.epoch)
-        .where(
-            FormerAddress.user_id == user_id,
-            FormerAddress.key == key,
-            FormerAddress.expires_at > clock.now(),
-        )
-        .order_by(FormerAddress.epoch)
-        .limit(1)
+    left = find_left(db, user_id, key)
+    if left is not None:
+        _delete(db, FormerAddress.user_id == user_id, FormerAddress.epoch > left.epoch)
+    return left
+
+
+def end_links(db: Session, user_id: UUID, key: str) -> None:
+    """End the links "This was not me" that were mailed to the former address ``key``."""
+    db.execute(
+        update(FormerAddress)
+        .where(FormerAddress.user_id == user_id, FormerAddress.key == key)
+        .values(links_ended_at=clock.now())
+        .execution_options(synchronize_session=False)
     )
-    if first is None:
-        return False
-    _delete(db, FormerAddress.user_id == user_id, FormerAddress.epoch > first)
-    return True
 
 
 def end_all(db: Session, user_id: UUID) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, select
@@ -13,7 +13,7 @@ from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.mail.outbox import Recipient
 
-from . import pending
+from . import agents, pending
 from .models import User
 
 
@@ -27,6 +27,7 @@ class MailUser(NamedTuple):
     epoch: int
     recovery_version: int
     name: str | None
+    language: str | None
 
 
 MAIL_USER = PreparedQuery(
@@ -38,6 +39,7 @@ MAIL_USER = PreparedQuery(
         User.epoch,
         User.recovery_version,
         User.name,
+        User.language,
     ).where(User.id == bindparam("user_id"), User.disabled_at.is_(None)),
     MailUser,
 )
@@ -45,7 +47,7 @@ MAIL_USER = PreparedQuery(
 
 def send_password_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice that the password was changed or reset."""
-    outbox.put(ctx, outbox.NewMail("password_changed", recipient))
+    outbox.put(ctx, outbox.NewMail("password_changed", recipient, names_device=True))
 
 
 def build_notice(job: MailJob) -> MailContent | None:
@@ -53,14 +55,27 @@ def build_notice(job: MailJob) -> MailContent | None:
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     if user is None:
         return None
-    name = name_for_greeting(user, job.mail.address)
-    return MailContent(job.mail.kind, job.mail.base_url, name)
+    return content_for(user, job, link=job.mail.base_url)
 
 
 def build_security_notice(job: MailJob) -> MailContent | None:
     """A notice that leads to the page where a new password is requested; None as above."""
     content = build_notice(job)
     return content and replace(content, link=forgot_page(job))
+
+
+def content_for(user: MailUser, job: MailJob, **values: Any) -> MailContent:
+    """The content of a mail to ``user``: in the user's language, with the name and the device.
+
+    ``values``: those of `MailContent`.
+    """
+    return MailContent(
+        job.mail.kind,
+        name=name_for_greeting(user, job.mail.address),
+        language=user.language,
+        device=agents.describe(job.mail.from_agent),
+        **values,
+    )
 
 
 def name_for_greeting(user: MailUser, address: str) -> str | None:

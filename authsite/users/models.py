@@ -18,6 +18,9 @@ class User(Base):
     ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. Raising
     ``recognition_version`` ends the recognition of all browsers and addresses of the user; see
     `authsite.rate_limit.recognized`.
+
+    A link "This was not me" that was mailed to the present address before ``links_ended_at`` does
+    not serve any more. It is a time of the address: only who reads its mailbox can set it.
     """
 
     __tablename__ = "users"
@@ -27,6 +30,7 @@ class User(Base):
     pending_email: Mapped[str | None] = mapped_column(String(254))
     pending_epoch: Mapped[int | None]
     pending_expires_at: Mapped[datetime | None]
+    pending_asked_at: Mapped[datetime | None]
     username: Mapped[str | None] = mapped_column(String(64))
     phone: Mapped[str | None] = mapped_column(String(20))
     name: Mapped[str | None] = mapped_column(String(1024))
@@ -38,6 +42,8 @@ class User(Base):
     disabled_at: Mapped[datetime | None]
     terms_url: Mapped[str | None] = mapped_column(String(2048))  # `terms-url` at registration
     terms_accepted_at: Mapped[datetime | None]
+    language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user
+    links_ended_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
@@ -63,7 +69,8 @@ class FormerAddress(Base):
     """The confirmed address that a user had before a change, which can be taken back.
 
     ``id`` is that of the change, and ``epoch`` the user's after it. Until ``expires_at`` no other
-    user can take the address; see `authsite.users.former`.
+    user can take the address; see `authsite.users.former`. ``confirmed_at`` and
+    ``links_ended_at`` are the user's values for this address.
     """
 
     __tablename__ = "former_addresses"
@@ -76,3 +83,5 @@ class FormerAddress(Base):
     email: Mapped[str] = mapped_column(String(254))
     epoch: Mapped[int]
     expires_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None]
+    links_ended_at: Mapped[datetime | None]

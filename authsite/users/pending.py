@@ -26,7 +26,12 @@ class Pending(NamedTuple):
 
 
 # The columns of a user without a pending change.
-NONE: dict[str, None] = {"pending_email": None, "pending_epoch": None, "pending_expires_at": None}
+NONE: dict[str, None] = {
+    "pending_email": None,
+    "pending_epoch": None,
+    "pending_expires_at": None,
+    "pending_asked_at": None,
+}
 
 # The epoch is compared too: a statement may raise it without clearing these columns.
 EXISTS = and_(User.pending_epoch == User.epoch, User.disabled_at.is_(None))
@@ -55,6 +60,7 @@ def begin(db: Session, user_id: UUID, epoch: int, email: str, expires_at: dateti
 
     Raises `SignInEnded` unless ``epoch``, read when the password was checked, is still the user's.
     """
+    now = clock.now()
     present = db.scalar(
         update(User)
         .where(User.id == user_id, *unchanged_since(epoch))
@@ -62,7 +68,8 @@ def begin(db: Session, user_id: UUID, epoch: int, email: str, expires_at: dateti
             pending_email=email,
             pending_epoch=epoch,
             pending_expires_at=expires_at,
-            updated_at=clock.now(),
+            pending_asked_at=now,
+            updated_at=now,
         )
         .returning(User.email)
         .execution_options(synchronize_session=False)

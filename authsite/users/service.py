@@ -56,6 +56,7 @@ def create(
         password_hash=password_hash,
         epoch=0,
         email_verified_at=now if confirmed else None,
+        language=ctx.request_info.stated_language,
         created_at=now,
         updated_at=now,
     )
@@ -188,10 +189,11 @@ def replace_password(
     *conditions: ColumnElement[bool],
     notify: bool,
     forget_recognized: bool = False,
+    **changes: object,
 ) -> ChangedUser | None:
     """Set a new password; ends everything issued under the old one, and all reset links.
 
-    ``notify``: the user gets a mail. ``forget_recognized``, and None as the result: see
+    ``notify``: the user gets a mail. ``forget_recognized``, ``changes`` and the result are those of
     `end_sign_ins`. The caller records the event.
     """
     changed = end_sign_ins(
@@ -202,6 +204,7 @@ def replace_password(
         forget_recognized=forget_recognized,
         password_hash=password_hash,
         updated_at=clock.now(),
+        **changes,
     )
     if changed and notify:
         mails.send_password_changed(ctx, Recipient(user_id, changed.email))
@@ -233,6 +236,17 @@ def enable(ctx: Context, user: User) -> None:
     user.disabled_at = None
     user.updated_at = now
     record(ctx, "user.enabled", user_id=user.id)
+
+
+def set_language(ctx: Context, user_id: uuid.UUID, language: str, *, only_first: bool) -> None:
+    """Store the language of the mails to the user; ``only_first``: unless one is stored already."""
+    conditions = [User.language.is_(None)] if only_first else []
+    ctx.db.execute(
+        update(User)
+        .where(User.id == user_id, *conditions)
+        .values(language=language)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def confirm(ctx: Context, user: User) -> None:

@@ -31,7 +31,9 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.verify.page", "/email/verify")
     config.add_route("authsite.disown.page", "/email/verify/disown")
     config.add_route("authsite.link.page", "/email/link")
-    config.add_route("authsite.cancel_change.page", "/email/change/cancel")
-    config.add_route("authsite.revert_change.page", "/email/change/revert")
+    config.add_route("authsite.verify.link", "/email/verify/{token}")  # after those above
+    for name in ("cancel", "revert"):
+        config.add_route(f"authsite.{name}_change.page", f"/email/change/{name}")
+        config.add_route(f"authsite.{name}_change.link", f"/email/change/{name}/{{token}}")
     config.scan(".api")
     config.scan(".pages")

@@ -1,7 +1,9 @@
 """Use a verification link: confirm the address, or delete an account registered with it."""
 
+from typing import NamedTuple
 from uuid import UUID
 
+from authsite.addresses import masked, shown
 from authsite.context import Context
 from authsite.mail.outbox import Recipient
 from authsite.sessions.service import RenewedSession
@@ -10,14 +12,50 @@ from authsite.users import service as users
 from authsite.users.erasure import erase
 from authsite.users.models import User
 
-from . import email_change, mails
+from . import email_change, links, mails
 from .errors import InvalidSignature
 from .links import VerifiedLink, address_hash
 
 
-def redeem(
-    ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None
-) -> RenewedSession | None:
+class Opened(NamedTuple):
+    """What a verification link is about, for its page.
+
+    ``address``: the one that it confirms. ``disownable``: the user is unconfirmed, and may be
+    deleted with the link. For a change of address: ``account`` is the present address, shown in
+    part, and ``decline`` the token that cancels the change.
+    """
+
+    address: str
+    confirmed: bool
+    disownable: bool = False
+    account: str | None = None
+    decline: str | None = None
+
+
+class Redeemed(NamedTuple):
+    """The address that was confirmed; ``changed``: it replaced another one.
+
+    ``renewed``: the new key of the browser session that a change of address did not end.
+    """
+
+    address: str
+    changed: bool = False
+    renewed: RenewedSession | None = None
+
+
+def open_link(ctx: Context, link: VerifiedLink) -> Opened:
+    """What the link is about; opening it changes nothing. Raises as `_find_user`."""
+    user, new_address = _find_user(ctx, link)
+    if new_address is None:
+        confirmed = user.email_verified_at is not None
+        return Opened(shown(user.email), confirmed, disownable=not confirmed)
+    ring = ctx.services.keys[links.DECLINE]
+    decline = links.cancel_token(ring, user.id, user.epoch, new_address)
+    account = masked(user.email)
+    return Opened(shown(new_address), confirmed=False, account=account, decline=decline)
+
+
+def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) -> Redeemed:
     """Mark the address that the link was made for as confirmed.
 
     The link of an address change makes it the user's address and ends all sign-ins but the
@@ -27,22 +65,14 @@ def redeem(
     notify = email_change.may_notify(ctx, link.user_id)
     user, new_address = _find_user(ctx, link, lock=True)
     if new_address:
-        return email_change.complete_change(
+        renewed = email_change.complete_change(
             ctx, user, new_address, session_id=session_id, notify=notify
         )
+        return Redeemed(new_address, changed=True, renewed=renewed)
     if user.email_verified_at is None:
         users.confirm(ctx, user)
         mails.send_welcome(ctx, Recipient(user.id, user.email))
-    return None
-
-
-def is_disownable(ctx: Context, link: VerifiedLink) -> bool:
-    """Whether the link can delete the account: the user is unconfirmed and has the link's address.
-
-    Raises `InvalidSignature` (see `_find_user`).
-    """
-    user, new_address = _find_user(ctx, link)
-    return new_address is None and user.email_verified_at is None
+    return Redeemed(user.email)
 
 
 def disown(ctx: Context, link: VerifiedLink) -> None:

@@ -1,5 +1,6 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
+from datetime import datetime
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, update
@@ -65,7 +66,9 @@ def request_change(
         notify_owner(ctx, owner)
     else:
         recipient = Recipient(account.id, address.display)
-        mail_link(ctx, recipient, page_url, suppress=not may_mail_new)
+        mail_link(
+            ctx, recipient, page_url, suppress=not may_mail_new, change=recipient.address != present
+        )
     if may_mail_present:
         mails.send_email_changed(ctx, Recipient(account.id, present))
 
@@ -78,25 +81,37 @@ def complete_change(
     All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
     email address"), except the browser session ``session_id``, whose new key is returned. With
     ``notify`` (the result of `may_notify`) the former address gets a mail. If the user had
-    confirmed the former address, a link in the mail takes the change back. There is no such link
-    if the link of an earlier change could restore ``address`` (`former.end_returned`). Raises
+    confirmed the former address long enough before (`former.may_restore`), a link in the mail takes
+    the change back. There is no such link if the link of an earlier change could restore
+    ``address`` (`former.end_returned`). Raises
     `AddressTaken`, and `InvalidSignature` if the pending change has ended in the meantime.
     """
-    old, confirmed = user.email, user.email_verified_at is not None
-    new = read_address(address)
-    changed = _replace(ctx, user, new, pending.EXISTS, User.pending_email == address)
+    old, new, cfg = user.email, read_address(address), ctx.settings
+    old_values = {"confirmed_at": user.email_verified_at, "links_ended_at": user.links_ended_at}
+    may_restore = former.may_restore(user, cfg.email_revert_min_age)
+    returned = former.end_returned(ctx.db, user.id, new.key)
+    # Only who reads the mailbox of an address ends the links "This was not me" that it got.
+    links_ended_at = returned.links_ended_at if returned else clock.now()
+    changed = _replace(
+        ctx,
+        user,
+        new,
+        pending.EXISTS,
+        User.pending_email == address,
+        links_ended_at=links_ended_at,
+    )
     if changed is None:
         raise InvalidSignature
     former_address = None
-    returned = former.end_returned(ctx.db, user.id, new.key)
-    if confirmed and not returned and ctx.settings.email_revert_expires_in:
+    if may_restore and not returned and cfg.email_revert_expires_in:
         former_address = FormerAddress(
             id=uuid4(),
             user_id=user.id,
             key=normalized_key("email", old),
             email=old,
             epoch=changed.epoch,
-            expires_at=clock.now() + ctx.settings.email_revert_expires_in,
+            expires_at=clock.now() + cfg.email_revert_expires_in,
+            **old_values,
         )
         ctx.db.add(former_address)
     if notify:
@@ -118,7 +133,8 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
     if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
         raise AddressTaken
     present = _begin(ctx, user, new)
-    mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx))
+    is_change = new.display != present
+    mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx), change=is_change)
     if user.email_verified_at is not None:
         mails.send_email_changed(ctx, Recipient(user.id, present))
 
@@ -132,18 +148,23 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
-    changed = _replace(ctx, user, read_address(email))
+    changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now())
     former.end_all(ctx.db, user.id)
     if changed and old_confirmed:
         mails.send_email_replaced(ctx, Recipient(user.id, old))
 
 
 def _replace(
-    ctx: Context, user: User, new: Identifier, *conditions: ColumnElement[bool]
+    ctx: Context,
+    user: User,
+    new: Identifier,
+    *conditions: ColumnElement[bool],
+    links_ended_at: datetime | None,
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's confirmed address; end all sign-ins and reset links.
 
-    Returns None if the user is gone or does not meet ``conditions``. Raises `AddressTaken`.
+    ``links_ended_at``: that of ``new``. Returns None if the user is gone or does not meet
+    ``conditions``. Raises `AddressTaken`.
     """
     old_key, now = normalized_key("email", user.email), clock.now()
     claim_address(ctx, user.id, new.key)
@@ -154,6 +175,7 @@ def _replace(
         end_reset_links=True,
         email=new.display,
         email_verified_at=now,
+        links_ended_at=links_ended_at,
         updated_at=now,
     )
     if changed:

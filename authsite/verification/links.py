@@ -5,15 +5,19 @@ The link that confirms an address is signed:
 purpose, path from ``/v1`` on and the query. It does not cover scheme and host, which a load
 balancer may change. ``hash`` binds the link to the address that it was mailed to.
 
+A mail that leads to authsite's own page has a short link instead, ``{base}/email/verify/{token}``.
+The token has the same content; the page makes the signed URL of it.
+
 The links that undo a change of address have a token. That of a cancel link is bound to the pending
-change and ends with it: it has no expiry of its own, since `pending.prolong` extends a change. That
+change and ends with it: it has no expiry of its own, since `pending.prolong` extends a change. The
+new address gets one of another purpose, whose page does not show the present address. That
 of a revert link names one completed change and is bound to nothing that a later change of the
 account could raise or replace.
 """
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
@@ -26,19 +30,24 @@ from authsite.crypto.sealed import SealedFormat
 from .errors import ExpiredSignature, InvalidSignature
 
 PURPOSE = "verify e-mail"
+LINK = "verify e-mail link"
 CANCEL = "cancel address change"
+DECLINE = "decline address change"
 REVERT = "revert address change"
+_LINK = SealedFormat("16s32s")
 _REVERT = SealedFormat("16s")
+_ANY_TIME = datetime.fromtimestamp(0, UTC)
 _PATH = re.compile(r"/v1/email/verify/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/([0-9a-f]{64})")
 _EXPIRES = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLink:
-    """The content of a link with a valid signature: the user, and the hash of the address."""
+    """The content of a valid link: the user, the hash of the address, the expiry (Unix seconds)."""
 
     user_id: UUID
     address_hash: str
+    expires: int
 
 
 def address_hash(address: str) -> str:
@@ -48,9 +57,32 @@ def address_hash(address: str) -> str:
 
 def sign(ring: KeyRing, base_url: str, user_id: UUID, address: str, expires: datetime) -> str:
     """The signed URL that confirms ``address``, valid until ``expires`` (whole seconds)."""
-    path = f"/v1/email/verify/{user_id}/{address_hash(address)}"
-    query = f"expires={int(expires.timestamp())}"
+    link = VerifiedLink(user_id, address_hash(address), int(expires.timestamp()))
+    return signed_url(ring, base_url, link)
+
+
+def signed_url(ring: KeyRing, base_url: str, link: VerifiedLink) -> str:
+    """The signed URL with this content."""
+    path = f"/v1/email/verify/{link.user_id}/{link.address_hash}"
+    query = f"expires={link.expires}"
     return f"{base_url}{path}?{query}&signature={ring.sign(_message(path, query))}"
+
+
+def short_token(ring: KeyRing, user_id: UUID, address: str, expires: datetime) -> str:
+    """The token of the short link that confirms ``address``, until ``expires`` (whole seconds)."""
+    hashed = bytes.fromhex(address_hash(address))
+    return _LINK.seal(ring, user_id.bytes, hashed, expires=int(expires.timestamp()))
+
+
+def read_token(ctx: Context, token: str) -> VerifiedLink:
+    """The link with this short token. Raises `InvalidSignature` and `ExpiredSignature`."""
+    values = _LINK.unseal(ctx.services.keys[LINK], token, _ANY_TIME)
+    if values is None:
+        raise InvalidSignature
+    user_id, hashed, expires = values
+    if expires <= clock.now().timestamp():
+        raise ExpiredSignature
+    return VerifiedLink(UUID(bytes=user_id), hashed.hex(), expires)
 
 
 def read(ctx: Context, path: str, query: str) -> VerifiedLink:
@@ -72,7 +104,7 @@ def read(ctx: Context, path: str, query: str) -> VerifiedLink:
         raise InvalidSignature
     if int(expires) <= clock.now().timestamp():
         raise ExpiredSignature
-    return VerifiedLink(UUID(parts[1]), parts[2])
+    return VerifiedLink(UUID(parts[1]), parts[2], int(expires))
 
 
 def read_url(ctx: Context, url: str) -> VerifiedLink:
@@ -95,7 +127,8 @@ def _message(path: str, query: str) -> bytes:
 def cancel_token(ring: KeyRing, user_id: UUID, epoch: int, pending_email: str) -> str:
     """The token that cancels the change of the user to ``pending_email``.
 
-    ``epoch`` is the user's while the change is pending.
+    ``epoch`` is the user's while the change is pending. ``ring``: that of the purpose `CANCEL` for
+    the present address, of `DECLINE` for the new one.
     """
     return f"{user_id}.{ring.sign(_pending(user_id, epoch, pending_email))}"
 

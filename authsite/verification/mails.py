@@ -1,34 +1,52 @@
 """Mails about e-mail addresses."""
 
 from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite import clock
+from authsite.addresses import masked
 from authsite.context import Context
 from authsite.mail import outbox
-from authsite.mail.builder import MailBuilder, MailContent, MailJob, with_query
+from authsite.mail.builder import (
+    MailBuilder,
+    MailContent,
+    MailJob,
+    is_own_page,
+    own_link,
+    with_query,
+)
 from authsite.mail.models import OutboxMessage
 from authsite.mail.outbox import Recipient
 from authsite.users.mails import (
     MAIL_USER,
     build_notice,
     confirmed_at,
+    content_for,
     forgot_page,
-    name_for_greeting,
 )
 from authsite.users.models import FormerAddress
 
 from . import links
 
-_LINKS = ("verification", "confirm")  # the kinds of mail with a link that confirms an address
+# The kinds of mail with a link that confirms an address.
+_LINKS = ("verification", "confirm", "confirm_change")
+VERIFY_PAGE = "/email/verify"
+CANCEL_PAGE, REVERT_PAGE = "/email/change/cancel", "/email/change/revert"
 
 
-def send_link(ctx: Context, recipient: Recipient, page_url: str) -> None:
-    """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads."""
+def send_link(ctx: Context, recipient: Recipient, page_url: str, *, change: bool) -> None:
+    """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads.
+
+    ``change``: the link completes a change of address.
+    """
     forced = ctx.settings.variant == "B" or ctx.settings.confirmation_required
     kind = "confirm" if forced else "verification"
+    if change:
+        kind = "confirm_change"
     expires_at = clock.now() + ctx.settings.verification_expires_in
     outbox.put(ctx, outbox.NewMail(kind, recipient, page_url=page_url, expires_at=expires_at))
 
@@ -77,18 +95,43 @@ def build_link(job: MailJob) -> MailContent | None:
     """The link that confirms an address; None if it is confirmed or no longer the user's."""
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     address = job.mail.address
-    if user is None or not job.mail.expires_at or not job.mail.user_id:
+    if user is None or not job.mail.expires_at:
         return None
-    unconfirmed = address == user.pending_email or (
-        address == user.email and user.email_verified_at is None
+    if address == user.pending_email != user.email:  # enqueued by the version before
+        return build_change_link(replace(job, mail=replace(job.mail, kind="confirm_change")))
+    if address != user.email or user.email_verified_at is not None:
+        return None
+    return content_for(user, job, link=_confirming_link(job, user.id, job.mail.expires_at))
+
+
+def build_change_link(job: MailJob) -> MailContent | None:
+    """The link that completes a change of address; None if the change has ended.
+
+    The recipient may be another person. So the mail names the present address only in part, and
+    has a second link that cancels the change.
+    """
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None or not job.mail.expires_at or job.mail.address != user.pending_email:
+        return None
+    ring = job.services.keys[links.DECLINE]
+    token = links.cancel_token(ring, user.id, user.epoch, user.pending_email)
+    return content_for(
+        user,
+        job,
+        link=_confirming_link(job, user.id, job.mail.expires_at),
+        about_address=masked(user.email),
+        other_link=own_link(job, CANCEL_PAGE, token),
     )
-    if not unconfirmed:
-        return None
-    ring = job.services.keys[links.PURPOSE]
-    base_url = job.mail.base_url or ""
-    signed = links.sign(ring, base_url, job.mail.user_id, address, job.mail.expires_at)
-    link = with_query(job.mail.page_url, url=signed)
-    return MailContent(job.mail.kind, link, name_for_greeting(user, address))
+
+
+def _confirming_link(job: MailJob, user_id: UUID, expires: datetime) -> str:
+    """The link that confirms the recipient's address: a short one if it opens our own page."""
+    address, keys = job.mail.address, job.services.keys
+    if is_own_page(job, VERIFY_PAGE):
+        token = links.short_token(keys[links.LINK], user_id, address, expires)
+        return f"{job.mail.page_url}/{token}"
+    signed = links.sign(keys[links.PURPOSE], _base(job), user_id, address, expires)
+    return with_query(job.mail.page_url, url=signed)
 
 
 def build_changed(job: MailJob) -> MailContent | None:
@@ -97,27 +140,23 @@ def build_changed(job: MailJob) -> MailContent | None:
     It leads to the page where a new password is requested, which ends the change as well. Only an
     address that the user has confirmed can cancel the change: another may be another person's.
     """
-    user, base_url = MAIL_USER.one(job.services.database, user_id=job.mail.user_id), _base(job)
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     if user is None:
         return None
     cancel = None
     if user.pending_email and confirmed_at(user, job.mail.address):
         ring = job.services.keys[links.CANCEL]
         token = links.cancel_token(ring, user.id, user.epoch, user.pending_email)
-        cancel = with_query(f"{base_url}/email/change/cancel", token=token)
-    return MailContent(
-        job.mail.kind,
-        link=forgot_page(job) if user.email == job.mail.address else None,
-        name=name_for_greeting(user, job.mail.address),
-        other_link=cancel,
-    )
+        cancel = own_link(job, CANCEL_PAGE, token)
+    link = forgot_page(job) if user.email == job.mail.address else None
+    return content_for(user, job, link=link, other_link=cancel)
 
 
 def build_replaced(job: MailJob) -> MailContent | None:
     """The notice of a completed change, with the link that takes it back, if there is one.
 
     None if the user was deleted or disabled. The greeting has no name, since the address no longer
-    belongs to the user.
+    belongs to the user (`name_for_greeting`).
     """
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     if user is None:
@@ -126,8 +165,8 @@ def build_replaced(job: MailJob) -> MailContent | None:
     if job.mail.about_id and job.mail.expires_at:
         ring = job.services.keys[links.REVERT]
         token = links.revert_token(ring, job.mail.about_id, job.mail.expires_at)
-        link = with_query(f"{_base(job)}/email/change/revert", token=token)
-    return MailContent(job.mail.kind, link)
+        link = own_link(job, REVERT_PAGE, token)
+    return content_for(user, job, link=link)
 
 
 def build_already_registered(job: MailJob) -> MailContent | None:
@@ -149,6 +188,7 @@ def _base(job: MailJob) -> str:
 BUILDERS: dict[str, MailBuilder] = {
     "verification": build_link,
     "confirm": build_link,
+    "confirm_change": build_change_link,
     "welcome": build_notice,
     "email_changed": build_changed,
     "email_replaced": build_replaced,

@@ -6,9 +6,11 @@ from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
 
+from authsite.addresses import shown
 from authsite.context import Context
-from authsite.guards.forms import form_view
+from authsite.guards.forms import PageView, form_view
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import forget_next, keep_next
 from authsite.http.bodies import Body, Email, Token, Url
@@ -36,13 +38,27 @@ class VerifyForm(Body):
 
 def show(request: Request) -> dict[str, Any]:
     """The page with a button if the link is valid; opening it does not use the link."""
-    return _page(request, request.GET.get("url", ""))
+    url = request.GET.get("url", "")
+    return _page(request, lambda ctx: links.read_url(ctx, url))
 
 
 def show_again(request: Request) -> dict[str, Any]:
     """The page after an error, with the button if the link is still valid."""
     url = request.authsite.form_data.get("url", "")
-    return _page(request, url, errors=request.authsite.form_errors)
+    errors = request.authsite.form_errors
+    return _page(request, lambda ctx: links.read_url(ctx, url), errors=errors)
+
+
+@view_config(
+    route_name="authsite.verify.link",
+    request_method="GET",
+    renderer=VERIFY,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def show_link(request: Request) -> dict[str, Any]:
+    """The page of a short link; its form has the signed URL with the same content."""
+    token = request.matchdict["token"]
+    return _page(request, lambda ctx: links.read_token(ctx, token))
 
 
 verify_form = partial(
@@ -60,9 +76,14 @@ def verify(request: Request) -> dict[str, Any]:
     """Confirm the address that the link was mailed to."""
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
     link = links.read_url(ctx, request.authsite.validated.url)
-    renewed = confirmation.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
-    cookies.renew_session(request, renewed)
-    return {"state": "done", "link": None}
+    done = confirmation.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
+    cookies.renew_session(request, done.renewed)
+    keep_address(request, done.address)
+    # A change has ended every sign-in but the one that it has renewed.
+    signed_in = done.renewed if done.changed else caller
+    state = "changed" if done.changed else "done"
+    address = shown(done.address)
+    return {"state": state, "link": None, "address": address, "signed_in": signed_in is not None}
 
 
 @verify_form("authsite.disown.page")
@@ -73,18 +94,24 @@ def disown(request: Request) -> dict[str, Any]:
     return {"state": "disowned", "link": None}
 
 
-def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
+def _page(
+    request: Request,
+    read: Callable[[Context], links.VerifiedLink],
+    errors: Sequence[FieldError] = (),
+) -> dict[str, Any]:
     ctx = request.authsite.ctx
     try:
-        disownable = confirmation.is_disownable(ctx, links.read_url(ctx, url))
+        link = read(ctx)
+        opened = confirmation.open_link(ctx, link)
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status
         state = "expired" if error.code == "expired_signature" else "invalid"
         return {"state": state, "link": None, "lifetime": _lifetime(request)}
     gone = any(item.code == "invalid_signature" for item in errors)
-    state = "invalid" if gone else "ready"
-    return {"state": state, "link": None if gone else url, "disownable": disownable}
+    ring, base_url = ctx.services.keys[links.PURPOSE], ctx.request_info.base_url
+    url = None if gone else links.signed_url(ring, base_url, link)
+    return {"state": "invalid" if gone else "ready", "link": url, **opened._asdict()}
 
 
 class LinkForm(Body):
@@ -147,21 +174,34 @@ def token_page(request: Request, find: Callable[[Context, str], object]) -> dict
     """A page with a button while a mailed link works; opening it changes nothing.
 
     Its values: ``state`` ("ready", or "invalid" if ``find`` raises an `ApiError`), the token, and
-    what ``find`` returns as ``address``.
+    what ``find`` returns as ``found``.
     """
-    token = (request.authsite.raw_form or request.GET).get("token", "")
+    given = request.authsite.raw_form or request.matchdict or request.GET
+    token = given.get("token", "")
     try:
-        address = find(request.authsite.ctx, token)
+        found = find(request.authsite.ctx, token)
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status
-        return {"state": "invalid", "address": None, "token": None}
-    return {"state": "ready", "address": address, "token": token}
+        return {"state": "invalid", "found": None, "token": None}
+    return {"state": "ready", "found": found, "token": token}
 
 
+def token_link(route_name: str, renderer: str) -> Callable[[PageView], PageView]:
+    """Return a decorator that also shows a `token_page` at the path of a mailed link."""
+    register: Callable[[PageView], PageView] = view_config(
+        route_name=route_name,
+        request_method="GET",
+        renderer=renderer,
+        permission=NO_PERMISSION_REQUIRED,
+    )
+    return register
+
+
+@token_link("authsite.cancel_change.link", CANCEL_CHANGE)
 def show_cancel(request: Request) -> dict[str, Any]:
     """The page that cancels a change."""
-    return token_page(request, lambda ctx, token: undo.find_pending(ctx, token).email)
+    return token_page(request, undo.find_pending)
 
 
 @form_view(
@@ -173,13 +213,14 @@ def show_cancel(request: Request) -> dict[str, Any]:
 )
 def cancel_change(request: Request) -> dict[str, Any]:
     """Cancel the pending change of address, for the owner of the present address."""
-    user = undo.cancel(request.authsite.ctx, request.authsite.validated.token)
-    return {"state": "done", "address": user.email, "token": None}
+    found = undo.cancel(request.authsite.ctx, request.authsite.validated.token)
+    return {"state": "done", "found": found, "token": None}
 
 
+@token_link("authsite.revert_change.link", REVERT_CHANGE)
 def show_revert(request: Request) -> dict[str, Any]:
     """The page that takes a change back."""
-    return token_page(request, lambda ctx, token: undo.find_former(ctx, token).email)
+    return token_page(request, undo.find_former)
 
 
 @form_view(
@@ -194,4 +235,4 @@ def revert_change(request: Request) -> dict[str, Any]:
     address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
     recognized.set_cookie(request)
     keep_address(request, address)
-    return {"state": "done", "address": address, "token": None}
+    return {"state": "done", "address": shown(address), "token": None}

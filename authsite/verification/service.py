@@ -79,7 +79,9 @@ def resend_link(ctx: Context, account: Account) -> None:
     if address is None and not account.confirmed:
         address = account.email
     if address is not None:
-        mail_link(ctx, Recipient(account.id, address), choose_page(ctx), suppress=not allowed)
+        recipient, is_change = Recipient(account.id, address), address != account.email
+        page_url = choose_page(ctx)
+        mail_link(ctx, recipient, page_url, suppress=not allowed, change=is_change)
 
 
 def request_link(
@@ -110,15 +112,24 @@ def request_link(
     mail_link(ctx, recipient, page_url, suppress=not allowed)
 
 
-def mail_link(ctx: Context, recipient: Recipient, page_url: str, *, suppress: bool = False) -> None:
+def mail_link(
+    ctx: Context,
+    recipient: Recipient,
+    page_url: str,
+    *,
+    suppress: bool = False,
+    change: bool = False,
+) -> None:
     """Put the mail with a link for the address of ``recipient`` into the outbox.
+
+    ``change``: the address is the new one of a change, and its owner may not have an account here.
 
     ``suppress`` (over a limit): the row has no recipient, as for an unknown account, so that the
     cost is the same.
     """
     if suppress:
         recipient = NO_RECIPIENT
-    mails.send_link(ctx, recipient, page_url)
+    mails.send_link(ctx, recipient, page_url, change=change)
     record(ctx, "verification.asked", user_id=recipient.user_id)
 
 

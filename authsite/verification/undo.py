@@ -1,10 +1,14 @@
 """Cancel a pending change of address, or take a completed one back, with a mailed link.
 
 The links go to the address that the user has confirmed before the change: its owner must be able to
-end what an intruder with the user's session and password began.
+end what an intruder with the user's session and password began. The new address gets a link that
+cancels, too: its owner may not have an account here.
 """
 
+from typing import NamedTuple
+
 from authsite import clock
+from authsite.addresses import masked, shown
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.ids import as_id
@@ -21,8 +25,19 @@ from .email_change import cancel_change, claim_address
 from .errors import InvalidSignature
 
 
-def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
-    """The user whose pending change a cancel link ends; opening the link changes nothing.
+class Cancelable(NamedTuple):
+    """A pending change: the user, and the present address as the recipient of the link sees it.
+
+    ``declined``: the link was mailed to the new address.
+    """
+
+    user: User
+    address: str
+    declined: bool
+
+
+def find_pending(ctx: Context, token: str, *, lock: bool = False) -> Cancelable:
+    """The pending change that a cancel link ends; opening the link changes nothing.
 
     Raises `InvalidSignature` for a wrong token, and if the change has ended or has taken place.
     ``lock``: keep the row locked until the transaction ends.
@@ -30,21 +45,20 @@ def find_pending(ctx: Context, token: str, *, lock: bool = False) -> User:
     user_id = as_id(token.partition(".")[0])
     user = ctx.db.get(User, user_id, with_for_update=lock) if user_id else None
     change = pending.find(ctx.db, user.id) if user else None
-    ring = ctx.services.keys[links.CANCEL]
-    if (
-        user is None
-        or change is None
-        or not links.is_cancel_token(ring, token, user.id, user.epoch, change.email)
-    ):
+    if user is None or change is None:
         raise InvalidSignature
-    return user
+    for purpose, show in ((links.CANCEL, shown), (links.DECLINE, masked)):
+        ring = ctx.services.keys[purpose]
+        if links.is_cancel_token(ring, token, user.id, user.epoch, change.email):
+            return Cancelable(user, show(user.email), declined=purpose == links.DECLINE)
+    raise InvalidSignature
 
 
-def cancel(ctx: Context, token: str) -> User:
+def cancel(ctx: Context, token: str) -> Cancelable:
     """End the pending change; its link becomes inactive. Raises `InvalidSignature`."""
-    user = find_pending(ctx, token, lock=True)
-    cancel_change(ctx, user.id)
-    return user
+    found = find_pending(ctx, token, lock=True)
+    cancel_change(ctx, found.user.id)
+    return found
 
 
 def find_former(ctx: Context, token: str) -> FormerAddress:
@@ -66,6 +80,8 @@ def revert(ctx: Context, token: str) -> str:
     reset links end; the password becomes unusable, since an intruder knows it, and a reset link
     goes to the restored address. The links of this and of later changes end: an intruder who
     changed the address twice must not restore the one in between. Links of earlier changes stay.
+    With the changes end the links "This was not me" that were mailed since, because their addresses
+    can no longer be restored, and those that were mailed to the restored address before.
     Raises `InvalidSignature`, and `AddressTaken` if another user has the address nevertheless.
     """
     found = find_former(ctx, token)
@@ -73,6 +89,7 @@ def revert(ctx: Context, token: str) -> str:
     if user is None or user.disabled_at is not None or not former.end_since(ctx.db, found):
         raise InvalidSignature
     removed, restored, key, now = user.email, found.email, found.key, clock.now()
+    confirmed_at = found.confirmed_at or now
     claim_address(ctx, user.id, key)
     changed = users.end_sign_ins(
         ctx,
@@ -80,7 +97,8 @@ def revert(ctx: Context, token: str) -> str:
         end_reset_links=True,
         forget_recognized=True,
         email=restored,
-        email_verified_at=now,
+        email_verified_at=confirmed_at,
+        links_ended_at=now,
         password_hash=None,
         updated_at=now,
     )

@@ -19,17 +19,17 @@ from authsite.exporting.export import PARTS
 from authsite.oauth.models import Client, Family
 from authsite.users import service as users
 from authsite.users.models import User
-from tests.support.in_process import write_ini
 from tests.support import personal
 from tests.support.acting import acting
 from tests.support.home import CHECKOUT
+from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD
 
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are no facts about anybody: counters, and what is pending.
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
-    " pending_email pending_epoch pending_expires_at",
+    " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at",
     "Client": "epoch",
     "Family": "user_epoch client_epoch generation rescoped",
     "AuditEvent": "",

@@ -117,12 +117,14 @@ def test_pages_m5_a_registration_leads_on_after_its_link(site):
     assert login.forms[0].submit().location == f"{OURS}/account?x=1"
 
 
-def test_in_another_browser_the_link_leads_to_the_start_as_before(site):
+def test_in_another_browser_the_link_leads_to_the_prefilled_login(site):
     submit(site, "/register", email=EMAIL, password=NEW, next="/account?x=1")
     [mail] = site.mails()
     site.http.reset()
     done = site.http.get(link_in(mail)).forms[0].submit()
-    assert done.html.select_one("main a")["href"] == "/"
+    way = done.html.select_one("main a")
+    assert (way["href"], way.text) == ("/login", "Sign in")
+    assert site.http.get("/login").forms[0]["username"].value == EMAIL
 
 
 def test_asking_anew_for_another_page_forgets_the_former(site):

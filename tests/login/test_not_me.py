@@ -1,16 +1,27 @@
 """The link "This was not me" of a notice: what it ends, and when it has ended itself."""
 
+from datetime import timedelta
+from uuid import UUID
+
 import pytest
 from sqlalchemy import Engine, event
 
-from authsite.audit.service import record
+from authsite import clock
+from authsite.account import not_me
+from authsite.audit.models import AuditEvent
+from authsite.crypto.sealed import SealedFormat
 from authsite.login.notices import LINK_LIFETIME
+from authsite.mail.models import OutboxMessage
 from authsite.users import service as users
+from authsite.users.models import FormerAddress, User
+from tests.account.test_email_change import change, paths_to
 from tests.support.acting import acting
-from tests.support.mails import link_in, text_of
+from tests.support.mails import link_in, text_of, token_in
 from tests.support.notices import HOME, arrive, events, press, site_of_ann, token_sign_in, use
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, bearer
+from tests.verification.story import revert_link
+from tests.verification.test_cancel_change import press as press_undo
 
 NEW = "purple wolf 77 tea"
 
@@ -26,7 +37,34 @@ def reset(site):
     site.http.post_json("/v1/password/reset", form, status=200)
 
 
-def test_the_link_ends_all_sign_ins_once_and_leads_to_the_reset(site, frozen):
+def choose(site, link, password=NEW):
+    """Choose a password on the page that the link leads to after its button."""
+    site.http.reset()
+    fields = {"token": token_in(link), "password": password}
+    return submit(site, "/login/not-me/password", page=link, **fields)
+
+
+def moves(site, frozen, *addresses, password=PASSWORD):
+    """The intruder changes the address, and later changes it again."""
+    with site.db() as db:
+        db.get(User, site.ann.id).email_verified_at = clock.now() - timedelta(days=8)
+    for address in addresses:
+        frozen.advance(60)
+        present = address_of(site)
+        token = site.login(site.keys, present, password)["access_token"]
+        change(site, token, address)
+        [path] = paths_to(site, address)
+        site.http.get(path, status=200)
+
+
+def address_of(site):
+    with site.db() as db:
+        return db.get(User, site.ann.id).email
+
+
+def test_the_link_ends_all_sign_ins_and_the_password_and_lets_its_reader_choose_a_new_one(
+    site, frozen
+):
     site.http.reset()
     sign_in(site)  # at home
     browsers = [dict(site.http.cookies)]
@@ -45,21 +83,54 @@ def test_the_link_ends_all_sign_ins_once_and_leads_to_the_reset(site, frozen):
     opened = site.http.get(link, status=200)
     assert "ann@example.com" not in opened.text
     assert opened.forms[0].action == "/login/not-me"
-    assert opened.forms[0]["token"].value == link.partition("?token=")[2]
+    assert opened.forms[0]["token"].value == token_in(link)
     done = press(site, link)
-    assert (done.status_int, "/password/forgot" in done.text) == (200, True)
+    assert done.html.h1.text == "All sign‑ins have ended. Choose a new password"
     assert [event.user_id for event in events(site, "login.disowned")] == [site.ann.id]
     for cookies in browsers:
         use(site, cookies)
         site.http.get("/account", status=302)
     site.http.reset()
     site.http.get("/v1/user", headers=bearer(tokens["access_token"]), status=401)
-    assert press(site, link).status_int == 403  # it is used
+    site.login(site.keys, status=400)  # the old password
+    assert press(site, link).html.h1.text == done.html.h1.text
+    assert site.http.get(link).html.h1.text == done.html.h1.text  # until one was chosen
     assert len(events(site, "login.disowned")) == 1
+
+    weak = choose(site, link, "password")
+    assert weak.status_int == 422
+    assert weak.html.select_one("#password-error")
+    assert site.http.get(link).html.h1.text == done.html.h1.text
+    chosen = choose(site, link)
+    assert "Your password has been changed" in chosen.text
+    assert site.http.get("/login").forms[0]["username"].value == "ann@example.com"
+    site.login(site.keys, password=NEW)
+    for dead in (press(site, link), choose(site, link), site.http.get(link, status="*")):
+        assert dead.status_int == 403
+    assert [each["To"] for each in site.mails()] == ["ann@example.com"]
+
+
+def test_a_password_is_not_chosen_before_the_button_was_pressed(site):
+    [mail] = arrive(site)
+    assert choose(site, link_in(mail)).status_int == 403
+    site.login(site.keys)
+
+
+def test_opening_the_link_and_the_check_of_a_password_change_nothing(site):
+    [mail] = arrive(site)
+    link = link_in(mail)
+    site.http.head(link)
+    site.http.get(f"/login/not-me/password?token={token_in(link)}")
+    site.login(site.keys)
+    press(site, link)
+    fields = {"token": token_in(link), "password": NEW}
+    rated = submit(site, "/login/not-me/check", page=link, **fields)
+    assert rated.json["level"]
+    site.login(site.keys, password=NEW, status=400)
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
-def test_of_two_requests_with_the_link_only_one_uses_it(site, frozen):
+def test_of_two_requests_with_the_link_one_ends_the_sign_ins(site, frozen):
     [mail] = arrive(site)
     began, first = [], []
 
@@ -70,7 +141,7 @@ def test_of_two_requests_with_the_link_only_one_uses_it(site, frozen):
 
     event.listen(Engine, "before_cursor_execute", use_before)
     try:
-        assert press(site, link_in(mail)).status_int == 403
+        assert press(site, link_in(mail)).status_int == 200
     finally:
         event.remove(Engine, "before_cursor_execute", use_before)
     assert first == [200]
@@ -88,8 +159,11 @@ def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
     frozen.advance(60)
     assert site.mails() == []
     site.http.extra_environ["REMOTE_ADDR"] = HOME
-    assert press(site, link_in(mail)).status_int == 200
+    link = link_in(mail)
+    assert press(site, link).status_int == 200
+    choose(site, link, PASSWORD)
     owner = dict(site.http.cookies)
+    site.mails()
     frozen.advance(60)
     use(site, owner)
     site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.80"
@@ -109,6 +183,8 @@ def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
     assert len(links) == 3
     frozen.advance(60)
     assert press(site, links[0]).status_int == 200  # a link for each of them
+    choose(site, links[0], PASSWORD)
+    site.mails()
     assert arrive(site, HOME) != []
 
 
@@ -148,7 +224,7 @@ def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
         link = link[:-6] + ("AAAAAA" if link[-6:] != "AAAAAA" else "BBBBBB")
     elif ended == "another purpose":
         token = site.reset_token(site.ann)
-        link = f"http://localhost/login/not-me?token={token}"
+        link = f"http://localhost/login/not-me/{token}"
     else:
         with site.db() as db:
             users.disable(acting(db), users.find(db, "ann@example.com"))
@@ -159,18 +235,92 @@ def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
     assert events(site, "login.disowned") == []
 
 
-def move(site):
-    with site.db() as db:
-        record(acting(db), "email.changed", user_id=site.ann.id)
+FIRST, SECOND = "eve@evil.example", "eve2@evil.example"
+
+
+def reset_at(site, email):
+    form = {"email": email, "token": site.reset_token(site.ann), "password": NEW}
+    site.http.post_json("/v1/password/reset", form, status=200)
 
 
 def test_a_reset_after_a_change_of_address_does_not_end_the_link(site, frozen):
     [mail] = arrive(site)
-    link = link_in(mail)
+    moves(site, frozen, FIRST)
     frozen.advance(60)
-    move(site)
-    reset(site)  # the mail may have gone to the intruder
-    assert press(site, link).status_int == 200
+    reset_at(site, FIRST)  # by the intruder, who reads that mailbox
+    assert press(site, link_in(mail)).status_int == 200
+
+
+def test_l2_an_intruder_who_changes_twice_and_takes_it_back_does_not_end_the_link(site, frozen):
+    [mail] = arrive(site)
+    moves(site, frozen, FIRST)
+    site.mails()
+    moves(site, frozen, SECOND)
+    [notice] = [each for each in site.mails() if each["To"] == FIRST]
+    press_undo(site, revert_link(notice))
+    assert address_of(site) == FIRST
+    assert press(site, link_in(mail)).status_int == 200
+
+
+def test_once_the_address_cannot_be_restored_its_link_is_dead(site, frozen):
+    [mail] = arrive(site)
+    moves(site, frozen, FIRST)
+    with site.db() as db:
+        db.query(FormerAddress).delete()
+    assert press(site, link_in(mail)).status_int == 403
+    assert site.http.get(link_in(mail), status=403)
+
+
+def test_a_revert_ends_the_links_of_the_restored_address_and_those_mailed_since(site, frozen):
+    [mail] = arrive(site)
+    moves(site, frozen, FIRST)
+    [notice] = [each for each in site.mails() if each["To"] == "ann@example.com"]
+    frozen.advance(60)
+    site.http.reset()
+    site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.99"
+    sign_in(site, FIRST)
+    [since] = site.mails()
+    assert since["To"] == FIRST
+    frozen.advance(60)
+    press_undo(site, revert_link(notice))
+    assert address_of(site) == "ann@example.com"
+    for dead in (mail, since):
+        assert press(site, link_in(dead)).status_int == 403
+
+
+def test_a_password_chosen_at_a_former_address_ends_its_links_alone(site, frozen):
+    [mail] = arrive(site)
+    moves(site, frozen, FIRST)
+    site.mails()
+    press(site, link_in(mail))
+    chosen = choose(site, link_in(mail))
+    assert FIRST not in chosen.text
+    assert "another e-mail address now" in chosen.text
+    assert press(site, link_in(mail)).status_int == 403
+    frozen.advance(60)
+    site.http.reset()
+    sign_in(site, FIRST, NEW)
+    [later] = site.mails()[-1:]
+    assert press(site, link_in(later)).status_int == 200
+
+
+def test_a_link_of_the_version_before_serves_by_the_same_rules(site, frozen):
+    arrive(site)
+    expires = clock.now() + LINK_LIFETIME
+    with site.db() as db:
+        event = db.query(AuditEvent).filter_by(event="session.begun").one()
+    ring = site.app.registry["authsite"].keys[not_me.FORMER_PURPOSE]
+    ids = site.ann.id.bytes, UUID(event.details["session"]).bytes
+    token = SealedFormat("16s16sQ").seal(ring, *ids, event.id, expires=int(expires.timestamp()))
+    link = f"http://localhost/login/not-me?token={token}"
+    assert site.http.get(link).html.h1.text == "Was this sign‑in not you?"
+    moves(site, frozen, FIRST, SECOND)
+    fields = {"token": token}
+    site.http.reset()
+    assert submit(site, "/login/not-me", page="/login", **fields).status_int == 200
+    fields |= {"password": NEW}
+    assert submit(site, "/login/not-me/password", page="/login", **fields).status_int == 200
+    assert submit(site, "/login/not-me", page="/login", token=token).status_int == 403
 
 
 @pytest.mark.parametrize("through", ["browser", "app"])
@@ -181,16 +331,20 @@ def test_a_link_is_of_the_login_however_late_its_mail_is_sent(site, frozen, thro
         sign_in(site)
     else:
         token_sign_in(site)
-    move(site)  # before the mail server answers
-    [mail] = site.mails()
-    reset(site)  # the mail may have gone to the intruder
+    with site.db() as db:
+        db.query(OutboxMessage).update({"next_attempt_at": clock.now() + timedelta(hours=1)})
+    moves(site, frozen, FIRST)  # before the mail server answers
+    reset_at(site, FIRST)
+    frozen.advance(3600)
+    mail = next(each for each in site.mails() if "not-me" in text_of(each))
     assert press(site, link_in(mail)).status_int == 200
 
 
 def test_a_change_of_address_after_a_reset_does_not_revive_the_link(site, frozen):
     [mail] = arrive(site)
+    frozen.advance(60)
     reset(site)
-    move(site)
+    moves(site, frozen, FIRST, password=NEW)
     assert press(site, link_in(mail)).status_int == 403
 
 
@@ -200,5 +354,5 @@ def test_a_notice_of_a_sign_in_that_has_ended_has_a_link_that_works(site, frozen
     sign_in(site)
     submit(site, "/logout")
     [mail] = site.mails()
-    assert "203.0.113.9" not in text_of(mail)
+    assert "203.0.113.9" in text_of(mail)
     assert press(site, link_in(mail)).status_int == 200

@@ -20,22 +20,27 @@ from tests.support.site import SECRET
 NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 LINK = "https://app.example.org/verify?url=https%3A%2F%2Fx%2F" + "a" * 300 + "&b=1"
 MAILS = (
-    "verification", "confirm", "reset", "password_changed", "email_changed", "welcome",
+    "verification", "confirm", "confirm_change", "reset", "password_changed", "email_changed", "welcome",
     "already_registered", "token_created", "email_replaced",
     "new_device", "app_signed_out", "failed_logins",
 )  # fmt: skip
+AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
 
 
 def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org", other=None,
-         **settings):  # fmt: skip
+         stored=None, **settings):  # fmt: skip
     cfg = load({"authsite.secret": SECRET, **{f"authsite.{k}": v for k, v in settings.items()}}, {})
     row = ClaimedMail(
         id=uuid.UUID(int=7), kind=kind, user_id=None, address="o'hara+x@example.com",
         page_url=None, base_url=base, language=language, expires_at=NOW + timedelta(hours=1),
-        created_at=NOW, give_up_at=NOW, lease_until=NOW,
+        created_at=NOW, give_up_at=NOW, lease_until=NOW, from_address="2001:db8::7", from_agent=AGENT,
     )  # fmt: skip
-    rendered = render(MailContent(kind, link, name, name, other, "2001:db8::7"), row, cfg, NOW)
+    content = MailContent(
+        kind, link, name, name, other, "b…@example.org", device=("Firefox", "Windows"),
+        language=stored,
+    )  # fmt: skip
+    rendered = render(content, row, cfg, NOW)
     raw = compose(row, rendered, cfg, NOW).message.as_bytes()
     return message_from_bytes(raw, policy=policy.default)
 
@@ -45,7 +50,7 @@ def words(html):
 
 
 def test_every_template_is_a_mail_of_this_test_and_every_mail_is_registered(site):
-    files = {path.stem for path in TEMPLATES.iterdir()} - {"layout", "pieces", "footer"}
+    files = {path.stem for path in TEMPLATES.iterdir()} - {"layout", "pieces", "footer", "facts"}
     assert files == set(MAILS)
     assert set(site.app.registry["authsite"].extensions.mail_builders) == set(MAILS)
 

@@ -11,7 +11,7 @@ from authsite.mail import leases, outbox
 from authsite.mail.leases import BATCH, LEASE, Outcome
 from authsite.mail.outbox import Recipient
 from tests.support.acting import acting
-from tests.support.mails import link_in, put, row, rows
+from tests.support.mails import link_in, put, row, rows, token_in
 from tests.support.purging import purged
 from tests.support.site import PASSWORD
 
@@ -44,7 +44,7 @@ def test_a_committed_request_has_exactly_one_row_with_everything_but_the_link(si
     assert (only.page_url, only.base_url) == (requested["reset_url"], "http://localhost")
     assert (only.state, only.delivery_attempts) == ("waiting", 0)
     [mail] = [each for each in site.mails() if "password/reset" in link_in(each)]
-    token = link_in(mail).partition("token=")[2]
+    token = token_in(link_in(mail))
     with site.db() as db:
         stored = db.execute(text("SELECT * FROM outbox")).all()
     assert token

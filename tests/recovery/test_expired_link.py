@@ -15,7 +15,7 @@ def test_the_page_of_an_expired_link_mails_a_new_one(site_with, frozen, variant)
     submit(site, "/password/forgot", email=EMAIL, next="/account?x=1")
     [mail] = site.mails()
     frozen.advance(3600)
-    page = site.http.get(link_in(mail) + "&next=/account?x=1", status=422)
+    page = site.http.get(link_in(mail) + "?next=/account?x=1", status=422)
     assert "This link no longer works" in page
     sent = page.forms[0].submit().follow()
     assert EMAIL in sent

@@ -46,6 +46,22 @@ def link_in(mail):
     return re.search(r"^https?://\S+$", text_of(mail), re.MULTILINE)[0]
 
 
+def token_in(link):
+    """The token that a short link ends with."""
+    return link.rpartition("/")[2]
+
+
+def signed_url(site, mail):
+    """The signed URL that the page of a short link sends with its form."""
+    return site.http.get(link_in(mail), status=200).forms[0]["url"].value
+
+
+def reset_fields(site, mail):
+    """The address and the token that the page of a short reset link sends with its form."""
+    form = site.http.get(link_in(mail), status=200).forms[0]
+    return {name: form[name].value for name in ("email", "token")}
+
+
 def put(site, kind="password_changed", address="ann@example.com", **more):
     """Put a mail into the outbox of ``site``; its id."""
     recipient = Recipient(more.pop("user_id", None), address)

@@ -1,6 +1,7 @@
 """Sign-ins from new devices, and the links of their notices."""
 
 from authsite.audit.models import AuditEvent
+from tests.support.mails import token_in
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB
 
@@ -29,7 +30,7 @@ def arrive(site, address="203.0.113.9"):
 
 def press(site, link):
     site.http.reset()
-    return submit(site, "/login/not-me", page="/login", token=link.partition("?token=")[2])
+    return submit(site, "/login/not-me", page="/login", token=token_in(link))
 
 
 def use(site, cookies):

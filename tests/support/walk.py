@@ -5,7 +5,6 @@
 
 from contextlib import contextmanager
 from datetime import timedelta
-from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 from pyramid.interfaces import INewResponse
@@ -153,8 +152,7 @@ def an_account(site, keys):
     site.http.reset()
     forgot = {"email": "bob@example.org", "reset_url": f"{base_of(site)}/password/reset"}
     site.http.post_json("/v1/password/forgot", forgot)
-    token = mails.link_in(site.mails()[-1]).partition("token=")[2].partition("&")[0]
-    body = {"email": "bob@example.org", "token": token, "password": NEWER}
+    body = {**mails.reset_fields(site, site.mails()[-1]), "password": NEWER}
     site.http.post_json("/v1/password/reset", body)
     site.http.post_json("/v1/password/reset", body, status=422)
     headers = bearer(site.login(keys, "bob@example.org", NEWER)["access_token"])
@@ -209,5 +207,4 @@ def late(site, keys):
 
 def signed(site, mail):
     """The signed URL in a mail, as path and query."""
-    link = mails.link_in(mail)
-    return parse_qs(urlsplit(link).query)["url"][0].removeprefix(base_of(site))
+    return mails.signed_url(site, mail).removeprefix(base_of(site))

@@ -1,8 +1,11 @@
 """The part of `tests.support.walk` that browsers do: every page and every form."""
 
 import re
-from urllib.parse import urlsplit
+from datetime import timedelta
+from urllib.parse import urlencode, urlsplit
 
+from authsite import clock
+from authsite.users.models import User
 from tests.support import mails
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
@@ -14,6 +17,7 @@ ACCOUNT_FORMS = (
     "/account/email",
     "/account/email/resend",
     "/account/email/cancel",
+    "/account/language",
     "/account/password",
     "/account/sessions/end-others",
     "/account/tokens",
@@ -35,7 +39,9 @@ def pages(site):
     site.http.reset()
     link = mails.link_in(site.mails()[-1])
     url = site.http.get(link).forms[0]["url"].value
-    site.http.get(f"/email/verify/disown?{link.partition('?')[2]}")
+    query = urlencode({"url": url})
+    for page in ("/email/verify", "/email/verify/disown"):
+        site.http.get(f"{page}?{query}")
     submit(site, "/email/verify/disown", page=link, url=url)
     submit(site, "/register", name="Cy", **form)
     submit(site, "/register/check", page="/register", password=NEW)
@@ -46,19 +52,18 @@ def pages(site):
         url = shown.forms[0]["url"].value
         site.http.post("/email/verify", {"csrf_token": csrf_of(shown), "url": url})
     submit(site, "/password/forgot", email="cy@example.com")
-    link = mails.link_in(site.mails()[-1])
-    site.http.get(link)
-    token = link.partition("token=")[2].partition("&")[0]
-    submit(site, "/password/reset/check", page=link,
-           email="cy@example.com", token=token, password=NEW)  # fmt: skip
-    submit(site, "/password/reset", page=link,
-           email="cy@example.com", token=token, password=NEW)  # fmt: skip
+    mail = site.mails()[-1]
+    link, fields = mails.link_in(mail), {**mails.reset_fields(site, mail), "password": NEW}
+    site.http.get(f"/password/reset?{urlencode(fields)}")
+    submit(site, "/password/reset/check", page=link, **fields)
+    submit(site, "/password/reset", page=link, **fields)
     site.http.get("/v1/guard/web?redirect=1", status=302)
     sign_in(site, "cy@example.com", NEW, remember="1")
     site.http.get("/v1/guard/web")
     account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
     account(site, "/email", email="cyd@example.org", current_password=NEW)
     account(site, "/email/resend")
+    account(site, "/language", language="fr")
     submit(site, "/account/password/check", page="/account", password=NEWER)
     account(site, "/password", current_password=NEW, password=NEWER)
     fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
@@ -84,7 +89,9 @@ def pages(site):
 def address_changes(site):
     """The address changed on the pages: canceled in two ways, completed, and taken back."""
     old, new = "di@example.com", "dina@example.org"
-    site.user(old, confirmed=True)
+    user = site.user(old, confirmed=True)
+    with site.db() as db:
+        db.get(User, user.id).email_verified_at = clock.now() - timedelta(days=8)
     sign_in(site, old)
     change = {"email": new, "current_password": PASSWORD}
     account(site, "/email", **change)
@@ -111,16 +118,23 @@ def new_device(site):
     link = next(mails.link_in(mail) for mail in site.mails() if mail["To"] == "ed@example.com")
     site.http.reset()
     site.http.extra_environ = here
-    token = link.partition("token=")[2]
+    token = mails.token_in(link)
+    site.http.get(f"/login/not-me?token={token}")
     answer = submit(site, "/login/not-me", page=link, token=token)
+    assert answer.status_int == 200, answer
+    fields = {"token": token, "password": NEW}
+    site.http.get(f"/login/not-me/password?token={token}")
+    submit(site, "/login/not-me/check", page=link, **fields)
+    answer = submit(site, "/login/not-me/password", page=link, **fields)
     assert answer.status_int == 200, answer
 
 
 def undo(site, address, what):
     """Press the button of the page that the latest mail to ``address`` leads to."""
     text = next(mails.text_of(mail) for mail in site.mails() if mail["To"] == address)
-    link = re.search(rf"^\S+/email/change/{what}\?token=\S+$", text, re.MULTILINE)[0]
-    token = link.partition("token=")[2]
+    link = re.search(rf"^\S+/email/change/{what}/\S+$", text, re.MULTILINE)[0]
+    token = mails.token_in(link)
+    site.http.get(f"/email/change/{what}?token={token}")
     answer = submit(site, f"/email/change/{what}", page=link, token=token)
     assert answer.status_int == 200, answer
 

@@ -13,7 +13,7 @@ from tests.support.pages import csrf_of, sign_in
 from tests.support.site import PASSWORD, bearer
 from tests.verification.test_redirect_page import link_for
 
-BUTTON = "I did not register this account"
+BUTTON = "Delete this account"
 
 
 def press(site, url, *, page=None):

@@ -48,7 +48,7 @@ def test_a_change_that_was_requested_before_does_not_take_it_either(story):
     site.user("bo@example.com", confirmed=True)
     token = site.login(story.keys, "bo@example.com")["access_token"]
     change(site, token, "free@example.org")
-    bos = next(path_in(mail) for mail in site.mails() if mail["To"] == "free@example.org")
+    bos = next(path_in(site, mail) for mail in site.mails() if mail["To"] == "free@example.org")
     story.change(OLD, "free@example.org")
     story.change("free@example.org", NEW)
     assert errors_of(site.http.get(bos, status=422)) == [("taken", "email")]

@@ -4,6 +4,7 @@ import json
 from functools import partial
 from typing import Annotated, Any
 
+from pydantic import Field
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -12,8 +13,10 @@ from authsite.account import active_sessions, export, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
 from authsite.guards.caller import caller_of
 from authsite.guards.forms import form_view, password_check, rating
+from authsite.guards.known_address import keep_address
+from authsite.http import bodies, languages
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password
+from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
 from authsite.rate_limit import recognized
@@ -21,7 +24,7 @@ from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.verification import email_change
 from authsite.verification import service as verification
-from authsite.verification.pages import TokenForm, token_page
+from authsite.verification.pages import TokenForm, token_link, token_page
 
 from . import layout
 from .layout import back, to_section
@@ -48,6 +51,19 @@ class NewPassword(Body):
     """A password that is being typed."""
 
     password: Password
+
+
+class NotMeForm(Body):
+    """The token of a link "This was not me", and the new password."""
+
+    token: Token
+    password: bodies.NewPassword
+
+
+class LanguageForm(Body):
+    """The language of the user's mails."""
+
+    language: Annotated[str, Field(max_length=16)]
 
 
 @view_config(
@@ -161,8 +177,19 @@ def delete(request: Request) -> Response:
     return see_other(request, f"{home_path(request)}?done=deleted")
 
 
+@account_form("authsite.account.language", LanguageForm)
+def change_language(request: Request) -> Response:
+    """Choose the language of the user's mails, and of the pages in this browser."""
+    language = request.authsite.validated.language
+    service.choose_language(request.authsite.ctx, caller_of(request).acting_user(), language)
+    response = back(request, "language")
+    languages.keep_language(request, response, language)
+    return response
+
+
+@token_link("authsite.not_me.link", NOT_ME)
 def show_not_me(request: Request) -> dict[str, Any]:
-    """The page that ends all sign-ins."""
+    """The page that ends all sign-ins, or the form for a new password once they have ended."""
     return token_page(request, not_me.find)
 
 
@@ -175,6 +202,37 @@ def show_not_me(request: Request) -> dict[str, Any]:
 )
 def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
-    not_me.end(request.authsite.ctx, request.authsite.validated.token)
+    token = request.authsite.validated.token
+    not_me.end(request.authsite.ctx, token)
     recognized.set_cookie(request)
-    return {"state": "done", "token": None}
+    return {"state": "choose", "found": None, "token": token}
+
+
+def show_choice(request: Request) -> dict[str, Any]:
+    """The form for a new password after an error; without a token, the page to open a link."""
+    return show_not_me(request)
+
+
+@form_view(
+    "authsite.not_me.password",
+    NotMeForm,
+    show=show_choice,
+    renderer=NOT_ME,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def choose_password(request: Request) -> dict[str, Any]:
+    """Set the password that the reader of the link has chosen."""
+    given: NotMeForm = request.authsite.validated
+    found = not_me.choose_password(request.authsite.ctx, given.token, given.password)
+    recognized.set_cookie(request)
+    if found.is_present:
+        keep_address(request, found.user.email)
+    return {"state": "done", "found": found, "token": None}
+
+
+@password_check("authsite.not_me.check", NotMeForm, permission=NO_PERMISSION_REQUIRED)
+def check_choice(request: Request) -> dict[str, Any]:
+    """Rate the new password while it is typed."""
+    given: NotMeForm = request.authsite.validated
+    found = not_me.find_choice(request.authsite.ctx, given.token)
+    return rating(request, given.password, found.user)

@@ -48,6 +48,7 @@ PAGES = (
         {
             "profile": sections.nothing,
             "email": sections.email,
+            "language": sections.language,
             "export": sections.nothing,
             "delete": sections.deletion,
         },

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from authsite.account import active_sessions, activity
+from authsite.account import active_sessions, activity, service
 from authsite.guards.caller import caller_of
+from authsite.i18n import own_name
 from authsite.login.fields import address_hint
 from authsite.mail.outbox import Recipient
 from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
-from authsite.users import pending
+from authsite.users import former, pending
 from authsite.verification.mails import has_link
 
 
@@ -24,8 +25,20 @@ def email(request: Request) -> dict[str, Any]:
     waits = change is None and not user.confirmed
     return {
         "pending_email": change and change.email,
+        "restorable": former.list_first(ctx.db, user.id),
         "address_hint": address_hint(request.authsite.settings),
         "link_sent": waits and has_link(ctx.db, Recipient(user.id, user.email)),
+    }
+
+
+def language(request: Request) -> dict[str, Any]:
+    """The language of the user's mails, and those to choose from."""
+    offered = request.authsite.settings.languages
+    return {
+        "mail_language": service.language_of(
+            request.authsite.ctx, caller_of(request).acting_user().id
+        ),
+        "offered_languages": [(each, own_name(each)) for each in offered],
     }
 
 
