@@ -57,18 +57,14 @@ def reset_form(request: Request) -> dict[str, Any]:
     The page's script removes the values from the address bar.
     """
     values = request.authsite.raw_form or request.GET
-    return {
+    shown = {
         "email": values.get("email", ""),
         "token": values.get("token", ""),
         "done": request.GET.get("done"),
         "inactive": False,
     }
-
-
-def show_reset(request: Request) -> dict[str, Any]:
-    """The form for a new password, or the error of the link; opening the page does not use it."""
-    shown = reset_form(request)
-    return _checked(request, shown) if shown["email"] and shown["token"] else shown
+    opened = shown["email"] and shown["token"] and not request.authsite.form_errors
+    return _checked(request, shown) if opened else shown
 
 
 def _checked(request: Request, shown: dict[str, Any]) -> dict[str, Any]:
