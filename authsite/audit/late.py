@@ -52,11 +52,11 @@ class Acceptances(NamedTuple):
 def lateness(seal: Seal, oldest: str) -> str | None:
     """How old the ``oldest`` event was when the seal was made, in words; None if that was in time.
 
-    ``oldest``: its time, as it is stored.
+    ``oldest``: see `Segment`.
     """
     made, at = moment_of(seal.at), moment_of(oldest)
     if made is None or at is None:
-        return "of an unreadable time"
+        return "of a time that cannot be read"
     if made - at <= LATE:
         return None
     hours = (made - at) // timedelta(hours=1)

@@ -19,7 +19,7 @@ from authsite import clock
 from authsite.crypto.keys import Key, derived_key, key_of
 from authsite.settings import Settings
 
-from .stored import SEALS, events_after, moment_of, moment_text, seal_rows, seal_text
+from .stored import SEALS, events_after, is_moment, moment_of, moment_text, seal_rows, seal_text
 
 PURPOSE = "audit"
 NO_MAC = ""  # before the first seal
@@ -46,7 +46,7 @@ class Seal(NamedTuple):
 class Segment(NamedTuple):
     """The events of a seal: their number, first and last id, latest time, and a hash of them.
 
-    ``oldest``: the earliest time, as it is stored.
+    ``oldest``: the earliest time, as it is stored; empty if one of the times cannot be read.
     """
 
     rows: int
@@ -170,7 +170,8 @@ def read_segment(
         for row in chunk:
             content.update(_line(*row))
             newest = max(newest, row[1])
-            oldest = row[1] if oldest is None else min(oldest, row[1])
+            at = row[1] if is_moment(row[1]) else ""
+            oldest = at if oldest is None else min(oldest, at)
         if chunk:
             first_id = chunk[0][0] if first_id is None else first_id
             last_id, rows = chunk[-1][0], rows + len(chunk)

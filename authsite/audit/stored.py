@@ -5,6 +5,7 @@ A program with write access to the database can store values that Python cannot 
 have the same parsed value.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -36,6 +37,19 @@ _EVENTS = cast(Table, AuditEvent.__table__)
 _FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _PG_FORMAT = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z" BC'
 _AD = " AD"
+
+
+_HEX_DIGITS = "(?:3[0-9]){2}"  # two digits as SQLite's `hex` writes them
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z AD"
+    rf"|text:{_HEX_DIGITS}{_HEX_DIGITS}2D{_HEX_DIGITS}2D{_HEX_DIGITS}20{_HEX_DIGITS}3A{_HEX_DIGITS}"
+    rf"3A{_HEX_DIGITS}2E{_HEX_DIGITS}{_HEX_DIGITS}{_HEX_DIGITS}"
+)
+
+
+def is_moment(stored: str) -> bool:
+    """Whether an event has a time in the form in which authsite stores it."""
+    return _MOMENT.fullmatch(stored) is not None
 
 
 def moment_text(moment: datetime) -> str:

@@ -104,7 +104,9 @@ def session(cfg: Settings) -> "Iterator[Context]":
     from authsite.audit.service import RECORDED
     from authsite.context import Context, make_services
     from authsite.http.request_info import RequestInfo
+    from authsite.logs import configure_default
 
+    configure_default()  # structlog's own default writes to the standard output
     services = make_services(cfg, limits=False)
     try:
         with (

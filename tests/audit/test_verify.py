@@ -32,23 +32,24 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
     with capture_logs() as log:
         seal_all(site)
     [line] = log
+    assert line["seal"] == 2  # the first one is by `init`
     seal = f"{line['seal']}:{line['mac']}"
     shown = home.run("audit", "verify", "--seal", seal).stdout
     assert "No sealed event was changed" in shown
     assert f"The newest seal is {seal}" in shown
     assert home.json("audit", "verify") == {
-        "ok": True, "seals": 1, "events": 5, "unsealed": 0, "problems": [],
-        "newest_seal": {"seal": 1, "mac": line["mac"]},
+        "ok": True, "seals": 2, "events": 5, "unsealed": 0, "problems": [],
+        "newest_seal": {"seal": 2, "mac": line["mac"]},
     }  # fmt: skip
     change(site, update(AuditEvent).where(AuditEvent.event == "e2").values(event="e3"))
-    assert "Seal 1, events" in home.run("audit", "verify", status=1).stdout
+    assert "Seal 2, events" in home.run("audit", "verify", status=1).stdout
     change(site, delete(SEALS))
     change(site, delete(AuditEvent))
     assert home.run("audit", "verify").stdout
-    logged = f"\udcff is no UTF-8\naudit_sealed seal=1 mac={line['mac']}\n"
+    logged = f"\udcff is no UTF-8\naudit_sealed seal=2 mac={line['mac']}\n"
     (tmp_path / "log").write_bytes(logged.encode(errors="surrogateescape"))
     cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
-    assert "Seal 1: the log has this seal, and the table has not" in cut
+    assert "Seal 2: the log has this seal, and the table has not" in cut
     forged = dict.fromkeys(("key", "digest", "former_mac", "mac"), "")
     numbers = dict.fromkeys(("id", "rows", "first_id", "last_id"), 1)
     times = dict.fromkeys(("at", "newest_at"), clock.now())

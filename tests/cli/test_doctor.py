@@ -10,8 +10,17 @@ from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.cli.doctor import LINES, examine
 from authsite.db import migrate, open_database
+from authsite.installation.secret import OTHER_SECRET, record
 from authsite.oauth.models import Client
-from authsite.settings import environment, folder_of, load, new_secret, read_ini, unsafe_choices
+from authsite.settings import (
+    Secret,
+    environment,
+    folder_of,
+    load,
+    new_secret,
+    read_ini,
+    unsafe_choices,
+)
 from authsite.settings.unsafe_choices import RULES
 from tests.settings.test_rules import BROKEN, FIT
 from tests.support.foreign_systems import php_hash
@@ -141,9 +150,36 @@ def audit_changed(found, _folder):
     add(site, 1, days=400)
     add(site, 1)
     seal_all(site)
-    assert not [each for each in found() if each.subject == "audit trail"]
+    assert not [each for each in found() if "are not deleted" in each.message]
     change(site, delete(AuditEvent).where(AuditEvent.at < clock.now() - timedelta(days=300)))
     assert "1 of" in line(found(), "audit-changed", "audit trail")
+
+
+def audit_late(found, _folder):
+    site = found.site
+    add(site, 1)
+    seal_all(site)
+    assert not [each for each in found() if each.subject == "audit trail"]
+    add(site, 1, days=2)
+    seal_all(site)
+    assert "seal 2 was made" in line(found(), "audit-late", "audit trail")
+    add(site, 1, days=2)
+    seal_all(site)
+    assert "seal 2 (and 1 more) was made" in line(found(), "audit-late", "audit trail")
+
+
+def application_wrong(found, _folder):
+    findings = found(AUTHSITE_LOGIN_PAGE_URL="signin")
+    assert "login-page-url" in line(findings, "application-wrong", "application")
+
+
+def secret_other(found, _folder):
+    with found.site.database.autocommit.connect() as connection:
+        record(connection, Secret(new_secret()))
+    assert "secret accept" in line(found(), "secret-other", "secret")
+    with found.site.database.autocommit.connect() as connection:
+        record(connection, found.site.cfg.secret[0])
+    assert not [each for each in found() if each.message == OTHER_SECRET]
 
 
 def audit_key_lost(found, _folder):
@@ -199,6 +235,9 @@ MAKES = {
     for make in (
         settings_understood,
         settings_wrong,
+        application_wrong,
+        secret_other,
+        audit_late,
         variable_unknown,
         file_private,
         file_exposed,

@@ -1,9 +1,12 @@
 """``authsite doctor --production``: what it tries out, and how it ends."""
 
 import json
+import re
 import shutil
 from collections import namedtuple
+from contextlib import ExitStack
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 
@@ -64,9 +67,43 @@ def test_clocks_that_differ_are_named(seconds, state):
     assert ("NTP" in finding.message) == (state != "ok")
 
 
-@pytest.mark.parametrize(("allowed", "workers", "state"), [(97, 4, "ok"), (97, 5, "change")])
-def test_more_workers_than_connections_are_named(allowed, workers, state):
-    assert connections_finding(allowed, workers).state == state
+@pytest.mark.parametrize(
+    ("allowed", "workers", "others", "state"),
+    [
+        (97, 2, 0, "ok"),
+        (97, 2, 49, "ok"),
+        (97, 2, 50, "change"),
+        (96, 2, 0, "ok"),
+        (95, 2, 0, "change"),
+        (97, 3, 0, "change"),
+        (97, 4, 0, "change"),
+    ],
+)
+def test_f12_workers_that_take_half_of_the_connections_are_named(allowed, workers, others, state):
+    found = connections_finding(allowed, workers, others)
+    assert found.state == state
+    assert f"{workers} workers use up to {24 * workers} connections, {others} are open" in (
+        found.message
+    )
+
+
+def test_f12_doctor_counts_the_workers_that_it_is_told_and_the_connections_of_others(site):
+    if site.url.startswith("sqlite"):
+        pytest.skip("SQLite has no connections to a server")
+    [before] = [f.message for f in production_findings(site.cfg, 7) if f.subject == "connections"]
+    assert before.startswith("7 workers use up to 168 connections")
+
+    def opened():
+        [(_, message)] = findings(site, "connections")
+        return int(re.search(r"(\d+) are open", message)[1])
+
+    count = opened()
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(psycopg.connect(site.url))
+        assert opened() >= count + 3  # those of tests beside this one come and go
+    done = CliRunner().invoke(authsite, ["doctor", "--workers", "3"])
+    assert done.exit_code == 2
 
 
 @pytest.mark.parametrize(("ms", "state"), [(49, "change"), (250, "ok"), (1001, "change")])

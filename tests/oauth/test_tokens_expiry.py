@@ -100,9 +100,10 @@ def test_a_bare_number_means_days_and_the_default_is_ten_years(site_with, frozen
 
 
 @pytest.mark.control("T17")
-def test_the_start_warns_of_tokens_that_are_valid_for_years(database_url, caplog):
+def test_a_start_in_production_warns_of_tokens_that_are_valid_for_years(database_url, caplog):
+    production = {"production": "true", "base_url": "http://localhost", "mail_driver": "file"}
     with caplog.at_level(logging.WARNING, "authsite.settings"):
-        Site(database_url).database.dispose()
+        Site(database_url, **production).database.dispose()
     warned = " ".join(record.getMessage() for record in caplog.records)
     assert "authsite.expires-in: a stolen token stays valid for 3650d" in warned
     assert "authsite.refresh-expires-in: a stolen token stays valid for 3650d" in warned

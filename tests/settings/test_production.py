@@ -67,13 +67,20 @@ def test_a_wrong_base_url_in_production_is_not_called_missing_too():
 
 
 @pytest.mark.control("T17")
-def test_ten_years_deserve_a_warning_and_shorter_lifetimes_do_not():
-    assert [text.partition(": ")[0] for text in rule_warnings(settings())] == [
+def test_ten_years_deserve_a_warning_in_production_and_shorter_lifetimes_do_not():
+    warned = rule_warnings(settings(**PRODUCTION))
+    assert [text.partition(": ")[0] for text in warned] == [
         "authsite.expires-in",
         "authsite.refresh-expires-in",
     ]
-    assert "3650d" in rule_warnings(settings())[0]
-    assert rule_warnings(settings(API_TOKEN_EXPIRES="1", API_REFRESH_TOKEN_EXPIRES="30")) == []
+    assert "3650d" in warned[0]
+    short = {"API_TOKEN_EXPIRES": "1", "API_REFRESH_TOKEN_EXPIRES": "30"}
+    assert rule_warnings(settings(**PRODUCTION, **short)) == []
+
+
+def test_a_development_start_warns_of_none_of_its_own_defaults():
+    """M1 of the review of pages: they are those of the specification."""
+    assert rule_warnings(settings()) == []
 
 
 def test_production_without_limits_deserves_a_warning():

@@ -1,5 +1,6 @@
 """``authsite init``: where its files are, one ``web`` client for each database, and production."""
 
+import json
 import os
 import stat
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 
 from authsite.settings.secret import strong_secret
 from tests.support.home import CHECKOUT, Home
+from tests.support.servers import free_port
 
 pytestmark = pytest.mark.slow
 BASE_URL = "https://auth.example.org"
@@ -53,9 +55,15 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
         assert named in refused
     assert str(second.env_file) in refused
     assert first.variables()["CLIENT_WEB_SECRET"] not in refused
+    assert not second.env_file.parent.exists()  # it has written nothing
     [only] = first.json("client", "list")["clients"]
     assert only["client_id"] == web
     # Lost: the way that the message names.
+    second.env_file.parent.mkdir()
+    made = second.json("secret", "new")["secret"]
+    second.env_file.write_text(f"AUTHSITE_SECRET={made}\n")
+    assert "secret accept" in refused
+    second.run("secret", "accept")
     rotated = second.json("client", "rotate-secret", web)
     created = second.json("client", "create", "--name", "x", "--type", "password")
     assert list(rotated) == list(created)
@@ -65,6 +73,8 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
     second.run("init")
     # Copied: the usual way.
     second.env_file.write_text(first.env_file.read_text())
+    assert "secret accept" in second.run("init", status=1).stderr
+    second.run("secret", "accept")
     second.run("init")
     for each in (first, second):
         each.run("doctor")
@@ -79,8 +89,105 @@ def test_trial_7_two_init_at_once_make_one_web_client(tmp_path, fresh_url):
     assert sorted(each.returncode for each in done) == [0, 0, 1, 1]
     winner = homes[0] if "CLIENT_WEB_ID" in homes[0].variables() else homes[1]
     assert len(winner.json("client", "list")["clients"]) == 1
-    for each in homes:
-        assert each.env_file.read_text().count("AUTHSITE_SECRET=") == 1
+    assert winner.env_file.read_text().count("AUTHSITE_SECRET=") == 1
+    [other] = [each for each in homes if each is not winner]
+    assert not other.env_file.exists()
+
+
+def test_init_with_another_secret_fails_and_so_do_doctor_and_serve(tmp_path, fresh_url):
+    first, second = (machine(tmp_path, name, fresh_url) for name in ("one", "two"))
+    first.run("init")
+    second.env_file.parent.mkdir()
+    own = first.env_file.read_text().replace("AUTHSITE_SECRET=", f"AUTHSITE_SECRET={'Zq7' * 3}")
+    second.env_file.write_text(own)
+    for command in (["init"], ["doctor"], ["serve", "--port", str(free_port())],
+                    ["serve", "--init", "--port", str(free_port())]):  # fmt: skip
+        done = second.run(*command, status=1)
+        said = done.stdout + done.stderr
+        assert "another secret" in said
+        assert "secret accept" in said
+        assert "Traceback" not in said
+    assert second.env_file.read_text() == own
+    first.run("doctor")
+    assert second.json("secret", "accept") == {"accepted": True}
+    second.run("doctor")
+    second.run("init")
+    first.run("doctor", status=1)
+
+
+def test_any_secret_of_the_list_fits_and_a_rotation_is_recorded(home):
+    home.run("init")
+    for step in ((), ("--finish",)):
+        home.run("secret", "rotate", *step)
+        home.run("doctor")
+    home.run("secret", "retire", "--force")
+    home.run("doctor")
+    kept = home.variables()["AUTHSITE_SECRET"]
+    by_hand = home.json("secret", "new")["secret"]
+    home.run("init", AUTHSITE_SECRET=f"{by_hand} {kept}")
+    home.run("doctor", AUTHSITE_SECRET=by_hand)
+    assert "another secret" in home.run("init", status=1).stderr
+
+
+def test_a_rotation_with_another_secret_changes_nothing(home):
+    home.run("init")
+    written = home.env_file.read_text().replace("AUTHSITE_SECRET=", f"AUTHSITE_SECRET={'Zq7' * 3}")
+    home.env_file.write_text(written)
+    for step in ((), ("--at-once",)):
+        assert "another secret" in home.run("secret", "rotate", *step, status=1).stderr
+    assert home.env_file.read_text() == written
+
+
+def test_m10_a_database_that_was_deleted_gets_the_client_of_the_environment_file(home):
+    home.run("init")
+    written = home.env_file.read_text()
+    for each in home.database.parent.glob("authsite.sqlite*"):
+        each.unlink()
+    said = home.run("init").stdout
+    web = home.variables()["CLIENT_WEB_ID"]
+    assert f"did not have the client `web` ({web}): it was made" in said
+    assert home.env_file.read_text() == written
+    home.run("doctor")
+    assert "it was made" not in home.run("init").stdout
+    home.database.unlink()
+    done = home.run("init", "--json")
+    assert "it was made" in done.stderr
+    assert json.loads(done.stdout)["env_file"] == str(home.env_file)
+
+
+def test_an_environment_file_with_another_client_web_than_the_database_is_refused(home):
+    home.run("init")
+    other = {"CLIENT_WEB_ID": str(uuid.uuid4())}
+    refused = home.run("init", status=1, **other).stderr
+    assert other["CLIENT_WEB_ID"] in refused
+    assert home.variables()["CLIENT_WEB_ID"] in refused
+
+
+def test_init_that_fails_has_written_nothing(tmp_path):
+    home = Home(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    gone = "postgresql://nobody@127.0.0.1:1/none"
+    home.run("init", status=1, AUTHSITE_DATABASE_URL=gone)
+    home.run("init", status=1, AUTHSITE_VARIANT="C")
+    production = ["init", "--production", "--base-url", BASE_URL, "--folder", "a/site"]
+    home.run(*production, "--database-url", gone, status=1)
+    home.run(*production, "--database-url", "mysql://x", status=1)
+    home.run(*production, status=1, AUTHSITE_BASE_URL="https://other.example.org")
+    assert sorted(tmp_path.rglob("*")) == before
+    # What is there stays as it is.
+    home.run(*production)
+    kept = {path: path.read_bytes() for path in (tmp_path / "a").rglob("*") if path.is_file()}
+    assert len(kept) == 2
+    home.run(*production, "--database-url", gone, status=1)
+    assert {path: path.read_bytes() for path in (tmp_path / "a").rglob("*")
+            if path.is_file()} == kept  # fmt: skip
+
+
+def test_init_again_does_not_need_to_write_the_environment_file(home):
+    home.run("init")
+    values = home.variables()
+    home.env_file.unlink()
+    home.run("init", AUTHSITE_ENV_FILE="/proc/nothing/x.env", **values)
 
 
 def test_init_production_writes_its_files_and_says_what_to_run_next(tmp_path):

@@ -15,8 +15,16 @@ import pytest
 
 from tests.support import databases
 from tests.support.home import CHECKOUT
-from tests.support.servers import START_SECONDS, authsite, free_port, serving, write_ini
-from tests.support.site import SECRET
+from tests.support.servers import (
+    START_SECONDS,
+    authsite,
+    free_port,
+    serving,
+    stop,
+    wait_for_port,
+    write_ini,
+)
+from tests.support.site import SECRET, WEB
 
 
 def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
@@ -71,6 +79,133 @@ def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_
         assert http.get("/v1/user").status_code == 401
     assert second.returncode == 1
     assert "--port" in second.stderr
+
+
+def started(ini, *hosts, **variables):
+    """A service on one port for each of the hosts, all started at the same moment."""
+    port = str(free_port())
+    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
+               "--port", port]  # fmt: skip
+    env = {**os.environ, **variables}
+    return [
+        subprocess.Popen(
+            [*command, "--host", host], text=True, stdout=DEVNULL, stderr=PIPE, env=env
+        )
+        for host in hosts
+    ], int(port)
+
+
+def ended(services):
+    """The services that have ended within a moment after another one has begun to serve."""
+    deadline = time.monotonic() + START_SECONDS
+    while all(each.poll() is None for each in services) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return [each for each in services if each.poll() is not None]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "hosts",
+    [("127.0.0.1", "127.0.0.1")] * 10
+    + [("127.0.0.1", "0.0.0.0"), ("0.0.0.0", "127.0.0.1"), ("::", "127.0.0.1"), ("::", "0.0.0.0")],
+)
+def test_l6_of_two_services_that_start_at_the_same_moment_one_has_the_port(
+    fresh_url, tmp_path, hosts
+):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    services, port = started(ini, *hosts)
+    try:
+        [loser] = ended(services)
+        [winner] = [each for each in services if each is not loser]
+        assert loser.returncode == 1
+        lines = [line for line in loser.stderr.read().splitlines() if not line.startswith("note:")]
+        assert len(lines) == 1
+        assert "cannot be used" in lines[0]
+        wait_for_port(port, winner)
+        assert winner.poll() is None
+    finally:
+        for each in services:
+            stop(each)
+            each.stderr.close()
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_l6_a_service_whose_workers_are_all_killed_keeps_its_port(fresh_url, tmp_path):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with serving(ini, workers=1) as http:
+        port = str(http.base_url.port)
+        for _ in range(3):
+            [pid] = re.findall(r"Spawning worker-1 with PID: (\d+)", http.log.read_text())[-1:]
+            os.kill(int(pid), signal.SIGKILL)
+            assert authsite("serve", "--port", port, ini=ini).returncode == 1
+            wait_for_port(int(port), http.process)
+            time.sleep(6)  # Granian ends if a worker fails twice in five seconds
+        http.process.kill()
+        time.sleep(0.5)
+    # Once the workers have ended, too, nothing is left of it.
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            with serving(ini, port=int(port)) as http:
+                assert http.get("/v1/user").status_code == 401
+                return
+        except RuntimeError:
+            time.sleep(0.5)
+    pytest.fail("the port stays taken")
+
+
+def test_a_login_page_that_does_not_exist_is_one_message_before_any_worker_starts(
+    fresh_url, tmp_path
+):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url), login_page_url="signin")
+    done = authsite("serve", "--port", str(free_port()), "--workers", "4", ini=ini)
+    assert done.returncode == 1
+    assert done.stderr.count("authsite.login-page-url = 'signin'") == 1
+    assert "Spawning" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "authsite is running" not in done.stdout
+    examined = authsite("doctor", ini=ini)
+    assert examined.returncode == 1
+    assert "login-page-url" in examined.stdout
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_worker_that_cannot_start_ends_the_service_with_its_message(fresh_url, tmp_path):
+    """It was possible when the service began: only the settings of now are wrong."""
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with serving(ini, workers=2) as http:
+        ini.write_text(f"{ini.read_text()}authsite.login-page-url = signin\n")
+        [pid] = re.findall(r"Spawning worker-1 with PID: (\d+)", http.log.read_text())
+        os.kill(int(pid), signal.SIGKILL)
+        assert http.process.wait(START_SECONDS) == 1
+        log = http.log.read_text()
+    assert log.count("authsite.login-page-url = 'signin'") == 1
+    assert log.count("Spawning worker") == 3
+
+
+def test_m10_the_errors_of_doctor_stand_before_the_greeting(fresh_url, tmp_path):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url), **WEB)
+    with serving(ini) as http:
+        log = http.log.read_text()
+    wrong = "WRONG  clients.web.id: the database has no enabled client with this id and secret"
+    assert log.index(wrong) < log.index("authsite is running at")
+    assert log.count("WRONG") == 1
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("line", ["Spawning worker-1", "Started worker-1"])
+def test_a_worker_that_is_told_to_stop_before_its_loop_runs_ends_at_once(fresh_url, tmp_path, line):
+    """Granian has set its handlers by then, and uvloop forgets a signal before it runs."""
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    for _ in range(5):
+        [service], _ = started(ini, "127.0.0.1")
+        while line not in service.stderr.readline():
+            assert service.poll() is None
+        service.terminate()
+        log = service.stderr.read()
+        service.stderr.close()
+        assert service.wait(START_SECONDS) == 0
+        assert "refused to gracefully stop" not in log
 
 
 def lines_of(http, part):
