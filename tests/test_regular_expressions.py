@@ -1,7 +1,6 @@
 """No regular expression of ours takes quadratic time (CWE-1333): review attack.md L4."""
 
 import ast
-import re
 import warnings
 from itertools import product
 from pathlib import Path

@@ -19,7 +19,9 @@ def run(*arguments, status=0):
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
 def test_m19_the_plural_of_a_command_is_the_command(alias, name):
-    assert run(alias, "--help").stdout.splitlines()[2:] == run(name, "--help").stdout.splitlines()[2:]
+    assert (
+        run(alias, "--help").stdout.splitlines()[2:] == run(name, "--help").stdout.splitlines()[2:]
+    )
     assert alias not in COMMANDS
 
 
@@ -50,7 +52,10 @@ def test_what_resembles_no_command_names_the_list():
 def test_m19_help_is_a_command():
     assert "Commands:" in run("help").stdout
     assert run("help", "client", "create").stdout == run("client", "create", "--help").stdout
-    assert run("help", "clients").stdout.splitlines()[2:] == run("client", "-h").stdout.splitlines()[2:]
+    assert (
+        run("help", "clients").stdout.splitlines()[2:]
+        == run("client", "-h").stdout.splitlines()[2:]
+    )
     assert "Did you mean 'user'" in run("help", "usr", status=2).stderr
     assert "has no commands" in run("help", "doctor", "x", status=2).stderr
 

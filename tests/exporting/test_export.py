@@ -19,10 +19,10 @@ from authsite.exporting.export import PARTS
 from authsite.oauth.models import Client, Family
 from authsite.users import service as users
 from authsite.users.models import User
-from tests.support.in_process import write_ini
 from tests.support import personal
 from tests.support.acting import acting
 from tests.support.home import CHECKOUT
+from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD
 
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())

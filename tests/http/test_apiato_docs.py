@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from authsite.cli import authsite
 from tests.conftest import need
-from tests.support.in_process import write_ini
 from tests.support import foreign_systems as other
 from tests.support.home import CHECKOUT
+from tests.support.in_process import write_ini
 from tests.support.mails import link_in
 
 TEXT = (CHECKOUT / "docs/apiato.md").read_text(encoding="utf-8")

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from authsite.cli import authsite
 from authsite.passwords import HashPool, Passwords, foreign
 from authsite.users import service as users
-from tests.support.in_process import write_ini
 from tests.importing.test_faults import good, write_csv
 from tests.support import databases
 from tests.support import foreign_systems as other
 from tests.support.home import CHECKOUT
+from tests.support.in_process import write_ini
 
 TEXT = (CHECKOUT / "docs/moving.md").read_text(encoding="utf-8")
 COMMANDS = [

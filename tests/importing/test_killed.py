@@ -12,9 +12,9 @@ from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
 from authsite.db import open_database
 from authsite.users.models import LoginName, User
-from tests.support.in_process import write_ini
 from tests.importing.test_faults import good, write_csv
 from tests.support import databases
+from tests.support.in_process import write_ini
 
 ROWS = 5000
 

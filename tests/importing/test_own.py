@@ -11,9 +11,9 @@ from authsite.db import open_database
 from authsite.oauth import clients
 from authsite.oauth.models import Client
 from authsite.users.models import LoginName, User
-from tests.support.in_process import write_ini
 from tests.support import databases
 from tests.support.acting import acting
+from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD, ClientKeys
 
 PEPPER = "p8Vq2ZsWmYtKx4LrJbH7dPfUc3NgEaXo1Ti8"

@@ -143,7 +143,7 @@ def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
     refused = home.run(*options[:3], "https://other.example.org", status=1).stderr
     assert f"AUTHSITE_BASE_URL has another value already, in {env_file}" in refused
     refused = home.run("init", "--production", "--registration", "off", status=1).stderr
-    assert f"authsite.registration has another value already, from authsite.registration" in refused
+    assert "authsite.registration has another value already, from authsite.registration" in refused
     elsewhere = {"AUTHSITE_BASE_URL": "https://another.example.org"}
     refused = home.run(*options, status=1, **elsewhere).stderr
     assert "AUTHSITE_BASE_URL has another value already, in the environment" in refused
