@@ -24,7 +24,7 @@ from ..inspection import Inspected
 
 @click.group()
 def token() -> None:
-    """One token of any kind, which is read from the input: whose it is, and end it."""
+    """One token: whose it is, and end it."""
 
 
 def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
@@ -40,17 +40,18 @@ token_argument = click.argument("dash", metavar="-", callback=_only_dash)
 
 @token.command(
     epilog=examples(
-        "authsite token show - < token.txt",
-        "pbpaste | authsite token show - --json",
+        "authsite token show -",
+        "xclip -o | authsite token show - --json",
     )
 )
 @token_argument
 @json_option
 @config_option
 def show(cfg: Settings, dash: str, as_json: bool) -> None:
-    """Say whose a token is, and whether it is active or why not.
+    """Say whose a token is, and whether it is active.
 
-    Ends with status 1 for a text that is no token of this installation.
+    It says why a token is not active. The token is an access, refresh or personal access token, and
+    is read from the input: others can see the arguments of a command. Ends with status 1 for a text that is no token of this installation.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
@@ -58,14 +59,14 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
     _print(found, as_json)
 
 
-@token.command(epilog=examples("authsite token revoke - < token.txt"))
+@token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
 @token_argument
 @json_option
 @config_option
 def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
     """End a token, and all others of the same login.
 
-    A token that is dead already stays so: the status is 0, and the reason is printed.
+    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the reason is printed.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
