@@ -29,10 +29,10 @@ COMMANDS = {
     "db": ("authsite.cli.db", "The database: schema, backup, restore."),
     "purge": ("authsite.cli.purge", "Delete what has expired."),
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
-    "settings": ("authsite.cli.settings", "The value of each setting, and where it comes from."),
+    "settings": ("authsite.cli.settings", "Show what the settings are."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
-    "completion": ("authsite.cli.completion", "Complete commands and options with Tab."),
-    "help": ("authsite.cli.help", "The help of a command."),
+    "completion": ("authsite.cli.completion", "Print the completion script of a shell."),
+    "help": ("authsite.cli.help", "Print the help of a command."),
 }
 ALIASES = {"users": "user", "clients": "client", "tokens": "token"}
 # Names that others have for a command, which no spelling comes near to.

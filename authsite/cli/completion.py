@@ -18,7 +18,10 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script with which a shell completes commands and options."""
+    """Print the completion script of a shell.
+
+    It completes the names of commands and options with the Tab key.
+    """
     script = get_completion_class(shell)
     if script is None:
         raise click.ClickException(f"{shell} is not supported: give one of {', '.join(SHELLS)}")

@@ -9,7 +9,10 @@ from .shared import examples
 @click.argument("command", nargs=-1)
 @click.pass_context
 def help_(ctx: click.Context, command: tuple[str, ...]) -> None:
-    """Print the help of a command, as COMMAND --help does."""
+    """Print the help of a command.
+
+    It is that of COMMAND --help.
+    """
     shown = ctx.find_root()
     for name in command:
         if not isinstance(shown.command, click.Group):

@@ -52,9 +52,10 @@ class Shown(NamedTuple):
 @ini_option
 @json_option
 def settings(key: str | None, config: str | None, as_json: bool) -> None:
-    """Show the value of each setting, or of KEY, and where it comes from.
+    """Show what the settings are.
 
-    That is a line of the ini, a variable, a file, or the default. Secrets are hidden.
+    Each setting, or KEY alone, with the value in effect and where it comes from: a line of the ini,
+    a variable, a file, or the default. Secrets are hidden.
     """
     try:
         ini = read_ini(config_path(config))

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from .service import Check, FailureReason, LoginStep, Notify
+from authsite.audit.events import FailureReason
+
+from .service import Check, LoginStep, Notify
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

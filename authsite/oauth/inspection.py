@@ -84,7 +84,7 @@ def _why_ended(
     if client and client.disabled_at:
         return f"the client was disabled at {clock.rfc3339(client.disabled_at)}"
     if client and client.epoch != family.client_epoch:
-        return "all tokens of the client were ended later: it was disabled"
+        return "all tokens of the client were ended later: it was disabled, or may ask for less"
     return None
 
 

@@ -18,7 +18,7 @@ from authsite.oauth.models import Client
 from authsite.settings import Settings
 from authsite.users import service as users
 
-from ..events import FAILURES, MEANINGS, EventName, FailureReason
+from ..events import FAILURES, MEANINGS, EventName
 from ..models import AuditEvent
 from ..service import Filter, search
 from .rows import facts
@@ -59,7 +59,7 @@ def _meaning(event: AuditEvent) -> str:
     reason = (event.details or {}).get("reason")
     if event.event != "login.failed" or reason not in FAILURES:
         return meaning
-    return f"{meaning} {FAILURES[cast(FailureReason, reason)]}"
+    return f"{meaning} {FAILURES[reason]}"
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:

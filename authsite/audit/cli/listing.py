@@ -45,9 +45,10 @@ from .rows import COLUMNS, ID_COLUMNS, cells, facts
 @json_option
 @config_option
 def list_(cfg: Settings, ids: bool, follow: bool, limit: int, as_json: bool, **chosen: Any) -> None:
-    """List the latest events: on a terminal the newest first, else the newest last.
+    """List the latest events.
 
-    With --follow the newest is always last, and --json prints one object for each event.
+    On a terminal the newest comes first, else last. With --follow the newest always comes last, and
+    --json prints one object for each event.
     """
     with transaction(cfg) as ctx:
         wanted = Filter(

@@ -45,10 +45,10 @@ RESULTS: Mapping[FailureReason, str] = {
 @json_option
 @config_option
 def logins(cfg: Settings, user: str, since: Any, limit: int, as_json: bool) -> None:
-    """List the logins of a user, successful and failed, the newest first.
+    """List the logins of a user.
 
-    On the login page ("page") and with an application (its name) alike. Of a failed login it says
-    why; the person who tried was not told.
+    Successful and failed ones, on the login page ("page") and with an application (its name), the
+    newest first. Of a failed login it says why; the person who tried was not told.
     """
     with transaction(cfg) as ctx:
         wanted = Filter(user_id=user_id_of(ctx.db, user), events=LOGINS, since=since)

@@ -24,55 +24,51 @@ from ..inspection import Inspected
 
 @click.group()
 def token() -> None:
-    """One token: whose it is, and end it.
-
-    Access, refresh and personal access tokens are read from the first line of the input, since
-    others can see the arguments of a command.
-    """
+    """One token: whose it is, and end it."""
 
 
-def _read_token(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
+def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     if given != "-":
         raise click.BadParameter(
             "others can see the arguments of a command: give - here, and the token as input"
         )
-    if sys.stdin.isatty():
-        typed: str = click.prompt("Token", hide_input=True)
-        return typed.strip()
-    return sys.stdin.readline().strip()
+    return given
 
 
-token_argument = click.argument("text", metavar="-", callback=_read_token)
+token_argument = click.argument("dash", metavar="-", callback=_only_dash)
 
 
 @token.command(
     epilog=examples(
-        "authsite token show - < token.txt",
-        "pbpaste | authsite token show - --json",
+        "authsite token show -",
+        "xclip -o | authsite token show - --json",
     )
 )
 @token_argument
 @json_option
 @config_option
-def show(cfg: Settings, text: str, as_json: bool) -> None:
-    """Say whose a token is, and whether it is active or why not.
+def show(cfg: Settings, dash: str, as_json: bool) -> None:
+    """Say whose a token is, and whether it is active.
 
-    Ends with status 1 for a text that is no token of this installation.
+    It says why a token is not active. The token is an access, refresh or personal access token, and
+    is read from the input: others can see the arguments of a command. Ends with status 1 for a text that is no token of this installation.
     """
+    text = _read_token()
     with transaction(cfg) as ctx:
         found = _inspect(ctx, text)
     _print(found, as_json)
 
 
-@token.command(epilog=examples("authsite token revoke - < token.txt"))
+@token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
 @token_argument
 @json_option
 @config_option
-def revoke(cfg: Settings, text: str, as_json: bool) -> None:
+def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
     """End a token, and all others of the same login.
 
-    A token that is dead already stays so: the status is 0, and the reason is printed.
+    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the reason is printed.
     """
+    text = _read_token()
     with transaction(cfg) as ctx:
         before = _inspect(ctx, text)
         inspection.revoke(ctx, before)
@@ -83,6 +79,14 @@ def revoke(cfg: Settings, text: str, as_json: bool) -> None:
         return click.echo(f"It had ended already: {before.ended}.")
     of = f" of {found.user.email}" if found.user else ""
     click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
+
+
+def _read_token() -> str:
+    """The first line of the input, or what is typed at the prompt of a terminal."""
+    if sys.stdin.isatty():
+        typed: str = click.prompt("Token", hide_input=True)
+        return typed.strip()
+    return sys.stdin.readline().strip()
 
 
 def _inspect(ctx: Context, text: str) -> Inspected:
