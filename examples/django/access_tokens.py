@@ -5,7 +5,7 @@ import os
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import NotAuthenticated
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 
 from authsite_client import MissingToken, VerificationError, Verifier
@@ -26,6 +26,8 @@ class AccessToken(BaseAuthentication):
             return None  # no caller: the permission classes of the view decide
         identity = verifier.verify_header(authorization)
         user, _ = User.objects.get_or_create(username=identity.require_user())
+        if not user.is_active:
+            raise AuthenticationFailed("This user is disabled.")
         return user, identity  # request.user and request.auth
 
     def authenticate_header(self, request):

@@ -82,6 +82,17 @@ def test_users_have_their_own_notes(stand, app):
 
 
 @pytest.mark.parametrize("app", ["django"], indirect=True)
+def test_a_user_who_is_disabled_in_django_does_not_pass(stand, app):
+    token = stand.token()
+    assert notes(app, token).status_code == 200
+    with_django(stand, "UPDATE auth_user SET is_active = 0")
+    answer = notes(app, token)
+    with_django(stand, "UPDATE auth_user SET is_active = 1")
+    assert (answer.status_code, answer.json()) == (401, {"detail": "This user is disabled."})
+    assert notes(app, token).status_code == 200
+
+
+@pytest.mark.parametrize("app", ["django"], indirect=True)
 def test_a_public_view_of_django_knows_who_sends_a_token(stand, app):
     assert app.get("/").json()["user"] is None
     answer = until(

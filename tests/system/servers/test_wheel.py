@@ -81,8 +81,14 @@ def test_the_wheel_says_that_the_package_has_types(wheel):
 def test_trial_8_the_source_distribution_builds_the_same_wheel(sources, wheel, tmp_path):
     for name in ("sdist", "again"):
         (tmp_path / name).mkdir()
-    secrets = ("deploy/container/.env", "deploy/container/tls/privkey.pem")
-    for name in secrets:  # what the containers of this checkout use
+    # What the containers and the examples of this checkout use.
+    secrets = (
+        "deploy/container/.env",
+        "deploy/container/tls/privkey.pem",
+        "examples/django/notes.sqlite3",
+        "examples/flask/.venv/pyvenv.cfg",
+    )
+    for name in secrets:
         (sources / name).parent.mkdir(exist_ok=True)
         (sources / name).write_text("secret")
     archive = build(sources, tmp_path / "sdist", "sdist")
