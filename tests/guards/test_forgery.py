@@ -19,6 +19,7 @@ ACCOUNT_FORMS = {
     "/account/profile": {"name": "Mallory"},
     "/account/email": {"email": "mallory@example.com", "current_password": PASSWORD},
     "/account/email/resend": {},
+    "/account/export": {"current_password": PASSWORD},
     "/account/email/cancel": {},
     "/account/password": {"current_password": PASSWORD, "password": "purple wolf 77 tea"},
     "/account/sessions/end-others": {},

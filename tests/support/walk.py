@@ -156,6 +156,7 @@ def an_account(site, keys):
     site.http.post_json("/v1/password/reset", body)
     site.http.post_json("/v1/password/reset", body, status=422)
     headers = bearer(site.login(keys, "bob@example.org", NEWER)["access_token"])
+    site.http.post_json("/v1/user/export", {"current_password": NEWER}, headers=headers)
     site.http.delete_json("/v1/user", {"current_password": NEWER}, headers=headers)
 
 

@@ -21,6 +21,7 @@ ACCOUNT_FORMS = (
     "/account/password",
     "/account/sessions/end-others",
     "/account/tokens",
+    "/account/export",
     "/account/delete",
 )
 
@@ -72,10 +73,14 @@ def pages(site):
     token = made.html.find("form", action=re.compile("/revoke$"))["action"]
     token = token.removeprefix(urlsplit(base_of(site)).path)
     submit(site, token, page="/account")
+    for page in ("security", "access", "activity"):
+        site.http.get(f"/account/{page}")
+    export = submit(site, "/account/export", page="/account", current_password=NEWER)
+    assert export.status_int == 200, export
     account(site, "/sessions/end-others")
     site.http.reset()  # another browser
     sign_in(site, "cy@example.com", NEWER)
-    shown = site.http.get("/account")
+    shown = site.http.get("/account/security")
     path = next(form.action for form in shown.forms.values() if form.action.endswith("/end"))
     submit(site, path.removeprefix(urlsplit(base_of(site)).path), page="/account")
     submit(site, "/logout", page="/account")

@@ -166,6 +166,7 @@ def test_a_form_whose_login_page_is_elsewhere_leads_there(tmp_path, new_context)
         ann.sign_in()
         ann.at("/account")
         ann.page.context.clear_cookies(name="authsite")
+        ann.change("Profile")
         ann.press("Save")
         ann.page.wait_for_url(re.compile(re.escape(sso)))
         assert ann.page.title() == "landed"
