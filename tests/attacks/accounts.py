@@ -141,7 +141,11 @@ class Accounts(SignIns):
         assert answer.status_int in (202, 303), answer.text
         user.pending = (address, self.now + LINK)
         self.happened("email.change_asked")
-        self.deliver(user, (address, "verification"), (user.email, "email_changed"))
+        if address != user.email:
+            to_new = [(address, "confirm_change")]
+        else:
+            to_new = [] if user.confirmed else [(address, "verification")]
+        self.deliver(user, *to_new, (user.email, "email_changed"))
 
     @rule(person=people, which=numbers)
     def cancel_the_change(self, person, which):
@@ -200,9 +204,7 @@ class Accounts(SignIns):
         assert answer.status_int == (200 if works else 422), f"{answer.text} {link.ended}"
         if works:
             user.set_password(password, "a reset")
-            for each in user.links:
-                if each.kind == "not-me" and not each.moved:
-                    each.ended = each.ended or "a reset"
+            user.links_ended[user.email] = self.now
             self.model.recognized.add((user, person))
             for own in (person, None):
                 self.model.spent["login", user, own] = 0
@@ -274,7 +276,7 @@ class Accounts(SignIns):
         del user.formers[user.formers.index(link.about) :]
         user.set_password(None, "taken back")
         user.change_address(link.about.address, "taken back")
-        user.end_links("not-me", "taken back")
+        user.links_ended[user.email] = self.now
         self.happened("email.change_reverted")
         notice = [(removed, "email_replaced")] if removed != user.email else []
         self.deliver(user, (user.email, "reset"), *notice)

@@ -122,7 +122,7 @@ class Checks(RuleBasedStateMachine):
             link.about = user.formers[-1]
             link.expires = link.about.expires
         elif kind == "not-me":
-            link.expires = self.now + NOT_ME
+            link.mailed, link.expires = self.now, self.now + NOT_ME
         return link
 
     def address(self, number):

@@ -6,6 +6,7 @@ from base64 import urlsafe_b64decode
 from collections import Counter
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from uuid import UUID, uuid4
 
@@ -15,10 +16,12 @@ from webob import Request
 from authsite import clock
 from authsite.mail.sender import open_sender, send_batch
 from authsite.oauth import clients
+from authsite.recovery import tokens as reset_tokens
 from authsite.sessions.keys import key_hash
 from authsite.settings.rate_limits import RATE_LIMITS
 from authsite.users import service as users
 from authsite.users.models import User
+from authsite.verification import links
 from tests.support import databases, quick_bcrypt
 from tests.support.acting import acting
 from tests.support.databases import migrated, new_url
@@ -38,6 +41,7 @@ COUNTED = {"login-account", "reauthentication", "forgot-email", "verification-em
 SETTINGS = {
     "limits": "on",
     "limits_storage": "memory",
+    "email_revert_min_age": "0s",
     "expires_in": "10m",
     "refresh_expires_in": "1d",
     "refresh_grace": "10s",
@@ -45,7 +49,7 @@ SETTINGS = {
     "personal_token_scopes": "a",
     **{f"limits.{name}": HIGH for name in RATE_LIMITS.keys() - COUNTED},
 }
-_LINK = re.compile(r"^https?://[^/\s]+((/\S+)\?\S+)$", re.MULTILINE)
+_LINK = re.compile(r"^https?://[^/\s]+((/\S+)/(\S+))$", re.MULTILINE)
 KINDS = {
     "/email/verify": "verify",
     "/email/change/cancel": "cancel",
@@ -166,7 +170,26 @@ class Driver:
         # Those of one moment have no order of their own.
         sent = sorted(self._mails, key=lambda mail: (mail.recipient, mail.kind))
         self._mails.clear()
-        return [(mail.recipient, mail.kind, _links(mail.message)) for mail in sent]
+        return [(mail.recipient, mail.kind, self._links(mail)) for mail in sent]
+
+    def _links(self, mail):
+        """The links of a mail by kind, as the paths and queries that links to others' pages have."""
+        found = _LINK.findall(text_of(mail.message))
+        return {
+            KINDS[path]: self._long(KINDS[path], path, token, mail.recipient)
+            for _, path, token in found
+            if path in KINDS
+        }
+
+    def _long(self, kind, path, token, recipient):
+        if kind == "verify":
+            ctx = SimpleNamespace(services=self.services)
+            link = links.read_token(ctx, token)
+            signed = links.signed_url(self.services.keys[links.PURPOSE], "", link)
+            return page_of(signed)
+        if kind == "reset":
+            return f"{path}?email={quote(recipient)}&token={reset_tokens.split_link(token)[1]}"
+        return f"{path}?token={token}"
 
     def counts(self):
         """How many rows the audit trail has of each event, and how many families there are."""
@@ -209,8 +232,3 @@ def signed_url(url):
 def page_of(signed):
     """The page that leads to a signed URL."""
     return f"/email/verify?url={quote(BASE + signed, safe='')}"
-
-
-def _links(message):
-    found = _LINK.findall(text_of(message))
-    return {KINDS[path]: whole for whole, path in found if path in KINDS}

@@ -5,7 +5,7 @@ from hypothesis.stateful import rule
 
 from .checks import BOTH, LOCKED_AFTER, WRONG, Checks, numbers, people, pick
 from .driver import cookie_of
-from .things import INTRUDER, OWNER, Pair, Personal, Session
+from .things import INTRUDER, OWNER, Pair, Personal, Session, person_at
 
 scopes = st.sampled_from(["", "a", "a b", "a c"])
 
@@ -253,8 +253,32 @@ class SignIns(Checks):
         works, token = link.works(self.now), link.url.partition("token=")[2]
         answer = self.driver.submit("/login/not-me", {"token": token}, person=None)
         assert answer.status_int == (200 if works else 403), link.ended
-        if works:
+        if works and link.user.password is not None:
+            link.user.password = None
             link.user.end_sign_ins("it was not me")
-            link.user.end_links("not-me", "used")
             self.model.recognized -= {(link.user, person) for person in (OWNER, INTRUDER)}
             self.happened("login.disowned")
+
+    @rule(which=numbers)
+    def choose_a_password(self, which):
+        """With the same link, after its button was pressed."""
+        link = pick(self.model.links("not-me"), which)
+        if link is None:
+            return
+        user, person = link.user, person_at(link.address)
+        works = link.works(self.now) and user.password is None
+        password = self.new_password(person)
+        form = {"token": link.url.partition("token=")[2], "password": password}
+        answer = self.driver.submit("/login/not-me/password", form, person=person)
+        assert answer.status_int == (200 if works else 403), link.ended
+        if not works:
+            return
+        user.set_password(password, "chosen")
+        user.links_ended[link.address] = self.now
+        self.model.recognized.add((user, person))
+        for own in (person, None):
+            self.model.spent["login", user, own] = 0
+        self.happened("recovery.done")
+        self.deliver(user, (user.email, "password_changed"))
+        if user.email == link.address:
+            self.is_owned_alone_by(person, user)

@@ -150,7 +150,7 @@ class Link:
     proves: str = ""
     about: object = None
     ended: str | None = None
-    moved: bool = False  # the address was changed since
+    mailed: datetime = None
 
     def works(self, now):
         """Whether the link has an effect, or would have one the first time."""
@@ -163,6 +163,10 @@ class Link:
             return user.pending is not None and self.proves == user.pending_at(now)
         if self.kind == "revert":
             return self.about in user.formers
+        if self.kind == "not-me":
+            serves = self.address == user.email or user.has_left(self.address, now)
+            ended = user.links_ended.get(self.address)
+            return serves and (ended is None or ended < self.mailed)
         return True
 
     def completes(self, now):
@@ -193,6 +197,7 @@ class User:
     sign_ins: list = field(default_factory=list)
     links: list = field(default_factory=list)
     formers: list = field(default_factory=list)
+    links_ended: dict = field(default_factory=dict)  # address -> when its "not-me" links ended
 
     @property
     def is_active(self):
@@ -235,8 +240,6 @@ class User:
     def change_address(self, address, why, but=None):
         """Another, confirmed address ends sign-ins and reset links."""
         self.email, self.confirmed = address, True
-        for link in self.links:
-            link.moved = True
         self.end_sign_ins(why, but)
         self.end_links("reset", why)
 
@@ -249,7 +252,9 @@ class User:
         ]
         if returns:
             del self.formers[returns[0] + 1 :]
-        elif self.confirmed:
+            return
+        self.links_ended[self.pending[0]] = now
+        if self.confirmed:
             self.formers.append(Former(self.email, now + REVERT))
 
     def erase(self):

@@ -20,7 +20,8 @@ from tests.support.site import SECRET
 NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
 LINK = "https://app.example.org/verify?url=https%3A%2F%2Fx%2F" + "a" * 300 + "&b=1"
 MAILS = (
-    "verification", "confirm", "confirm_change", "reset", "password_changed", "email_changed", "welcome",
+    "verification", "confirm", "confirm_change", "reset", "password_changed", "email_changed",
+    "welcome",
     "already_registered", "token_created", "email_replaced",
     "new_device", "app_signed_out", "failed_logins",
 )  # fmt: skip
@@ -34,7 +35,8 @@ def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org"
     row = ClaimedMail(
         id=uuid.UUID(int=7), kind=kind, user_id=None, address="o'hara+x@example.com",
         page_url=None, base_url=base, language=language, expires_at=NOW + timedelta(hours=1),
-        created_at=NOW, give_up_at=NOW, lease_until=NOW, from_address="2001:db8::7", from_agent=AGENT,
+        created_at=NOW, give_up_at=NOW, lease_until=NOW,
+        from_address="2001:db8::7", from_agent=AGENT,
     )  # fmt: skip
     content = MailContent(
         kind, link, name, name, other, "b…@example.org", device=("Firefox", "Windows"),
