@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pyramid.httpexceptions import HTTPException
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -160,7 +161,9 @@ def _guard(request: Request, name: str) -> Guard:
     return guard
 
 
-def _led_to(request: Request, error: ApiError, page: str, redirect: bool) -> Exception:
+def _led_to(
+    request: Request, error: ApiError, page: str, redirect: bool
+) -> ApiError | HTTPException:
     """``error`` with the URL of ``page``, where the user can go on, or a redirect to it."""
     if redirect and asks_for_page(request):
         return found(request, page)

@@ -19,10 +19,10 @@ from authsite.settings import Settings
 from .caller import Caller
 from .errors import InvalidRequirement, LoginPageGuarded
 from .return_to import local_path, referring_url, return_target
-from .route_options import ROUTE_OPTIONS, Rules, contradiction
+from .route_options import ROUTE_OPTIONS, Option, Rules, contradiction
 from .session import confirm_page, login_url
 
-_FLAGS = ("1", "true")
+_FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {
     "api": ("scope", "verified", "caller"),
     "web": ("verified", "redirect", "anonymous"),
@@ -74,17 +74,19 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
     if not query:
         return _PLAIN[guard]
     given = _parameters(guard, query)
-    texts = {name: given.pop(name) for name in ("scope", "caller") if name in given}
-    for name, value in texts.items():
-        if not ROUTE_OPTIONS[name].accepts(value):
-            raise InvalidRequirement(f"{name}: {ROUTE_OPTIONS[name].advice}.")
     for name, value in given.items():
-        if value not in _FLAGS:
-            raise InvalidRequirement(f"{name}: give 1 or true, or leave it out.")
+        option = ROUTE_OPTIONS[name] if name in ("scope", "caller") else _FLAG
+        if not option.accepts(value):
+            raise InvalidRequirement(f"{name}: {option.advice}.")
     if "anonymous" in given and len(given) > 1:
         raise InvalidRequirement("anonymous: it stands alone; remove the other parameters.")
-    flags = {name: name in given for name in ("verified", "anonymous")}
-    rules = Rules(guard=guard, **texts, **flags)
+    rules = Rules(
+        guard=guard,
+        scope=given.get("scope", ""),
+        verified="verified" in given,
+        anonymous="anonymous" in given,
+        caller=given.get("caller"),
+    )
     if error := contradiction(rules, settings.scopes):
         raise InvalidRequirement(f"The parameters do not fit: {error}.")
     return Requirements(rules, "redirect" in given)

@@ -79,9 +79,8 @@ def _page(request: Request, url: str, errors: Sequence[FieldError] = ()) -> dict
     except ApiError as error:
         request.authsite.record_denial(error)
         request.response.status_int = error.status
-        expired = error.code == "expired_signature"
-        lifetime = duration_words(ctx.settings.verification_expires_in, ctx.request_info.language)
-        return {"state": "expired" if expired else "invalid", "link": None, "lifetime": lifetime}
+        state = "expired" if error.code == "expired_signature" else "invalid"
+        return {"state": state, "link": None, "lifetime": _lifetime(request)}
     gone = any(item.code == "invalid_signature" for item in errors)
     state = "invalid" if gone else "ready"
     return {"state": state, "link": None if gone else url, "disownable": disownable}
@@ -97,7 +96,7 @@ def link_form(request: Request) -> dict[str, Any]:
     """The form, or the note that a mail is sent."""
     account = _signed_in(request)
     own = account.email if account and not account.confirmed else None
-    return {"sent": request.GET.get("sent"), "own": own}
+    return {"sent": request.GET.get("sent"), "own": own, "lifetime": _lifetime(request)}
 
 
 def show_link_form(request: Request) -> dict[str, Any] | Response:
@@ -107,6 +106,12 @@ def show_link_form(request: Request) -> dict[str, Any] | Response:
         forget_next(request)
         return go_on(request, target)
     return link_form(request)
+
+
+def _lifetime(request: Request) -> str:
+    """How long links work, in words."""
+    ctx = request.authsite.ctx
+    return duration_words(ctx.settings.verification_expires_in, ctx.request_info.language)
 
 
 def _signed_in(request: Request) -> Account | None:

@@ -84,7 +84,8 @@ def test_what_a_client_invents_reaches_no_redirect_and_no_mail(world, visitor, n
     email = world.register()
     mailbox, invented = visitor().mailbox, {name: INVENTED[name]}
     with world.client() as http:
-        location = http.get("/account", headers=invented).headers["Location"]
+        asked = {"Accept": "text/html", **invented}
+        location = http.get("/account", headers=asked).headers["Location"]
         assert location.removeprefix(f"https://{AUTH}") == "/login?next=/account"
         asked = {"email": email, "reset_url": f"https://{AUTH}/password/reset"}
         answer = http.post("/v1/password/forgot", json=asked, headers=invented)

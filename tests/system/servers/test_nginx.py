@@ -131,7 +131,7 @@ def test_redirects_and_cookies_stay_on_the_address_that_people_use(stand, named,
     """H6, trial 1: the server sees http, people use https."""
     here = stand(named=named, **settings)
     for headers in ({}, SPOOFED if named else {"X-Forwarded-Proto": "http"}):
-        answer = here.outside.get("/account", headers=headers)
+        answer = here.outside.get("/account", headers={"Accept": "text/html", **headers})
         assert answer.headers["Location"] == f"{here.base_url}/login?next=/account"
     page = here.outside.get(answer.headers["Location"])
     assert "__Host-authsite-csrf=" in page.headers["Set-Cookie"]

@@ -36,7 +36,7 @@ def server(installed, backend, tmp_path_factory):
     folder = tmp_path_factory.mktemp("node")
     url = databases.migrated(databases.new_url(backend, folder, folder.name))
     site = Site(url)
-    user = site.user()
+    user = site.user(confirmed=True)
     address = {"AUTHSITE_BASE_URL": "http://127.0.0.1:{port}/auth"}
     with serving(write_ini(folder, url, scopes="notes:read: Read notes"), **address) as http:
         yield {

@@ -26,7 +26,7 @@ def server(backend, tmp_path_factory):
     folder = tmp_path_factory.mktemp("clients")
     url = databases.migrated(databases.new_url(backend, folder, folder.name))
     site = Site(url)
-    site.user()
+    site.user(confirmed=True)
     with serving(write_ini(folder, url), workers=2) as http:
         http.url = str(http.base_url)
         http.token_url = f"{http.url}/v1/oauth/token"
