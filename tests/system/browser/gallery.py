@@ -191,6 +191,7 @@ def gallery(ann):
     ann.at("/register")
     yield "registered"
     ann.sign_in(PASSWORD, EMAIL)
+    ann.at("/account")
     ann.go("/email/link")
     yield "link-signed-in"
     ann.page.context.clear_cookies()
