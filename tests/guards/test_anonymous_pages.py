@@ -31,15 +31,15 @@ def site(request, host_with):
     return made
 
 
-def greets_nobody(site, headers=PAGE):
+def has_no_caller(site, headers=PAGE):
     """Whether page and forward auth let the request pass without a caller."""
     page = site.http.get("/home", headers=headers, status=200)
     return page.text == "hello you" and identity(site.http.get(ASKED, headers=headers)) == [""] * 5
 
 
 def test_f9_the_page_is_open_and_knows_its_user(site):
-    assert greets_nobody(site)
-    assert greets_nobody(site, {"Accept": "application/json", "Sec-Fetch-Dest": "empty"})
+    assert has_no_caller(site)
+    assert has_no_caller(site, {"Accept": "application/json", "Sec-Fetch-Dest": "empty"})
     sign_in(site)
     for _ in range(2):
         assert site.http.get("/home").text == "hello ann@example.com"
@@ -49,14 +49,14 @@ def test_f9_the_page_is_open_and_knows_its_user(site):
 
 @pytest.mark.parametrize("cookie", ["authsite=x", "authsite=", f"authsite={'x' * 5000}", "a=b"])
 def test_an_invalid_cookie_counts_as_none(site, cookie):
-    assert greets_nobody(site, {"Cookie": cookie})
+    assert has_no_caller(site, {"Cookie": cookie})
     ambiguous = {"Cookie": "authsite=x; authsite=y"}
-    assert greets_nobody(site, ambiguous)
+    assert has_no_caller(site, ambiguous)
 
 
 def test_a_token_is_no_session(site):
     token = site.login(site.client())["access_token"]
-    assert greets_nobody(site, bearer(token))
+    assert has_no_caller(site, bearer(token))
 
 
 def test_a_session_that_ended_counts_as_none(site):
@@ -67,7 +67,7 @@ def test_a_session_that_ended_counts_as_none(site):
     assert site.http.post("/home").text == "hello you"
     headers = {"X-Forwarded-Method": "POST"}
     assert identity(site.http.get(ASKED, headers=headers)) == [""] * 5
-    assert greets_nobody(site)
+    assert has_no_caller(site)
     site.http.get("/billing", headers=PAGE, status=302)
 
 
@@ -75,10 +75,10 @@ def test_a_user_who_may_do_nothing_before_confirming_counts_as_none(host_with):
     site = host_with(build, variant="B", require_email_confirmation="true")
     site.user(confirmed=True)
     sign_in(site)
-    assert not greets_nobody(site)
+    assert not has_no_caller(site)
     with site.db() as db:
         db.scalars(select(User)).one().email_verified_at = None
-    assert greets_nobody(site)
+    assert has_no_caller(site)
     site.http.get("/billing", headers=PAGE, status=403)
 
 

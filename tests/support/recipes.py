@@ -40,7 +40,7 @@ class Application(BaseHTTPRequestHandler):
             self._echo()
             return
         given = {name: value for name, value in self.headers.items() if name.startswith("X-")}
-        role = ROLES.get(self.headers.get("X-Auth-Email", ""), "nobody")
+        role = ROLES.get(self.headers.get("X-Auth-Email", ""), "unknown")
         body = json.dumps({"headers": given, "host": self.headers["Host"], "role": role}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

@@ -128,7 +128,7 @@ def test_f1_who_has_confirmed_passes_and_the_application_knows_the_address(behin
     assert told["X-Auth-Email"] == "ann@example.com"
     assert told["X-Auth-Email-Verified"] == "true"
     assert answer.json()["host"] == f"localhost:{behind.port}"
-    assert answer.json()["role"] == "nobody"
+    assert answer.json()["role"] == "unknown"
 
 
 def test_the_whole_way_from_the_refusal_over_the_mail_and_back(behind):
@@ -177,7 +177,7 @@ def test_f7_a_websocket_opens_for_who_is_signed_in_and_for_no_one_else(behind, a
 def test_forged_headers_do_not_reach_the_application(behind, asked):
     ann = behind.browser("ann@example.com")
     answer = ann.get("/orders", headers=SPOOFED).json()
-    assert answer["role"] == "nobody"
+    assert answer["role"] == "unknown"
     told = {name: value for name, value in answer["headers"].items() if "Auth" in name and value}
     assert told == {
         "X-Auth-User": str(behind.ann.id),
@@ -200,7 +200,7 @@ def test_a_client_passes_at_the_api_and_has_no_address(behind):
         told = answer["headers"]
         assert (told["X-Auth-Client"], told["X-Auth-Scope"]) == (keys.client_id, "a")
         assert [told.get(f"X-Auth-{name}", "") for name in NAMES[:3]] == ["", "", ""]
-        assert answer["role"] == "nobody"
+        assert answer["role"] == "unknown"
 
 
 def test_a_token_of_who_has_confirmed_passes_at_the_api(behind):
