@@ -36,8 +36,8 @@ SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "refreshToken",
-        "description": "Set by a first-party login; scripts cannot read it. On https it counts only "
-        "with its witness, the cookie `__Host-authsite-refresh-<client>`.",
+        "description": "Set by a first-party login; scripts cannot read it. On https it counts "
+        "only with its witness, the cookie `__Host-authsite-refresh-<client>`.",
     },
 }
 INTRODUCTION = """\
