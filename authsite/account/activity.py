@@ -49,6 +49,7 @@ _WORDS: Mapping[str, str] = {
     "user.password_changed": _("Password changed"),
     "user.signed_out": _("Signed out everywhere by an administrator"),
 }
+_Events = Select[str, dict[str, str] | None, str, str | None, str | None, datetime]
 _BY_USER: Mapping[str, str] = {"user.exported": _("Data of the account downloaded")}
 
 # What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
@@ -109,7 +110,7 @@ def by_day(items: Iterable[Activity]) -> list[tuple[date, list[Activity]]]:
     return [(day, list(each)) for day, each in groupby(items, lambda item: item.at.date())]
 
 
-def _read(user_id: uuid.UUID, events: Collection[str]) -> Select[Any]:
+def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
     return (
         select(
             AuditEvent.event,
@@ -125,7 +126,7 @@ def _read(user_id: uuid.UUID, events: Collection[str]) -> Select[Any]:
     )
 
 
-def _list_folded(ctx: Context, query: Select[Any]) -> list[Activity]:
+def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     lines = [
         Activity(_words(row), row.name, row.address, row.agent, row.at, count=1)
         for row in ctx.db.execute(query)

@@ -106,7 +106,9 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
     ann.login(ann.client(name="notes"))
     frozen.advance(days * 86400)
     sign_in(ann)
-    present, other = ann.http.get("/account/security").html.select("section[aria-labelledby=sessions] li")
+    present, other = ann.http.get("/account/security").html.select(
+        "section[aria-labelledby=sessions] li"
+    )
     assert "Active now" in present.text
     assert present.form is None
     assert f"App: notes · {words}" in other.text
@@ -118,7 +120,10 @@ def test_l9_the_database_stops_at_the_limit(ann):
     sign_in(ann)
     headers = bearer(ann.login(ann.client())["access_token"])
     # The page also has the lists of events and of attempts.
-    for read, count in ((lambda: ann.http.get("/account/security"), 4), (lambda: listed(ann, headers), 2)):
+    for read, count in (
+        (lambda: ann.http.get("/account/security"), 4),
+        (lambda: listed(ann, headers), 2),
+    ):
         with counted(ann.database) as statements:
             read()
         lists = [sql for sql in statements if "ORDER BY" in sql]

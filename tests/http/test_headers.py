@@ -14,7 +14,10 @@ EVERYWHERE = {
     "X-Frame-Options": "DENY",
 }
 RESPONSES = [
-    *(("GET", path, 200) for path in ("/?done=deleted", "/login", "/register", "/app", "/docs", "/logout")),
+    *(
+        ("GET", path, 200)
+        for path in ("/?done=deleted", "/login", "/register", "/app", "/docs", "/logout")
+    ),
     *(("GET", path, 200) for path in ("/password/forgot", "/v1/openapi.json")),
     *(("GET", path, 404) for path in ("/nope", "/v1/nope", "/authsite/static/x/nope.css")),
     ("GET", "/authsite/static/x/authsite.css", 200),

@@ -25,7 +25,14 @@ def language(page):
 @pytest.mark.parametrize(
     "path",
     [
-        *("/?done=signed-out", "/login", "/register", "/register?done=1", "/password/forgot", "/password/reset"),
+        *(
+            "/?done=signed-out",
+            "/login",
+            "/register",
+            "/register?done=1",
+            "/password/forgot",
+            "/password/reset",
+        ),
         *("/email/link", "/email/verify", "/logout", "/app", "/nowhere"),
     ],
 )

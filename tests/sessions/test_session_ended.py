@@ -179,4 +179,6 @@ def test_pages_m22_password_managers_find_the_form(site):
     assert login_page(form) == "?next=/account/password"
     site.user()
     sign_in(site)
-    assert site.http.get(answer.location, status=302).location == f"{OURS}/account/security#password"
+    assert (
+        site.http.get(answer.location, status=302).location == f"{OURS}/account/security#password"
+    )

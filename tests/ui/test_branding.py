@@ -26,7 +26,14 @@ def footer(page):
 @pytest.mark.parametrize(
     "path",
     [
-        *("/?done=signed-out", "/login", "/register", "/register?done=1", "/password/forgot", "/password/reset"),
+        *(
+            "/?done=signed-out",
+            "/login",
+            "/register",
+            "/register?done=1",
+            "/password/forgot",
+            "/password/reset",
+        ),
         *("/email/link", "/email/verify", "/logout", "/app", "/docs", "/nowhere"),
     ],
 )
