@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Select, select
 
 from authsite.audit.models import AuditEvent
 from authsite.context import Context
@@ -128,7 +127,7 @@ def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
 
 def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     lines = [
-        Activity(_words(row), row.name, row.address, row.agent, row.at, count=1)
+        Activity(_words(row.event, row.details), row.name, row.address, row.agent, row.at, count=1)
         for row in ctx.db.execute(query)
     ]
     equal = groupby(lines, lambda line: (line.words, line.client, line.address, line.agent))
@@ -136,6 +135,6 @@ def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     return [replace(each[0], count=len(each)) for each in folded]
 
 
-def _words(row: Row[Any]) -> str:
-    by_user = (row.details or {}).get("by") == BY_USER
-    return _BY_USER[row.event] if by_user and row.event in _BY_USER else _WORDS[row.event]
+def _words(event: str, details: Mapping[str, str] | None) -> str:
+    by_user = (details or {}).get("by") == BY_USER
+    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS[event]
