@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Select, select
 
 from authsite.audit.models import AuditEvent
 from authsite.context import Context
@@ -49,6 +48,7 @@ _WORDS: Mapping[str, str] = {
     "user.password_changed": _("Password changed"),
     "user.signed_out": _("Signed out everywhere by an administrator"),
 }
+_Events = Select[str, dict[str, str] | None, str, str | None, str | None, datetime]
 _BY_USER: Mapping[str, str] = {"user.exported": _("Data of the account downloaded")}
 
 # What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
@@ -109,7 +109,7 @@ def by_day(items: Iterable[Activity]) -> list[tuple[date, list[Activity]]]:
     return [(day, list(each)) for day, each in groupby(items, lambda item: item.at.date())]
 
 
-def _read(user_id: uuid.UUID, events: Collection[str]) -> Select[Any]:
+def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
     return (
         select(
             AuditEvent.event,
@@ -125,9 +125,9 @@ def _read(user_id: uuid.UUID, events: Collection[str]) -> Select[Any]:
     )
 
 
-def _list_folded(ctx: Context, query: Select[Any]) -> list[Activity]:
+def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     lines = [
-        Activity(_words(row), row.name, row.address, row.agent, row.at, count=1)
+        Activity(_words(row.event, row.details), row.name, row.address, row.agent, row.at, count=1)
         for row in ctx.db.execute(query)
     ]
     equal = groupby(lines, lambda line: (line.words, line.client, line.address, line.agent))
@@ -135,6 +135,6 @@ def _list_folded(ctx: Context, query: Select[Any]) -> list[Activity]:
     return [replace(each[0], count=len(each)) for each in folded]
 
 
-def _words(row: Row[Any]) -> str:
-    by_user = (row.details or {}).get("by") == BY_USER
-    return _BY_USER[row.event] if by_user and row.event in _BY_USER else _WORDS[row.event]
+def _words(event: str, details: Mapping[str, str] | None) -> str:
+    by_user = (details or {}).get("by") == BY_USER
+    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS[event]

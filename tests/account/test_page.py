@@ -6,7 +6,7 @@ from sqlalchemy import select
 from authsite.sessions.models import BrowserSession
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of, sign_in, submit
-from tests.support.site import PASSWORD, Site
+from tests.support.site import PASSWORD, Site, bearer
 
 NEW = "purple wolf 77 tea"
 
@@ -121,3 +121,99 @@ def test_deleting_the_account_requires_the_password_and_shows_a_farewell(ann):
     assert answer.headers["Location"].endswith("/?done=deleted")
     assert "authsite" not in ann.http.cookies
     ann.login(ann.client(), status=400)
+
+
+def test_pages_m4_each_page_leads_to_the_others_and_names_itself(ann):
+    for path in ("/account", "/account/security", "/account/access"):
+        page = ann.http.get(path).html
+        links = {link["href"]: link.get("aria-current") for link in page.select("nav.places a")}
+        assert list(links) == ["/account", "/account/security", "/account/access"]
+        assert [link for link, current in links.items() if current == "page"] == [path]
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/account/profile", "/account"),
+        ("/account/password", "/account/security"),
+        ("/account/tokens", "/account/access"),
+    ],
+)
+def test_pages_m4_a_form_with_mistakes_comes_back_on_its_own_page(ann, path, page):
+    fields = {"username": "a@b", "current_password": "wrong wrong 1", "password": NEW, "name": "x"}
+    wanted = {
+        "/account/profile": ("username",),
+        "/account/password": ("current_password", "password"),
+        "/account/tokens": ("name", "current_password"),
+    }[path]
+    answer = submit(ann, path, page=page, **{name: fields[name] for name in wanted})
+    assert answer.status_int == 422
+    form = answer.html.select_one(f"form[action='{path}']")
+    assert form.select("[aria-invalid=true]")
+    assert form.find_parent("details").has_attr("open")
+    assert answer.html.select_one("nav.places [aria-current]")["href"] == page
+
+
+def test_pages_m3_a_link_is_only_promised_if_one_was_mailed(site_with, frozen):
+    site = site_with(session_idle="30d")
+    site.user()
+    sign_in(site)
+
+    def row():
+        return site.http.get("/account").html.select_one("section[aria-labelledby=email]").text
+
+    assert "This address is not confirmed." in row()
+    assert "Send a confirmation e-mail" in row()
+    done(send(site, "/account/email/resend"), "resend")
+    assert "open the link in the e-mail that we sent there" in row()
+    assert "Send the e-mail again" in row()
+    assert len(site.mails()) == 1
+    assert "open the link in the e-mail that we sent there" in row()
+    frozen.advance(3601)  # the link has expired
+    assert "This address is not confirmed." in row()
+
+
+def test_pages_p4_only_an_unconfirmed_address_has_a_badge(site):
+    site.user()
+    site.user("bo@example.com", confirmed=True)
+    for email, badges in (("ann@example.com", ["not confirmed"]), ("bo@example.com", [])):
+        site.http.reset()
+        sign_in(site, email)
+        row = site.http.get("/account").html.select_one("section[aria-labelledby=email]")
+        assert [badge.text for badge in row.select(".badge")] == badges
+
+
+def test_pages_m9_the_deletion_names_what_goes(ann):
+    token = ann.login(ann.client())["access_token"]
+    for name in ("one", "two"):
+        body = {"name": name, "current_password": PASSWORD}
+        ann.http.post_json("/v1/user/tokens", body, headers=bearer(token))
+    section = ann.http.get("/account").html.select_one("section[aria-labelledby=delete]")
+    assert [item.text.strip() for item in section.select("li")] == [
+        "your profile and your e-mail address",
+        "2 sign-ins",
+        "2 personal access tokens",
+    ]
+    assert section.select_one("a[href='#export']")
+
+
+def test_pages_m17_p5_times_are_isolated_and_devices_have_an_icon(ann):
+    page = ann.http.get("/account/security").html
+    assert page.select("time")
+    assert all(time.parent.name == "bdi" for time in page.select("time"))
+    assert all(item.select_one("svg[aria-hidden=true]") for item in page.select(".devices li"))
+
+
+def test_the_start_page_leads_to_the_account_or_to_the_login(site_with):
+    site = site_with()
+    site.user()
+    assert site.http.get("/", status=302).location == "http://localhost/login"
+    assert site.http.get("/?done=x", status=302).location == "http://localhost/login"
+    for done_ in ("signed-out", "deleted"):
+        page = site.http.get(f"/?done={done_}", status=200)
+        assert page.html.select_one("a[href='/login']")
+    sign_in(site)
+    for path in ("/", "/?done=signed-out"):
+        assert site.http.get(path, status=302).location == "http://localhost/account"
+    elsewhere = site_with(login_page_url="https://sso.example.org/in")
+    assert elsewhere.http.get("/", status=302).location == "https://sso.example.org/in"

@@ -37,7 +37,7 @@ def press_tab_to(page, name):
     for _ in range(60):
         page.keyboard.press("Tab")
         at = page.evaluate(
-            "[document.activeElement.name, document.activeElement.innerText?.trim()]"
+            "[document.activeElement.name, document.activeElement.textContent.trim()]"
         )
         if name in at:
             return
