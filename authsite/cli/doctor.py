@@ -95,13 +95,13 @@ LINES: Mapping[str, tuple[str, str]] = {
     "client-type": ("wrong", "the client is of type {type}, not password"),
     "registration-unconfirmed": (
         "change",
-        "{count} users have not confirmed their e-mail address: with domains they can do nothing "
-        "until they open the link in our mail (`authsite user confirm` does it for one of them)",
+        "users without a confirmed e-mail address: {count}. With domains they can do nothing until "
+        "they open the link in our mail (`authsite user confirm` confirms one of them)",
     ),
     "registration-other-domains": (
         "change",
-        "{count} users have an e-mail address of another domain: they go on as before "
-        "(`authsite user disable` ends one)",
+        "users with an e-mail address of another domain: {count}. They go on as before "
+        "(`authsite user disable` ends one of them)",
     ),
     "key-fine": ("ok", "ready for production"),
 }

@@ -51,7 +51,8 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
     """Say whose a token is, and whether it is active.
 
     It says why a token is not active. The token is an access, refresh or personal access token, and
-    is read from the input: others can see the arguments of a command. Ends with status 1 for a text that is no token of this installation.
+    is read from the input: others can see the arguments of a command. Ends with status 1 for a text
+    that is no token of this installation.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
@@ -66,7 +67,8 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
 def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
     """End a token, and all others of the same login.
 
-    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the reason is printed.
+    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
+    reason is printed.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
