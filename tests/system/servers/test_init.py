@@ -100,6 +100,7 @@ def test_init_with_another_secret_fails_and_so_do_doctor_and_serve(tmp_path, fre
     second.env_file.parent.mkdir()
     own = first.env_file.read_text().replace("AUTHSITE_SECRET=", f"AUTHSITE_SECRET={'Zq7' * 3}")
     second.env_file.write_text(own)
+    second.env_file.chmod(0o600)
     for command in (["init"], ["doctor"], ["serve", "--port", str(free_port())],
                     ["serve", "--init", "--port", str(free_port())]):  # fmt: skip
         done = second.run(*command, status=1)
