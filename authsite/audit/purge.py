@@ -59,8 +59,8 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
 def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Problem | None:
     """Return the problem that prevents the next purge from deleting anything, or None.
 
-    There is none as long as no event is old enough. All reads are of one snapshot of the database; a purge may run at the same time. Raises
-    SQLAlchemy's errors.
+    There is none as long as no event is old enough. All reads are of one snapshot of the database;
+    a purge may run at the same time. Raises SQLAlchemy's errors.
     """
     if cfg.audit_keep is not None:
         try:
@@ -85,7 +85,7 @@ def _purge(connection: Connection, keys: AuditKeys, end: datetime) -> Iterator[B
             return
 
 
-def _old(end: datetime) -> Select[tuple[int]]:
+def _old(end: datetime) -> "Select[int]":
     """An event that is old enough to be deleted."""
     return select(AuditEvent.id).where(AuditEvent.at <= end).limit(1)
 
