@@ -62,6 +62,7 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
     second.env_file.parent.mkdir()
     made = second.json("secret", "new")["secret"]
     second.env_file.write_text(f"AUTHSITE_SECRET={made}\n")
+    second.env_file.chmod(0o600)
     assert "secret accept" in refused
     second.run("secret", "accept")
     rotated = second.json("client", "rotate-secret", web)
