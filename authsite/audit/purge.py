@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import structlog
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Select, delete, func, select, update
 
 from authsite.db import batches
 from authsite.db.autocommit import snapshot_on, transaction_on
@@ -59,13 +59,14 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
 def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Problem | None:
     """Return the problem that prevents the next purge from deleting anything, or None.
 
-    All reads are of one snapshot of the database; a purge may run at the same time. Raises
-    SQLAlchemy's errors.
+    There is none as long as no event is old enough. All reads are of one snapshot of the database;
+    a purge may run at the same time. Raises SQLAlchemy's errors.
     """
     if cfg.audit_keep is not None:
         try:
             with snapshot_on(connection):
-                _purgeable(connection, audit_keys(cfg), now - cfg.audit_keep)
+                if connection.scalar(_old(now - cfg.audit_keep)) is not None:
+                    _purgeable(connection, audit_keys(cfg), now - cfg.audit_keep)
         except _Refused as refused:
             return refused.problem
     return None
@@ -73,9 +74,8 @@ def purge_problem(connection: Connection, now: datetime, cfg: Settings) -> Probl
 
 def _purge(connection: Connection, keys: AuditKeys, end: datetime) -> Iterator[Batch]:
     sealing = seal_events(connection, keys, end + AGE)
-    old = select(AuditEvent.id).where(AuditEvent.at <= end).limit(1)
-    first_id = connection.scalar(old.order_by(AuditEvent.at)) or 0
-    last_id = connection.scalar(old.order_by(AuditEvent.at.desc()))
+    first_id = connection.scalar(_old(end).order_by(AuditEvent.at)) or 0
+    last_id = connection.scalar(_old(end).order_by(AuditEvent.at.desc()))
     while last_id:
         chosen = _delete(connection, keys, end)
         if chosen:
@@ -83,6 +83,11 @@ def _purge(connection: Connection, keys: AuditKeys, end: datetime) -> Iterator[B
             yield Batch(chosen.rows, min(max(done, 0.0), 1.0))
         elif next(sealing, None) is None:
             return
+
+
+def _old(end: datetime) -> "Select[int]":
+    """An event that is old enough to be deleted."""
+    return select(AuditEvent.id).where(AuditEvent.at <= end).limit(1)
 
 
 def _purgeable(connection: Connection, keys: AuditKeys, end: datetime) -> _Purgeable | None:

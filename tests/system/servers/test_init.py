@@ -62,6 +62,7 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
     second.env_file.parent.mkdir()
     made = second.json("secret", "new")["secret"]
     second.env_file.write_text(f"AUTHSITE_SECRET={made}\n")
+    second.env_file.chmod(0o600)
     assert "secret accept" in refused
     second.run("secret", "accept")
     rotated = second.json("client", "rotate-secret", web)
@@ -100,6 +101,7 @@ def test_init_with_another_secret_fails_and_so_do_doctor_and_serve(tmp_path, fre
     second.env_file.parent.mkdir()
     own = first.env_file.read_text().replace("AUTHSITE_SECRET=", f"AUTHSITE_SECRET={'Zq7' * 3}")
     second.env_file.write_text(own)
+    second.env_file.chmod(0o600)
     for command in (["init"], ["doctor"], ["serve", "--port", str(free_port())],
                     ["serve", "--init", "--port", str(free_port())]):  # fmt: skip
         done = second.run(*command, status=1)

@@ -81,6 +81,9 @@ def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_
     assert "--port" in second.stderr
 
 
+ALL_HOSTS = "0.0.0.0"  # noqa: S104  for a moment, on a machine of tests
+
+
 def started(ini, *hosts, **variables):
     """A service on one port for each of the hosts, all started at the same moment."""
     port = str(free_port())
@@ -107,7 +110,7 @@ def ended(services):
 @pytest.mark.parametrize(
     "hosts",
     [("127.0.0.1", "127.0.0.1")] * 10
-    + [("127.0.0.1", "0.0.0.0"), ("0.0.0.0", "127.0.0.1"), ("::", "127.0.0.1"), ("::", "0.0.0.0")],
+    + [("127.0.0.1", ALL_HOSTS), (ALL_HOSTS, "127.0.0.1"), ("::", "127.0.0.1"), ("::", ALL_HOSTS)],
 )
 def test_l6_of_two_services_that_start_at_the_same_moment_one_has_the_port(
     fresh_url, tmp_path, hosts
