@@ -163,7 +163,9 @@ def end_sign_ins(
 
 
 def end_all_sign_ins(db: Session) -> int:
-    """End every token, session, pending change and reset link of all users; returns their number.
+    """End every token, session, pending change, reset link and link "This was not me" of all users.
+
+    Returns the number of users.
 
     No browser or address is recognized any more. For a restored backup: the counters grow by more
     than they can have grown since the backup. Otherwise a link that was sealed and used in that
@@ -175,6 +177,7 @@ def end_all_sign_ins(db: Session) -> int:
             epoch=User.epoch + RESTORE_STEP,
             recovery_version=User.recovery_version + RESTORE_STEP,
             recognition_version=User.recognition_version + RESTORE_STEP,
+            links_ended_at=clock.now(),
             **pending.NONE,
         )
         .execution_options(synchronize_session=False)

@@ -173,7 +173,7 @@ class Driver:
         return [(mail.recipient, mail.kind, self._links(mail)) for mail in sent]
 
     def _links(self, mail):
-        """The links of a mail by kind, as the paths and queries that links to others' pages have."""
+        """The links of a mail by kind, in the long form: a path and a query."""
         found = _LINK.findall(text_of(mail.message))
         return {
             KINDS[path]: self._long(KINDS[path], path, token, mail.recipient)

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from threading import Event
 
+from bs4 import BeautifulSoup
+
 from authsite.mail import outbox
 from authsite.mail.models import OutboxMessage
 from authsite.mail.outbox import Recipient
@@ -60,6 +62,12 @@ def reset_fields(site, mail):
     """The address and the token that the page of a short reset link sends with its form."""
     form = site.http.get(link_in(mail), status=200).forms[0]
     return {name: form[name].value for name in ("email", "token")}
+
+
+def values_in(page):
+    """What the first form of the page of a mailed link sends, from its HTML."""
+    form = BeautifulSoup(page, "html.parser").select_one("main form")
+    return {each["name"]: each.get("value", "") for each in form.select("input[name]")}
 
 
 def put(site, kind="password_changed", address="ann@example.com", **more):

@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
-from tests.support.mails import link_in, read_folder
+from tests.support.mails import link_in, read_folder, values_in
 from tests.support.servers import authsite, serving, write_ini
 from tests.support.site import PASSWORD, SECRET, Site, bearer
 
@@ -165,8 +165,8 @@ class _Links:
             time.sleep(0.05)
         assert len(mails) == self.asked
         for server, mail in zip(itertools.cycle(self.servers), mails, strict=False):
-            [url] = parse_qs(urlsplit(link_in(mail)).query)["url"]
-            parts = urlsplit(url)
+            page = urlsplit(link_in(mail))
+            parts = urlsplit(values_in(server.get(page.path).text)["url"])
             cost.links += 1
             cost.broken_links += server.get(f"{parts.path}?{parts.query}").status_code != 200
 

@@ -31,7 +31,7 @@ def test_the_whole_journey(visitor, script):
     assert ann.go("/").status == 200
     ann.go("/register")
     ann.send("/register", email=email, password=PASSWORD)
-    ann.page.goto(ann.mailbox.link(email, "/email/verify?url="))
+    ann.page.goto(ann.mailbox.link(email, "/email/verify/"))
     ann.send("/email/verify")
     ann.at("/email/verify")
 
@@ -54,7 +54,7 @@ def test_the_whole_journey(visitor, script):
     ann.go("/account")
     ann.send("/account/email", email=moved, current_password=SECOND)
     ann.at("/account")
-    ann.page.goto(ann.mailbox.link(moved, "/email/verify?url="))
+    ann.page.goto(ann.mailbox.link(moved, "/email/verify/"))
     ann.send("/email/verify")
     ann.at("/email/verify")
     assert ann.opens_account()
@@ -63,7 +63,7 @@ def test_the_whole_journey(visitor, script):
     other.go("/password/forgot")
     other.send("/password/forgot", email=moved)
     other.at("/password/forgot")
-    other.page.goto(other.mailbox.link(moved, "/password/reset?"))
+    other.page.goto(other.mailbox.link(moved, "/password/reset/"))
     other.send("/password/reset", password=THIRD)
     other.at("/password/reset")
     assert not ann.opens_account()
@@ -138,7 +138,7 @@ def test_a_dead_reset_link_is_refused_when_it_is_opened(world, visitor):
     ann = visitor()
     ann.go("/password/forgot")
     ann.send("/password/forgot", email=email)
-    link = ann.mailbox.link(email, "/password/reset?")
+    link = ann.mailbox.link(email, "/password/reset/")
     ann.page.goto(link)
     ann.send("/password/reset", password=SECOND)
     ann.page.goto(link)
@@ -153,3 +153,63 @@ def test_password_managers_find_the_form(world, visitor):
     ann.at("/account")
     ann.go("/.well-known/change-password")
     assert ann.page.url == f"https://{AUTH}/account/security#password"
+
+
+def test_a_change_of_address_says_what_it_ends_and_leads_to_the_prefilled_login(world, visitor):
+    """Pages M2: the browser was signed out, and no page said so."""
+    email, moved = world.register(), new_address()
+    ann, mailbox = visitor(), visitor()
+    ann.go("/login")
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    ann.send("/account/email", email=moved, current_password=PASSWORD)
+    ann.at("/account")
+    ann.sees(f"Almost done: open the link that we sent to {moved}.")
+    mailbox.page.goto(ann.mailbox.link(moved, "/email/verify/"))  # in another browser
+    assert mailbox.page.url == f"https://{AUTH}/email/verify"
+    mailbox.send("/email/verify")
+    mailbox.sees(f"Sign in with {moved}. You were signed out everywhere.")
+    assert not ann.opens_account()
+    mailbox.page.locator("main a[href*='/login']").first.click()
+    mailbox.at("/login")
+    assert mailbox.page.locator("[name=username]").input_value() == moved
+    mailbox.page.locator("[name=password]").fill(PASSWORD)
+    mailbox.page.locator("form[action$='/login'] button:not([type=button])").last.click()
+    mailbox.at("/account")
+
+
+def end_it(ann, email):
+    """Press the button of the link "This was not me"."""
+    ann.page.goto(ann.mailbox.link(email, "/login/not-me/"))
+    assert ann.page.url == f"https://{AUTH}/login/not-me"
+    ann.send("/login/not-me")
+    ann.sees("All sign‑ins have ended. Choose a new password")
+
+
+def test_this_was_not_me_ends_with_a_new_password_and_one_mail(world, visitor):
+    """Pages M3: it led to an empty form, and to a second mail and link."""
+    email = new_address()
+    ann = visitor()
+    ann.go("/register")
+    ann.send("/register", email=email, password=PASSWORD)
+    ann.page.goto(ann.mailbox.link(email, "/email/verify/"))
+    ann.send("/email/verify")
+    ann.go("/login")
+    ann.sign_in(email, PASSWORD)
+    ann.at("/account")
+    with world.client() as intruder:
+        who = {"username": email, "password": PASSWORD}
+        tokens = intruder.post("/v1/clients/web/login", json=who).json()
+        headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+        assert intruder.get("/v1/user", headers=headers).status_code == 200
+        end_it(ann, email)
+        assert intruder.get("/v1/user", headers=headers).status_code == 401
+        assert intruder.post("/v1/clients/web/login", json=who).status_code == 400
+    assert ann.send("/login/not-me/password", password="password").status == 422
+    ann.send("/login/not-me/password", password=SECOND)
+    ann.sees("Your password has been changed")
+    ann.page.locator("main a[href*='/login']").first.click()
+    ann.at("/login")
+    assert ann.page.locator("[name=username]").input_value() == email
+    ann.sign_in(email, SECOND)
+    ann.at("/account")

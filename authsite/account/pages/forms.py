@@ -208,15 +208,10 @@ def end_sign_in(request: Request) -> dict[str, Any]:
     return {"state": "choose", "found": None, "token": token}
 
 
-def show_choice(request: Request) -> dict[str, Any]:
-    """The form for a new password after an error; without a token, the page to open a link."""
-    return show_not_me(request)
-
-
 @form_view(
     "authsite.not_me.password",
     NotMeForm,
-    show=show_choice,
+    show=show_not_me,
     renderer=NOT_ME,
     permission=NO_PERMISSION_REQUIRED,
 )

@@ -73,13 +73,13 @@ def _pending(ann):
     form.locator("[name=email]").fill("maximiliane@another-rather-long-name.example.org")
     form.locator("[name=current_password]").fill(PASSWORD)
     ann.press("Send link to new address")
-    ann.sees("once you open the link we sent there")
+    ann.sees("Almost done: open the link that we sent to")
 
 
 def _cancel_change(ann):
     while True:
         for mail in ann.mail():
-            found = re.search(r"^\S+/email/change/cancel\?\S+$", text_of(mail), re.MULTILINE)
+            found = re.search(r"^\S+/email/change/cancel/\S+$", text_of(mail), re.MULTILINE)
             if found:
                 ann.page.goto(found[0])
                 return

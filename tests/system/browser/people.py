@@ -107,7 +107,7 @@ class Person:
                     link = link_in(mail)
                 except TypeError:
                     continue
-                if "token=" in link or "url=" in link:
+                if re.search(r"/(verify|reset|cancel|revert|not-me)/", link):
                     return link
 
     def sign_in(self, password=PASSWORD, email=EMAIL):

@@ -64,11 +64,16 @@ def test_a_shown_password_is_hidden_again_before_it_is_sent(ann):
 
 
 @pytest.mark.parametrize(
-    "path", ["/password/reset?email=a@example.com&token=x", "/email/verify?url=x"]
-)
-def test_a_secret_leaves_the_address_bar_at_once(ann, path):
-    ann.go(path)
-    assert ann.page.url == ann.origin + path.partition("?")[0]
+    ("path", "secret"),
+    [
+        ("/password/reset", "?email=a@example.com&token=x"), ("/password/reset", "/x"),
+        ("/email/verify", "?url=x"), ("/email/verify", "/x"), ("/login/not-me", "/x"),
+        ("/email/change/cancel", "/x"), ("/email/change/revert", "/x"),
+    ],
+)  # fmt: skip
+def test_a_secret_leaves_the_address_bar_at_once(ann, path, secret):
+    ann.go(path + secret)
+    assert ann.page.url == ann.origin + path
 
 
 def test_caps_lock_is_said(ann):
