@@ -66,7 +66,7 @@ LINES: Mapping[str, tuple[str, str]] = {
     "database-untimed": (
         "change",
         "statements have no time limit, since a pooler does not pass on ours: give the role its "
-        "timeouts (docs/production.md, PgBouncer)",
+        "timeouts (docs/high-availability.md, PgBouncer)",
     ),
     "audit-changed": (
         "wrong",

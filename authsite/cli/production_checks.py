@@ -99,7 +99,7 @@ def _server(connection: "Connection", workers: int) -> Iterator[Finding]:
             "change",
             "database-url",
             "the role may create roles or databases, replicate, or bypass row security: use one "
-            "with only the rights in docs/production.md",
+            "with only the rights in docs/hardening.md",
         )
 
 

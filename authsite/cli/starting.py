@@ -13,7 +13,7 @@ from .shared import cause_of
 
 NOT_RECORDED = (
     "the fingerprint of the secret is not in the database ({cause}): the database has to be "
-    "reachable, and its role needs the rights in docs/production.md"
+    "reachable, and its role needs the rights in docs/hardening.md"
 )
 
 

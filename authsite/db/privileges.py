@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SUPERUSER = (
     "the role may do anything on the whole PostgreSQL server (superuser): use one that has only "
-    "the rights in docs/production.md"
+    "the rights in docs/hardening.md"
 )
 _SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 _log = logging.getLogger(__name__)

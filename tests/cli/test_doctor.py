@@ -134,7 +134,7 @@ def database_superuser(found, _folder):
     if any("PostgreSQL serves many" in each.message for each in findings):
         assert not [each for each in findings if "superuser" in each.message]
     else:  # the one of the tests is
-        assert "docs/production.md" in line(findings, "database-superuser", "database-url")
+        assert "docs/hardening.md" in line(findings, "database-superuser", "database-url")
 
 
 def database_untimed(found, _folder):

@@ -1,4 +1,4 @@
-"""The roles of docs/production.md: the service can do its work, and not change its audit trail."""
+"""The roles of docs/production.md and docs/hardening.md: the service can do its work, and not change its audit trail."""
 
 import re
 import uuid
@@ -24,7 +24,10 @@ from tests.support.site import PASSWORD, WEB, Site
 
 def documented():
     """The SQL blocks that make the owner, and the role of the service."""
-    text = (CHECKOUT / "docs/production.md").read_text(encoding="utf-8")
+    text = "".join(
+        (CHECKOUT / f"docs/{page}.md").read_text(encoding="utf-8")
+        for page in ("production", "hardening")
+    )
     blocks = re.findall(r"^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     [owner] = [block for block in blocks if "CREATE DATABASE" in block]
     [service] = [block for block in blocks if "GRANT" in block]

@@ -68,7 +68,7 @@ def test_a_container_that_ends_starts_again_and_nginx_does_not_need_it_to_be_rea
         # Docker takes any `docker kill` for a stop: then `unless-stopped` has no effect.
         assert services[name]["restart"] == "always"
     # And podman, even with `always`: so the reload comes from within.
-    page = (CHECKOUT / "docs" / "production.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "docker.md").read_text(encoding="utf-8")
     assert "docker compose exec authsite sh -c 'kill -HUP 1'" in page
     assert "kill -s HUP" not in page
     # In the network of a container that has ended nginx would stay unreachable.

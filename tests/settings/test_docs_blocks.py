@@ -36,6 +36,7 @@ CHECKED = {
     "backup": [HERE, "tests/system/servers/test_cli_backup.py"],
     "branding": ["tests/ui/test_branding_docs.py"],
     "cli": ["tests/cli/test_reference.py"],
+    "common-tasks": [HERE],
     "clients": ["tests/client/test_docs.py", "tests/system/servers/test_docs_guides.py"],
     **{
         page: ["tests/client/test_docs_frameworks.py", "tests/system/servers/test_docs_guides.py"]
@@ -43,6 +44,8 @@ CHECKED = {
     },
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
     "guards": ["tests/guards/test_docs_guards.py"],
+    "hardening": ["tests/db/test_privileges.py", HERE],
+    "high-availability": [HERE],
     "limits": [HERE],
     "mail": [HERE],
     "monitoring": [HERE],
@@ -60,10 +63,10 @@ NOT_RUN = {
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
     "django": 1,
+    "docker": 5,
     "fastapi": 1,
     "flask": 1,
     "monitoring": 1,
-    "production": 5,
     "protect-api": 1,
     "service-to-service": 1,
     "third-party": 1,
@@ -102,7 +105,7 @@ def shell(page):
     return "".join(each.text for each in guides.commands(page)).replace("\\\n", " ")
 
 
-@pytest.mark.parametrize("page", ["audit", "backup", "mail"])
+@pytest.mark.parametrize("page", ["audit", "backup", "common-tasks", "mail"])
 def test_a_command_exists_with_its_options(page):
     lines = re.findall(r"(?:^|bin/|\| )authsite ([^#\n]*)", shell(page), re.MULTILINE)
     assert lines
