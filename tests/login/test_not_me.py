@@ -353,3 +353,18 @@ def test_a_notice_of_a_sign_in_that_has_ended_has_a_link_that_works(site, frozen
     [mail] = site.mails()
     assert "203.0.113.9" in text_of(mail)
     assert press(site, link_in(mail)).status_int == 200
+
+
+@pytest.mark.control("F19")
+def test_h1_a_registrant_takes_no_account_back_with_the_link_of_a_notice(site, frozen):
+    """The account changed to the victim's address, who confirmed it and chose a password."""
+    [mail] = arrive(site)  # to the registrant, whose address is young
+    frozen.advance(60)
+    token = site.login(site.keys)["access_token"]
+    change(site, token, FIRST)
+    [path] = paths_to(site, FIRST)
+    site.http.get(path, status=200)
+    reset_at(site, FIRST)
+    for refused in (press(site, link_in(mail)), choose(site, link_in(mail))):
+        assert refused.status_int == 403
+    site.login(site.keys, FIRST, NEW)
