@@ -55,6 +55,7 @@ CHECKED = {
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
+    "audit": 1,  # needs a late seal; tests/audit/test_late.py runs the command
     "django": 1,
     "fastapi": 1,
     "flask": 1,
