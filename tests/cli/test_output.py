@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from authsite.cli.private_output import private_file, whole_private_file
 from authsite.cli.shared import print_facts, print_table, transaction
+from tests.support.home import initialized
 
 HOSTILE = [
     "550 [/x] not here",
@@ -95,3 +96,14 @@ def test_a_command_may_take_longer_than_a_request(site):
     with transaction(site.cfg) as ctx:
         for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
             assert ctx.db.scalars(text(f"SELECT current_setting('{limit}')")).one() == "0"
+
+
+def test_a_taken_address_is_explained_to_the_operator_and_not_to_the_person(tmp_path):
+    """The texts of the services speak to who sits in front of a browser."""
+    home = initialized(tmp_path)
+    create = ("user", "create", "--email", "ann@example.com", "--password-stdin")
+    home.run(*create, stdin="purple wolf 77 tea\n")
+    refused = home.run(*create, stdin="purple wolf 77 tea\n", status=1).stderr
+    assert "another user has this address" in refused
+    assert "Sign in" not in refused
+    assert "no password was given" in home.run(*create, stdin="\n", status=1).stderr
