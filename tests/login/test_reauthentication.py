@@ -43,8 +43,11 @@ def create_token(site, token, current=WRONG):
 PATHS = (change_password, change_email, delete, create_token)
 
 
+PAGES = {"password": "/account/security", "tokens": "/account/access"}
+
+
 def send(site, form_id, **fields):
-    forms = site.http.get("/account").forms.values()
+    forms = site.http.get(PAGES.get(form_id, "/account")).forms.values()
     [form] = [each for each in forms if each.action.endswith(f"/account/{form_id}")]
     for name, value in fields.items():
         form[name] = value

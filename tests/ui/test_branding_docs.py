@@ -42,7 +42,7 @@ def test_the_documentation_shows_the_example():
 
 
 def test_the_pictures_exist_and_are_small():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "mkdocs.yml", *(ROOT / "docs").glob("*.md")]
     text = "".join(path.read_text(encoding="utf-8") for path in pages)
     shown = set(re.findall(r"\bpictures/([\w-]+\.(?:png|svg))", text))
     pictures = list((ROOT / "docs/pictures").iterdir())

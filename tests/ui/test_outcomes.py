@@ -52,9 +52,9 @@ def test_pages_m6_a_reset_link_is_sent_again_and_signing_in_is_a_link(site):
     assert (form.action, form["next"].value) == ("/password/forgot", "/account?x=1")
     again = form.submit().follow()
     assert again.html.select_one(".sent-to strong").text == "ann@example.com"
-    assert [link_in(mail).partition("?")[0] for mail in site.mails()] == [
-        "http://localhost/password/reset"
-    ] * 2
+    links = [link_in(mail) for mail in site.mails()]
+    assert len(links) == 2
+    assert all(each.startswith("http://localhost/password/reset/") for each in links)
     assert again.click("Change").forms[0]["email"].value == "ann@example.com"
 
 
