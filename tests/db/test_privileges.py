@@ -1,4 +1,4 @@
-"""The roles of docs/production.md and docs/hardening.md: the service can do its work, and not change its audit trail."""
+"""The roles of the documentation: the service can do its work, and not change its audit trail."""
 
 import re
 import uuid
