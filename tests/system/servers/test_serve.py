@@ -26,9 +26,9 @@ from tests.support.servers import (
 )
 from tests.support.site import SECRET, WEB
 
-# Seconds after which Granian kills a worker that does not end. Its line "refused to gracefully stop"
-# proves nothing: on a busy machine it is logged at once for a worker that has just ended, if the
-# thread that waits for that worker has not run since (multiprocessing's `join` in two threads).
+# Seconds after which Granian kills a worker that does not end. Its line "refused to gracefully
+# stop" proves nothing: on a busy machine it is logged at once for a worker that has just ended, if
+# the thread that waits for it has not run since (`join` of multiprocessing in two threads).
 KILLED_AFTER = 10
 
 
