@@ -26,8 +26,8 @@ EVIL = "evil.example.test"  # a sibling of the service, in the hands of an attac
 ATTACKER = "attacker.test"  # a site of an attacker
 HOSTS = (AUTH, APP, PARTNER, SHOP, EVIL, ATTACKER)
 
-# Mails go to a folder, since the tests have no server for them. The origins are of applications. The
-# demo of the web client, which production.ini switches off, is tested here behind TLS.
+# Mails go to a folder, since the tests have no server for them. The origins are of applications.
+# The demo of the web client, which production.ini switches off, is tested here behind TLS.
 _ENVIRONMENT = f"""\
 AUTHSITE_MAIL_DRIVER=file
 AUTHSITE_MAIL_FOLDER={{mailbox}}
