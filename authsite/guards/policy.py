@@ -94,7 +94,7 @@ def enforce(event: BeforeTraversal) -> None:
     if rules.guard is None:
         return
     guard = guards.by_name[rules.guard]
-    if rules.anonymous and guard.credential(request) is None:
+    if rules.anonymous and rules.guard == "api" and guard.credential(request) is None:
         return
     if rules.guard == "api" and request.authsite.error_format == "html":
         # Clients of an API read JSON, also at a host's path.
