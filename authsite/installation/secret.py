@@ -78,7 +78,7 @@ def check_and_record(connection: Connection, settings: Settings) -> None:
     first = settings.secret[0]
     if found is None:
         _insert(connection, first, or_update=False)
-        check(connection, settings)  # another process may have recorded its own meanwhile
+        check(connection, settings)  # another process may have been faster with its own
     elif not _fits(found, (first,)) and _fits(found, settings.secret):
         _insert(connection, first, or_update=True)
 

@@ -93,13 +93,16 @@ class Left(NamedTuple):
     links_ended_at: datetime | None
 
 
+def _restorable(user_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for the user's changes that can still be taken back."""
+    return FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now()
+
+
 def find_left(db: Session, user_id: UUID, key: str) -> Left | None:
     """The user's changes from the address ``key`` that can still be taken back."""
     epoch, links_ended_at = db.execute(
         select(func.min(FormerAddress.epoch), func.max(FormerAddress.links_ended_at)).where(
-            FormerAddress.user_id == user_id,
-            FormerAddress.key == key,
-            FormerAddress.expires_at > clock.now(),
+            *_restorable(user_id), FormerAddress.key == key
         )
     ).one()
     return None if epoch is None else Left(epoch, links_ended_at)
@@ -109,7 +112,7 @@ def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
     """The user's addresses that can still be restored, at most `MAX_LISTED`: the oldest first."""
     return db.scalars(
         select(FormerAddress)
-        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
+        .where(*_restorable(user_id))
         .order_by(FormerAddress.epoch)
         .limit(MAX_LISTED)
     ).all()
@@ -117,11 +120,7 @@ def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
 
 def find_keys(db: Session, user_id: UUID) -> Sequence[str]:
     """The keys of all addresses of the user that can still be restored."""
-    return db.scalars(
-        select(FormerAddress.key)
-        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
-        .distinct()
-    ).all()
+    return db.scalars(select(FormerAddress.key).where(*_restorable(user_id)).distinct()).all()
 
 
 def find(db: Session, id_: UUID) -> FormerAddress | None:

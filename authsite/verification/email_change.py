@@ -90,7 +90,7 @@ def complete_change(
     old_values = {"confirmed_at": user.email_verified_at, "links_ended_at": user.links_ended_at}
     may_restore = former.may_restore(user, cfg.email_revert_min_age)
     returned = former.end_returned(ctx.db, user.id, new.key)
-    # Only who reads the mailbox of an address ends the links "This was not me" that it got.
+    # Only a reader of the mailbox of an address ends the links "This was not me" in it.
     links_ended_at = returned.links_ended_at if returned else clock.now()
     changed = _replace(
         ctx,
