@@ -111,7 +111,7 @@ const address = document.querySelector("[data-address]")?.dataset.address;
 if (address) history.replaceState(history.state, "", address);
 // What was just done is said once, and not again after a reload.
 const query = new URLSearchParams(location.search);
-if (query.has("done") && document.querySelector(".notice")) {
+if (query.has("done") && document.querySelector(".notice, [data-done]")) {
   query.delete("done");
   history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
 }

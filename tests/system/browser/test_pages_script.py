@@ -259,6 +259,7 @@ def test_pages_m6_without_the_script_it_is_sent_again_at_once(new_context, serve
 
 def test_pages_m18_what_was_done_is_said_once(ann):
     register(ann, "once@example.com")
+    ann.page.locator("summary", has_text=": Profile").click()
     ann.page.locator("#profile-name").fill("Ann")
     ann.press("Save")
     ann.sees("Your profile has been saved.")
