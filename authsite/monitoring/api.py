@@ -20,6 +20,7 @@ from .workers import all_numbers
 
 _BEARER = re.compile(r"bearer ++(.{1,512})", re.IGNORECASE)
 
+
 class MetricsTokenRequired(ApiError):
     """The request has no bearer token, or not that of setting `metrics-token`."""
 

@@ -167,8 +167,8 @@ def _replace(
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's confirmed address; end all sign-ins and reset links.
 
-    ``links_ended_at``: that of ``new``. ``confirmed_at``: since when ``new`` has been confirmed; None
-    for now. Returns None if the user is gone or does not meet ``conditions``. Raises `AddressTaken`.
+    ``links_ended_at``: that of ``new``; ``confirmed_at``: since when it is confirmed, None for now.
+    Returns None if the user is gone or does not meet ``conditions``. Raises `AddressTaken`.
     """
     old_key, now = normalized_key("email", user.email), clock.now()
     claim_address(ctx, user.id, new.key)
