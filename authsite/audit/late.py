@@ -76,7 +76,7 @@ def acceptances(connection: Connection, keys: AuditKeys) -> Acceptances:
         try:
             values = json.loads(details)
             number, mac, proof = int(values["seal"]), str(values["mac"]), str(values["proof"])
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             continue
         if _is_proof(connection, keys, event_id, (number, mac, proof)):
             found.add((number, mac))

@@ -29,11 +29,8 @@ def is_local(request: Request) -> bool:
     """
     if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in request.environ):
         return False
-    return _is_loopback_peer(peer(request)) and asks_for_this_machine(request)
-
-
-def _is_loopback_peer(address: str | None) -> bool:
-    if address is None:
+    address = peer(request)
+    if address is None or not asks_for_this_machine(request):
         return False
     ip = ip_address(address)
     # A server that listens on :: gets IPv4 addresses in this form.

@@ -89,7 +89,7 @@ def record(connection: Connection, first: Secret) -> None:
 
 
 def _fits(found: str, secrets: Iterable[Secret]) -> bool:
-    return any(hmac.compare_digest(found, fingerprint(each)) for each in secrets)
+    return any(hmac.compare_digest(found.encode(), fingerprint(each).encode()) for each in secrets)
 
 
 def _insert(connection: Connection, first: Secret, *, or_update: bool) -> None:

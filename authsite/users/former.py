@@ -86,11 +86,13 @@ def find_restorable(database: Database, user_id: UUID) -> Restorable | None:
 class Left(NamedTuple):
     """The changes from one address that can still be taken back, of which there may be several.
 
-    ``epoch``: that of the first. ``links_ended_at``: the latest of this address.
+    ``epoch``: that of the first. ``links_ended_at``: the latest of this address. ``confirmed_at``:
+    since when the address was the user's, as far as is known.
     """
 
     epoch: int
     links_ended_at: datetime | None
+    confirmed_at: datetime | None
 
 
 def _restorable(user_id: UUID) -> tuple[ColumnElement[bool], ...]:
@@ -100,12 +102,14 @@ def _restorable(user_id: UUID) -> tuple[ColumnElement[bool], ...]:
 
 def find_left(db: Session, user_id: UUID, key: str) -> Left | None:
     """The user's changes from the address ``key`` that can still be taken back."""
-    epoch, links_ended_at = db.execute(
-        select(func.min(FormerAddress.epoch), func.max(FormerAddress.links_ended_at)).where(
-            *_restorable(user_id), FormerAddress.key == key
-        )
+    epoch, *times = db.execute(
+        select(
+            func.min(FormerAddress.epoch),
+            func.max(FormerAddress.links_ended_at),
+            func.min(FormerAddress.confirmed_at),
+        ).where(*_restorable(user_id), FormerAddress.key == key)
     ).one()
-    return None if epoch is None else Left(epoch, links_ended_at)
+    return None if epoch is None else Left(epoch, *times)
 
 
 def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
