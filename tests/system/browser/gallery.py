@@ -4,6 +4,7 @@
 default into var/screenshots; the language ``ar`` is a pseudo-locale from right to left.
 """
 
+import itertools
 import re
 import sys
 import tempfile
@@ -12,12 +13,17 @@ from pathlib import Path
 
 from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.support.mails import text_of
-from tests.system.browser.people import PASSWORD, Person, pages_server
+from tests.system.browser.people import PASSWORD, SECOND, Person, pages_server
 
 EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
+NEW_EMAIL = "maximiliane@another-rather-long-name.example.org"
 WIDTHS = (360, 1280)
 ELSEWHERE = "https://app.example.test"
 SETTINGS = {
+    "email_revert_min_age": "0s",
+    # A sign-in from another address, of which its owner learns.
+    "limits": "on",
+    "trusted_proxies": "127.0.0.1",
     "return_origins": ELSEWHERE,
     "personal_token_scopes": "reports:read reports:write",
     "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
@@ -70,23 +76,37 @@ def _pending(ann):
     ann.go("/account")
     ann.change("E-mail address")
     form = ann.page.locator("form[action$='/account/email']")
-    form.locator("[name=email]").fill("maximiliane@another-rather-long-name.example.org")
+    form.locator("[name=email]").fill(NEW_EMAIL)
     form.locator("[name=current_password]").fill(PASSWORD)
     ann.press("Send link to new address")
     ann.sees("Almost done: open the link that we sent to")
 
 
-def _cancel_change(ann):
+def _links(ann, address, path):
+    """The links of the next mail to ``address`` that has one to ``path``."""
     while True:
         for mail in ann.mail():
-            found = re.search(r"^\S+/email/change/cancel/\S+$", text_of(mail), re.MULTILINE)
-            if found:
-                ann.page.goto(found[0])
-                return
+            links = re.findall(r"^https?://\S+$", text_of(mail), re.MULTILINE)
+            if mail["To"] == address and any(path in link for link in links):
+                return links
+
+
+def _link(ann, address, path):
+    return next(link for link in _links(ann, address, path) if path in link)
 
 
 def _token_form(ann):
     return ann.page.locator("form[action$='/account/tokens']")
+
+
+def _token_form_open(ann):
+    ann.go("/account/access")
+    ann.open("Create a token")
+
+
+def _password_form(ann):
+    ann.go("/account/security")
+    ann.change("Password")
 
 
 def _token_mistake(ann):
@@ -110,9 +130,12 @@ def _token_created(ann):
         ann.sees("it will not be shown again")
 
 
-def _download(ann):
-    ann.go("/account")
-    ann.change("Your data")
+def _form(what) -> Callable[[Person], None]:
+    def visit(ann):
+        ann.go("/account")
+        ann.change(what)
+
+    return visit
 
 
 def _deletion(ann):
@@ -136,6 +159,7 @@ def _at(path) -> Callable[[Person], None]:
 STRANGER = {
     "home-deleted": _at("/?done=deleted"),
     "login": _at("/login"),
+    "login-next": _at("/login?next=/account"),
     "login-unsaved": _at("/login?next=/account&unsaved=1"),
     "login-mistake": _login_mistake,
     "register": _at("/register"),
@@ -143,6 +167,7 @@ STRANGER = {
     "register-done": _at("/register?done=1"),
     "forgot": _at("/password/forgot"),
     "forgot-sent": _forgot_sent,
+    "link": _at("/email/link"),
     "reset-dead": _at(f"/password/reset?email={EMAIL}&token={'x' * 64}"),
     "reset-done": _at("/password/reset?done=1"),
     "verify-invalid": _at("/email/verify?url=x"),
@@ -162,16 +187,19 @@ SIGNED_IN = {
     "logout": _at("/logout"),
     "account": _at("/account"),
     "account-pending": _pending,
-    "cancel-change": _cancel_change,
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
     "account-token-mistake": _token_mistake,
     "account-token-created": _token_created,
     "account-tokens": _at("/account/access?done=token"),
+    "account-token-form": _token_form_open,
     "account-security": _at("/account/security"),
+    "account-password": _password_form,
     "account-activity": _at("/account/activity"),
-    "account-export": _download,
+    "account-export": _form("Your data"),
     "account-delete": _deletion,
+    "account-email": _form("E-mail address"),
+    "account-language": _form("Language"),
     "dev-mail": _at("/dev/mail"),
 }
 
@@ -194,6 +222,9 @@ def gallery(ann):
     ann.at("/account")
     ann.go("/email/link")
     yield "link-signed-in"
+    ann.press("Send the link")
+    ann.page.locator(".emblem.mail").wait_for()
+    yield "link-signed-in-sent"
     ann.page.context.clear_cookies()
     ann.page.goto(ann.link())
     yield "verify"
@@ -208,6 +239,52 @@ def gallery(ann):
     for name, visit in SIGNED_IN.items():
         visit(ann)
         yield name
+    yield from _changed_address(ann)
+
+
+def _changed_address(ann):
+    """Changes of address: canceled, declined and confirmed; then an intruder, and the way back."""
+    _pending(ann)
+    ann.page.goto(_link(ann, EMAIL, "/email/change/cancel/"))
+    yield "cancel-change"
+    ann.press("Cancel the change")
+    ann.page.locator(".emblem.done").wait_for()
+    yield "cancel-change-done"
+    _pending(ann)
+    links = _links(ann, NEW_EMAIL, "/email/change/cancel/")
+    for name, path in {"decline-change": "/cancel/", "verify-change": "/verify/"}.items():
+        ann.page.goto(next(link for link in links if path in link))
+        yield name
+    ann.press("Confirm address")
+    ann.page.locator(".emblem.done").wait_for()
+    yield "verify-change-done"
+    revert = _link(ann, EMAIL, "/email/change/revert/")
+    ann.go("/account")
+    yield "account-changed"
+    ann.page.context.clear_cookies()
+    ann.page.context.set_extra_http_headers({"X-Forwarded-For": "198.51.100.9"})
+    ann.sign_in(PASSWORD, NEW_EMAIL)
+    ann.at("/account")
+    yield "account-undo-notice"
+    ann.page.goto(_link(ann, NEW_EMAIL, "/login/not-me/"))
+    yield "not-me"
+    ann.press("Sign out everywhere")
+    ann.page.locator("[name=password]").wait_for()
+    yield "not-me-password"
+    ann.fill(password=SECOND)
+    ann.press("Change password")
+    ann.page.locator(".emblem.done").wait_for()
+    yield "not-me-done"
+    ann.page.goto(revert)
+    yield "revert-change"
+    ann.press("Take the change back")
+    ann.page.locator(".emblem.done").wait_for()
+    yield "revert-change-done"
+    ann.go("/email/link")
+    ann.fill(email=EMAIL)
+    ann.press("Send the link")
+    ann.page.locator(".emblem.mail").wait_for()
+    yield "link-sent"
 
 
 def pictured(ann):
@@ -225,24 +302,19 @@ def main(folder, language="en"):
     from tests.system.browser.conftest import CHROMIUM
 
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
+    with (
+        sync_playwright() as playwright,
+        tempfile.TemporaryDirectory() as place,
+        pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
+    ):
         browser = playwright.chromium.launch(**CHROMIUM)
-        for scheme in ("light", "dark"):
-            for width in WIDTHS:
-                with (
-                    tempfile.TemporaryDirectory() as place,
-                    pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
-                ):
-                    context = browser.new_context(
-                        color_scheme=scheme,
-                        viewport={"width": width, "height": 800},
-                        locale=language,
-                    )
-                    ann = Person(context, *served, ELSEWHERE, words=words_of(language))
-                    for name in pictured(ann):
-                        picture = folder / f"{name}-{width}-{scheme}.png"
-                        ann.page.screenshot(path=picture, full_page=True)
-                    context.close()
+        context = browser.new_context(locale=language, reduced_motion="reduce")
+        ann = Person(context, *served, ELSEWHERE, words=words_of(language))
+        for name in pictured(ann):
+            for width, scheme in itertools.product(WIDTHS, ("light", "dark")):
+                ann.page.set_viewport_size({"width": width, "height": 800})
+                ann.page.emulate_media(color_scheme=scheme)
+                ann.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
         browser.close()
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 
