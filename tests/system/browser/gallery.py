@@ -5,18 +5,15 @@ default into var/screenshots; the language ``ar`` is a pseudo-locale from right 
 """
 
 import itertools
-import re
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.languages import PSEUDO, pseudo_package, words_of
-from tests.support.mails import text_of
-from tests.system.browser.people import PASSWORD, SECOND, Person, pages_server
+from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
+from tests.system.browser.people import PASSWORD, Person, pages_server
 
-EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
-NEW_EMAIL = "maximiliane@another-rather-long-name.example.org"
 WIDTHS = (360, 1280)
 ELSEWHERE = "https://app.example.test"
 SETTINGS = {
@@ -70,29 +67,6 @@ def _account_mistake(ann):
     form.locator("[name=password]").fill("password")
     ann.press("Change password")
     ann.page.locator("[aria-invalid=true]").first.wait_for()
-
-
-def _pending(ann):
-    ann.go("/account")
-    ann.change("E-mail address")
-    form = ann.page.locator("form[action$='/account/email']")
-    form.locator("[name=email]").fill(NEW_EMAIL)
-    form.locator("[name=current_password]").fill(PASSWORD)
-    ann.press("Send link to new address")
-    ann.sees("Almost done: open the link that we sent to")
-
-
-def _links(ann, address, path):
-    """The links of the next mail to ``address`` that has one to ``path``."""
-    while True:
-        for mail in ann.mail():
-            links = re.findall(r"^https?://\S+$", text_of(mail), re.MULTILINE)
-            if mail["To"] == address and any(path in link for link in links):
-                return links
-
-
-def _link(ann, address, path):
-    return next(link for link in _links(ann, address, path) if path in link)
 
 
 def _token_form(ann):
@@ -186,7 +160,7 @@ CONFIRMED = {
 SIGNED_IN = {
     "logout": _at("/logout"),
     "account": _at("/account"),
-    "account-pending": _pending,
+    "account-pending": pending,
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
     "account-token-mistake": _token_mistake,
@@ -239,52 +213,7 @@ def gallery(ann):
     for name, visit in SIGNED_IN.items():
         visit(ann)
         yield name
-    yield from _changed_address(ann)
-
-
-def _changed_address(ann):
-    """Changes of address: canceled, declined and confirmed; then an intruder, and the way back."""
-    _pending(ann)
-    ann.page.goto(_link(ann, EMAIL, "/email/change/cancel/"))
-    yield "cancel-change"
-    ann.press("Cancel the change")
-    ann.page.locator(".emblem.done").wait_for()
-    yield "cancel-change-done"
-    _pending(ann)
-    links = _links(ann, NEW_EMAIL, "/email/change/cancel/")
-    for name, path in {"decline-change": "/cancel/", "verify-change": "/verify/"}.items():
-        ann.page.goto(next(link for link in links if path in link))
-        yield name
-    ann.press("Confirm address")
-    ann.page.locator(".emblem.done").wait_for()
-    yield "verify-change-done"
-    revert = _link(ann, EMAIL, "/email/change/revert/")
-    ann.go("/account")
-    yield "account-changed"
-    ann.page.context.clear_cookies()
-    ann.page.context.set_extra_http_headers({"X-Forwarded-For": "198.51.100.9"})
-    ann.sign_in(PASSWORD, NEW_EMAIL)
-    ann.at("/account")
-    yield "account-undo-notice"
-    ann.page.goto(_link(ann, NEW_EMAIL, "/login/not-me/"))
-    yield "not-me"
-    ann.press("Sign out everywhere")
-    ann.page.locator("[name=password]").wait_for()
-    yield "not-me-password"
-    ann.fill(password=SECOND)
-    ann.press("Change password")
-    ann.page.locator(".emblem.done").wait_for()
-    yield "not-me-done"
-    ann.page.goto(revert)
-    yield "revert-change"
-    ann.press("Take the change back")
-    ann.page.locator(".emblem.done").wait_for()
-    yield "revert-change-done"
-    ann.go("/email/link")
-    ann.fill(email=EMAIL)
-    ann.press("Send the link")
-    ann.page.locator(".emblem.mail").wait_for()
-    yield "link-sent"
+    yield from changed_address(ann)
 
 
 def pictured(ann):
