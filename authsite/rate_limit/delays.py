@@ -23,6 +23,8 @@ from .limiter import RateLimiter
 
 LOGIN = "login-account"
 LONGEST = 15 * 60  # seconds
+LOCKING = (LOGIN, "reauthentication")  # the limits with lockouts
+LEVELS = 32  # to look for: more lockouts one after another take weeks
 DAY = 24 * 60 * 60  # seconds
 
 
@@ -89,6 +91,20 @@ def delay(item: RateLimitItem, level: int) -> int:
     """Seconds of the ``level``-th lockout."""
     window = item.get_expiry()
     return int(min(window * 2 ** (level - 1), max(window, LONGEST)))
+
+
+def keys_of(limiter: RateLimiter, *subject: str) -> list[str]:
+    """The keys under which any limit counts ``subject``, lockouts included.
+
+    With them its counters are found by an index.
+    """
+    hashed = limiter.hashed(*subject)
+    keys = []
+    for name, items in limiter.windows.items():
+        for key in (item.key_for(name, hashed) for item in items):
+            levels = range(LEVELS if name in LOCKING else 1)
+            keys += [_level(key), *(_lockout(key, level) for level in levels)]
+    return keys
 
 
 def _lockout(key: str, level: int) -> str:

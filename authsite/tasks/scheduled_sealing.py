@@ -2,9 +2,10 @@
 
 Every process has one. The lock lets one of them seal at a time; a process that finds a seal
 younger than a minute has nothing to do. Each remembers the newest seal that it has seen: if that is
-gone a minute later, somebody else has deleted it.
+gone a minute later, it was deleted by other means.
 """
 
+import hmac
 import threading
 from contextlib import suppress
 from datetime import timedelta
@@ -84,7 +85,7 @@ def _newest(database: Database, keys: AuditKeys, seen: Seal | None) -> Seal | No
     with database.autocommit.connect() as connection:
         if seen is not None:
             found = seals_with_ids(connection, {seen.id}).get(seen.id)
-            if found is None or found.mac != seen.mac:
+            if found is None or not hmac.compare_digest(found.mac, seen.mac):
                 log.error("audit_seal_deleted", seal=seen.id, mac=seen.mac)
         return newest_seal(connection, keys)
 

@@ -141,7 +141,7 @@ def test_explain_names_the_user_and_has_an_object_for_scripts(home, site):
     request_id = answer.headers["X-Request-Id"]
     shown = home.run("explain", request_id).stdout
     assert "token.issued: Tokens were issued." in shown
-    assert "(named@example.com)" in shown
+    assert "(named@example.com [not confirmed])" in shown
     assert answer.json["access_token"] not in shown
     [event] = home.json("explain", request_id)["events"]
     assert (event["event"], event["request_id"]) == ("token.issued", request_id)

@@ -111,8 +111,7 @@ def test_the_signed_in_user_presses_once_confirms_and_comes_back(site):
     verify = site.http.get(link_in(mail))
     form = {"csrf_token": csrf_of(verify), "url": verify.forms[0]["url"].value}
     done = site.http.post(f"{AUTH}/email/verify", form, status=200)
-    onward = site.http.get(AUTH + done.html.find("a", class_="primary")["href"])
-    assert (onward.status_int, onward.headers["Location"]) == (303, f"{APP}/orders?page=2")
+    assert done.html.find("a", class_="primary")["href"] == f"{APP}/orders?page=2"
     assert ask(site, "verified=1", 204).headers["X-Auth-Email"] == "ann@example.com"
 
 

@@ -168,6 +168,6 @@ def test_every_line_of_the_other_blocks_is_in_the_complete_example(language, exa
 
 
 def test_the_examples_let_only_confirmed_users_pass(site):
-    for proxy in (Traefik(site), Caddy(site)):
-        assert proxy.way("/orders", {})[1] == "/v1/guard/web?verified=1&redirect=1"
-        assert proxy.way("/api/reports", {})[1] == "/v1/guard/api?verified=1&caller=any"
+    for proxy, cookies in ((Traefik(site), "&cookies=1"), (Caddy(site), "")):
+        assert proxy.way("/orders", {})[1] == f"/v1/guard/web?verified=1&redirect=1{cookies}"
+        assert proxy.way("/api/reports", {})[1] == f"/v1/guard/api?verified=1&caller=any{cookies}"

@@ -254,7 +254,6 @@ RAW = re.compile(
 ALLOWED = {
     "http/address.py": "the one home of the rule",
     "http/host.py": "checks the Host header",
-    "http/local.py": "asks whether the Host is a name of this machine",
     "server/environ.py": "makes the WSGI environment",
     "http/rendering.py": "redirects to absolute addresses",
     "http/languages.py": "redirects to the same path without `lang`",

@@ -127,8 +127,8 @@ def test_our_pages_set_a_missing_guard_cookie_before_they_lead_on(site, sent):
     assert answer.headers["Location"] == f"{APP}/reports"
     assert value_of(answer, GUARD) == guard
     assert "; Domain=example.org;" in lines(answer)[GUARD]
-    for page in ("/", "/account", "/logout"):
-        shown = site.http.get(f"{AUTH}{page}", headers={"Cookie": cookies}, status=200)
+    for page, status in (("/", 302), ("/account", 200), ("/logout", 200)):
+        shown = site.http.get(f"{AUTH}{page}", headers={"Cookie": cookies}, status=status)
         assert value_of(shown, GUARD) == guard
     site.http.reset()
     fitting = {"Cookie": f"{SESSION}={session}; {GUARD}={guard}"}

@@ -17,6 +17,7 @@ from authsite.context import Context
 from authsite.oauth.models import Client
 from authsite.settings import Settings
 from authsite.users import service as users
+from authsite.users.cli.shared import named
 
 from ..events import FAILURES, MEANINGS, EventName
 from ..models import AuditEvent
@@ -67,7 +68,7 @@ def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:
     found: dict[str, str] = {}
     if event.user_id:
         user = users.find(ctx.db, str(event.user_id))
-        found["user"] = f"{event.user_id} ({user.email if user else 'deleted'})"
+        found["user"] = f"{event.user_id} ({named(user) if user else 'deleted'})"
     if event.client_id:
         client = ctx.db.get(Client, event.client_id)
         found["client"] = f"{event.client_id} ({client.name if client else 'deleted'})"

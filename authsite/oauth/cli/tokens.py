@@ -17,6 +17,7 @@ from authsite.cli.shared import (
 from authsite.context import Context
 from authsite.settings import Settings
 from authsite.users import agents
+from authsite.users.cli.shared import named
 
 from .. import inspection
 from ..inspection import Inspected
@@ -79,7 +80,7 @@ def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
         return _print(found, as_json)
     if before.ended:
         return click.echo(f"It had ended already: {before.ended}.")
-    of = f" of {found.user.email}" if found.user else ""
+    of = f" of {named(found.user)}" if found.user else ""
     click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
 
 
@@ -105,7 +106,7 @@ def _print(found: Inspected, as_json: bool) -> None:
     if as_json:
         return print_json(_facts(found))
     family, user, client = found.family, found.user, found.client
-    facts = {"user": f"{user.email} ({user.id})" if user else "–"}
+    facts = {"user": f"{named(user)} ({user.id})" if user else "–"}
     facts["client"] = f"{client.name} ({client.id})" if client else "–"
     if family:
         facts["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
@@ -120,7 +121,7 @@ def _facts(found: Inspected) -> dict[str, Any]:
     return {
         "active": found.reason is None,
         "reason": found.reason,
-        "user": found.user.email if found.user else None,
+        "user": str(found.user.id) if found.user else None,
         "client": str(found.client.id) if found.client else None,
         "expires_at": clock.rfc3339(found.expires_at),
     }

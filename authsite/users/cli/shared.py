@@ -30,6 +30,11 @@ def facts_of(user: User) -> dict[str, Any]:
     return {**stored, "enabled": user.disabled_at is None}
 
 
+def named(user: User) -> str:
+    """The address of a user, which may be another person's until it is confirmed."""
+    return user.email if user.email_verified_at else f"{user.email} [not confirmed]"
+
+
 def print_done(user: User, text: str, as_json: bool) -> None:
     """Print ``text``, or the changed user as JSON."""
     if as_json:
