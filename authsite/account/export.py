@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 
 from authsite import clock
 from authsite.audit.models import AuditEvent
@@ -120,9 +120,8 @@ def _counters(ctx: Context, user_id: uuid.UUID, names: Sequence[str]) -> list[di
     """
     subjects = (limit_subject(user_id), *names)
     if limiter := ctx.services.rate_limits:
-        mine = LimitCounter.key.in_(
-            [key for each in subjects for key in delays.keys_of(limiter, each)]
-        )
+        keys = [key for each in subjects for key in delays.keys_of(limiter, each)]
+        mine: ColumnElement[bool] = LimitCounter.key.in_(keys)
     else:  # a command has no limiter, and may read the whole table
         key = subject_key(ctx.settings)
         hashes = [subject_hash(key, subject) for subject in subjects]
