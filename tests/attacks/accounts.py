@@ -205,6 +205,7 @@ class Accounts(SignIns):
         if works:
             user.set_password(password, "a reset")
             user.links_ended[user.email] = self.now
+            self.model.forget(user)
             self.model.recognized.add((user, person))
             for own in (person, None):
                 self.model.spent["login", user, own] = 0
@@ -277,6 +278,8 @@ class Accounts(SignIns):
         user.set_password(None, "taken back")
         user.change_address(link.about.address, "taken back")
         user.links_ended[user.email] = self.now
+        self.model.forget(user)
+        self.model.recognized.add((user, person))
         self.happened("email.change_reverted")
         notice = [(removed, "email_replaced")] if removed != user.email else []
         self.deliver(user, (user.email, "reset"), *notice)

@@ -18,6 +18,10 @@ class Model:
         self.recognized = set()  # (user, person): logged in from the person's address
         self.spent = Counter()  # what was counted against a limit
 
+    def forget(self, user):
+        """A recovery, or an administrator's password: no address of the account is recognized."""
+        self.recognized -= {(user, person) for person in (OWNER, INTRUDER)}
+
     def active_users(self):
         """The accounts that are not erased."""
         return [user for user in self.users if not user.erased]

@@ -5,7 +5,7 @@ from hypothesis.stateful import rule
 
 from .checks import BOTH, LOCKED_AFTER, WRONG, Checks, numbers, people, pick
 from .driver import cookie_of
-from .things import INTRUDER, OWNER, Pair, Personal, Session, person_at
+from .things import Pair, Personal, Session, person_at
 
 scopes = st.sampled_from(["", "a", "a b", "a c"])
 
@@ -256,7 +256,7 @@ class SignIns(Checks):
         if works and link.user.password is not None:
             link.user.password = None
             link.user.end_sign_ins("it was not me")
-            self.model.recognized -= {(link.user, person) for person in (OWNER, INTRUDER)}
+            self.model.forget(link.user)
             self.happened("login.disowned")
 
     @rule(which=numbers)
@@ -275,6 +275,7 @@ class SignIns(Checks):
             return
         user.set_password(password, "chosen")
         user.links_ended[link.address] = self.now
+        self.model.forget(user)
         self.model.recognized.add((user, person))
         for own in (person, None):
             self.model.spent["login", user, own] = 0

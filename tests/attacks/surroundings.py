@@ -67,6 +67,7 @@ class Surroundings(Accounts):
             password = self.new_password(OWNER)
             self.driver.set_password(user.id, password)
             user.set_password(password, "an administrator's password")
+            self.model.forget(user)
             self.happened("user.password_changed")
         elif self.model.is_free(address, self.now, for_user=user):
             self._set_address(user, address)

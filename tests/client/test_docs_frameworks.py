@@ -95,7 +95,7 @@ def test_the_first_lines_for_django_are_those_of_the_example():
     assert block in re.sub(r'    """``request\.user.*?"""\n\n', "", source)
 
 
-def test_django_without_rest_framework_is_behind_the_middleware(server, verifier):
+def test_django_without_rest_framework_is_behind_the_middleware(server, verifier, monkeypatch):
     from django.conf import settings
     from django.core.wsgi import get_wsgi_application
     from django.http import HttpResponse
@@ -108,9 +108,11 @@ def test_django_without_rest_framework_is_behind_the_middleware(server, verifier
 
     _, wsgi, middleware = python_blocks("django")
     names = {"HttpResponse": HttpResponse, "get_wsgi_application": get_wsgi_application}
-    settings.configure(
-        ALLOWED_HOSTS=["*"], ROOT_URLCONF=__name__, MIDDLEWARE=[f"{__name__}.Denials"]
-    )
+    if not settings.configured:  # another test of this process may have done it
+        settings.configure()
+    own = {"ROOT_URLCONF": __name__, "MIDDLEWARE": [f"{__name__}.Denials"]}
+    for name, value in {"ALLOWED_HOSTS": ["*"], **own}.items():
+        monkeypatch.setattr(settings, name, value, raising=False)
     urlpatterns[:] = [path("me", show)]
     # The page shows the middleware last, and Django needs it first.
     names = run([wsgi.split("\n\n")[0], middleware], server, verifier=verifier, **names)

@@ -17,7 +17,7 @@ from authsite.users.models import FormerAddress, User
 from authsite.verification import links
 from tests.support.acting import acting
 from tests.support.mails import link_in, text_of
-from tests.support.notices import press
+from tests.support.notices import choose, press
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, WEB
 from tests.support.statements import counted
@@ -105,8 +105,11 @@ def set_password(story, _link):
 
 
 def not_me(story, link):
-    answer = press(story.site, link)
+    """End the sign-ins and the password with the link, then choose a password with it."""
+    assert press(story.site, link).status_int == 200
+    answer = choose(story.site, link, NEW)
     assert answer.status_int == 200
+    story.password = NEW
     return answer
 
 

@@ -50,7 +50,7 @@ def _reset(ann):
     ann.go("/password/forgot")
     ann.fill(email=EMAIL)
     ann.press("Send the link")
-    ann.page.goto(ann.link())
+    ann.page.goto(ann.link("reset"))
 
 
 def _reset_mistakes(ann):
