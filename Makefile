@@ -111,7 +111,7 @@ lock: $(VENV)/.tests
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  setup.py -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	  --no-strip-extras -c requirements.txt requirements-dev.in -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-docs.in -o requirements-docs.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
