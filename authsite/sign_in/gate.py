@@ -101,9 +101,7 @@ def sign_in(
     return None if verified is None else advance(ctx, verified, target)
 
 
-def resume(
-    ctx: Context, key: str | None, method: str, given: Mapping[str, str]
-) -> Complete | Pending | None:
+def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str]) -> Complete | None:
     """Go on with the pending login of this ``key``; None if ``given`` proves nothing.
 
     The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
@@ -123,7 +121,7 @@ def resume(
         LOGINS.add("failed")
         record_apart(ctx, "login.failed", **found.about("wrong_factor"))
         return None
-    return advance(ctx, verified, found.target, found)
+    return _complete_pending(ctx, verified, found)
 
 
 def admit(
@@ -139,34 +137,26 @@ def admit(
     return Verified(account, amr, recognition_version, recognition)
 
 
-def advance(
-    ctx: Context, verified: Verified, target: Target, pending: Pending | None = None
-) -> Complete | Pending:
-    """Decide whether a proof is enough. For one that continues ``pending``, both count together.
+def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:
+    """Decide whether a first proof is enough.
 
-    A `Pending` that is new lasts only if the caller stores it (`pending.store`). Call this before
-    the transaction has written anything, unless the proof was a mailed link. Raises `PendingEnded`
-    if ``pending`` was used or has ended meanwhile.
+    A `Pending` lasts only if the caller stores it (`pending.store`). Call this before the
+    transaction has written anything, unless the proof was a mailed link.
     """
-    if pending is None:
-        account = verified.account
-        methods = pending_logins.methods_after(ctx, account, verified.amr)
-        if not methods:
-            return _complete(ctx, verified, target)
-        recognized = verified.recognition or Recognition()
-        return Pending(
-            key=pending_logins.new_key(),
-            account=account,
-            recognition_version=verified.recognition_version,
-            amr=verified.amr,
-            methods=methods,
-            target=target,
-            recognized=recognized.since,
-            unrecognized=verified.recognition is not None and not recognized.subject,
-        )
-    if pending.account.id != verified.account.id:
-        raise PendingEnded
-    return _complete_pending(ctx, verified, pending)
+    account, recognition = verified.account, verified.recognition
+    methods = pending_logins.methods_after(ctx, account, verified.amr)
+    if not methods:
+        return _complete(ctx, verified, target)
+    return Pending(
+        key=pending_logins.new_key(),
+        account=account,
+        recognition_version=verified.recognition_version,
+        amr=verified.amr,
+        methods=methods,
+        target=target,
+        recognized=recognition.since if recognition else None,
+        unrecognized=_is_unrecognized(recognition),
+    )
 
 
 def without_proof(account: Account) -> Complete:
@@ -193,8 +183,7 @@ def _verify(
 
 def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
     account, recognition = verified.account, verified.recognition
-    unrecognized = recognition is not None and not recognition.subject
-    notify = unrecognized and notices.is_new_device(ctx, account)
+    notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
     if recognition is not None:
         ctx.limits.remember_login(owner_of_user(account.id, verified.recognition_version))
     elif ctx.limits.limiter is not None:  # a link: the transaction has written
@@ -206,6 +195,8 @@ def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
 
 def _complete_pending(ctx: Context, verified: Verified, pending: Pending) -> Complete:
     account = pending.account
+    if verified.account.id != account.id:
+        raise PendingEnded
     notify = pending.unrecognized and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
@@ -213,3 +204,7 @@ def _complete_pending(ctx: Context, verified: Verified, pending: Pending) -> Com
     LOGINS.add("succeeded")
     amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     return Complete(account, amr, clock.now(), pending.recognized, notify, pending.target)
+
+
+def _is_unrecognized(recognition: Recognition | None) -> bool:
+    return recognition is not None and not recognition.subject

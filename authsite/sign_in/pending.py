@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Integer,
     Uuid,
@@ -71,11 +72,10 @@ class Pending(NamedTuple):
 
     def about(self, reason: FailureReason) -> About:
         """What the event of a login that failed here is about."""
-        details = {"reason": reason}
         return {
             "user_id": self.account.id,
             "client_id": self.target.client_id,
-            "details": details,
+            "details": {"reason": reason},
         }
 
 
@@ -120,7 +120,7 @@ _HAS_CLIENT = or_(
     )
     .correlate(PendingLogin),
 )
-_MAX = literal_column(str(MAX_FAILURES))
+_MAX: ColumnElement[int] = literal_column(str(MAX_FAILURES))
 _KEY = bindparam("key_hash", type_=PendingLogin.__table__.c.key_hash.type)
 
 STORED_LOGIN = PreparedQuery(

@@ -61,9 +61,10 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
     With `terms-url` the caller must accept the terms; the user's row keeps their URL, which is that
     of the request's language, and the time.
 
-    With `prevent-enumeration` the answer hides whether the e-mail address was free; the owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
-    username or phone number is an error in any case, since it is public. Raises what `register`
-    raises, and `ValidationFailed` for a page that is not among the configured ones, and with
+    With `prevent-enumeration` the answer hides whether the e-mail address was free; the owner of a
+    taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken username or
+    phone number is an error in any case, since it is public. Raises what `register` raises, and
+    `ValidationFailed` for a page that is not among the configured ones, and with
     `registration = domains` for an address of another domain, which no account can have got by
     registration.
     """
