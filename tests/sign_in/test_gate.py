@@ -52,8 +52,9 @@ def mentions(name):
 def test_only_the_gate_makes_what_completes_a_sign_in():
     assert modules_that(calls("Complete", "Verified")) == [GATE]
     # Nor by a way around the constructor.
-    for path in modules_that(mentions("Complete")):
-        assert not [node for node in ast.walk(TREES[path]) if calls("replace", "__new__")(node)]
+    around = calls("replace", "_replace", "_make", "__new__")
+    for path in {*modules_that(mentions("Complete")), *modules_that(mentions("Verified"))}:
+        assert not [node for node in ast.walk(TREES[path]) if around(node)], path
     assert modules_that(mentions("without_proof")) == ["testing.py"]
 
 
