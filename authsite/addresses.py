@@ -4,7 +4,12 @@
 def shown(address: str) -> str:
     """``address`` for its owner: ``info@müller.de`` for ``info@xn--mller-kva.de`` (RFC 5890)."""
     local, at, domain = address.rpartition("@")
-    return f"{local}{at}{'.'.join(map(_decoded, domain.split('.')))}"
+    return f"{local}{at}{shown_domain(domain)}"
+
+
+def shown_domain(domain: str) -> str:
+    """A domain in ASCII as people write it: ``müller.de``."""
+    return ".".join(map(_decoded, domain.split(".")))
 
 
 def masked(address: str) -> str:

@@ -79,11 +79,11 @@ def export_own(ctx: Context, user: SignedInUser, current_password: str) -> dict[
     """Everything that is stored about the signed-in user, ready for JSON.
 
     Raises what `reauthenticate` raises, `TooManyAttempts` over the limit ``export`` of the user,
-    and `SignInEnded` if the user's epoch was raised meanwhile.
+    and `SignInEnded` if the user's epoch was raised since the request was accepted.
     """
     reauthenticate(ctx, user, current_password)
     account = user.account
-    # After the password: who has only a token of the user cannot use up the owner's limit.
+    # After the password: a thief of a token cannot use up the owner's limit.
     ctx.limits.count("export", limit_subject(account.id))
     unchanged = unchanged_since(account.epoch)
     found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))

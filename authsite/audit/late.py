@@ -1,10 +1,10 @@
 """Seals that were made long after their events.
 
-Every minute one process seals. So a seal of old events says that no process did so meanwhile, or
-that somebody has deleted the seals of before, perhaps to change the events under them: then
-authsite has sealed what is there now. A seal cannot be given an earlier time, since its MAC covers
-the time. An administrator who knows the reason accepts the seal; the event of that has a MAC over
-the seal's number and MAC, so that it holds for no other seal, and nobody without the key makes one.
+Every minute one process seals. So a seal of old events says that no process sealed for so long, or
+that an attacker has deleted the former seals, perhaps to change the events under them: then
+authsite has sealed the present events. A seal cannot be given an earlier time, since its MAC covers
+the time. An administrator who knows the reason accepts the seal. The event of the acceptance has a
+MAC over the number and the MAC of the seal: it holds for no other seal, and needs the key.
 """
 
 import hmac
@@ -76,7 +76,7 @@ def acceptances(connection: Connection, keys: AuditKeys) -> Acceptances:
         try:
             values = json.loads(details)
             number, mac, proof = int(values["seal"]), str(values["mac"]), str(values["proof"])
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             continue
         if _is_proof(connection, keys, event_id, (number, mac, proof)):
             found.add((number, mac))

@@ -17,8 +17,8 @@ from authsite.http.request_info import RequestInfo
 from .events import EventName
 from .models import AuditEvent
 
-# The table, not the class: the ORM's overhead for one row equals the cost of the insert.
 RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
+# The table, not the class: the ORM's overhead for one row equals the cost of the insert.
 _TABLE = cast(Table, AuditEvent.__table__)
 # The time is that of the database's clock, which all processes have in common.
 _INSERT = insert(_TABLE).values(at=database_now())

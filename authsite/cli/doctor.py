@@ -1,9 +1,7 @@
 """``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,24 +11,10 @@ from authsite.settings.load import check_start
 from authsite.settings.sources import unknown_variables
 from authsite.settings.unsafe_choices import RULES
 
-from .shared import cause_of, config_path, examples, ini_option, json_option, print_json
+from .database_checks import database_findings
+from .findings import Finding, line
+from .shared import config_path, examples, ini_option, json_option, print_json
 from .starting import application_error, other_program
-
-if TYPE_CHECKING:
-    from authsite.db import Database
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report.
-
-    ``state``: ``ok``; ``change`` before production; ``wrong``: an error that has an effect.
-    """
-
-    state: str
-    subject: str
-    message: str
-
 
 MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG", "red")}
 
@@ -42,69 +26,6 @@ PRODUCTION_MARKS = {
 # The levels (and names) of rules that are an error if they are broken.
 LENIENT = ("start",)
 STRICT = ("start", "refused", "required", "production-off")
-
-# The state and the message of each line, except those of `RULES`.
-LINES: Mapping[str, tuple[str, str]] = {
-    "settings-understood": ("ok", "{path} and the environment are understood"),
-    "settings-wrong": ("wrong", "{error}"),
-    "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
-    "file-private": ("ok", "only its owner can read it"),
-    "file-exposed": ("wrong", "{advice}"),
-    "application-wrong": ("wrong", "it does not start: {error}"),
-    "schema-missing": ("wrong", "there is no schema: run `authsite init` or `authsite db upgrade`"),
-    "schema-behind": (
-        "wrong",
-        "the schema is at {current}, the code needs {head}: run `authsite db upgrade`",
-    ),
-    "schema-current": ("ok", "reachable, schema at {current}"),
-    "schema-newer": (
-        "ok",
-        "reachable, schema at {current}, newer than this version ({head}), which works with it",
-    ),
-    "database-unusable": ("wrong", "not usable: {cause}"),
-    "database-superuser": ("change", "{advice}"),
-    "database-untimed": (
-        "change",
-        "statements have no time limit, since a pooler does not pass on ours: give the role its "
-        "timeouts (docs/high-availability.md, PgBouncer)",
-    ),
-    "audit-changed": (
-        "wrong",
-        "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "
-        "audit verify` (docs/audit.md)",
-    ),
-    "audit-late": (
-        "wrong",
-        "seal {seal}{more} was made over an hour after its events: seals may have been deleted and "
-        "made again. `authsite audit verify` says which events, `authsite audit accept-late` "
-        "accepts it if no process sealed for so long (docs/audit.md)",
-    ),
-    "audit-key-lost": (
-        "change",
-        "is empty, so that seals of the audit trail do not verify after the oldest secret is "
-        "removed: rotate with `authsite secret rotate`, which writes it (docs/operations.md)",
-    ),
-    "secret-other": ("wrong", "{error}"),
-    "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
-    "client-unknown": (
-        "wrong",
-        "the database has no enabled client with this id and secret: make one with "
-        "`authsite client create --type password`, or rotate its secret",
-    ),
-    "client-good": ("ok", "the proxy's credentials are valid"),
-    "client-type": ("wrong", "the client is of type {type}, not password"),
-    "registration-unconfirmed": (
-        "change",
-        "users without a confirmed e-mail address: {count}. With domains they can do nothing until "
-        "they open the link in our mail (`authsite user confirm` confirms one of them)",
-    ),
-    "registration-other-domains": (
-        "change",
-        "users with an e-mail address of another domain: {count}. They go on as before "
-        "(`authsite user disable` ends one of them)",
-    ),
-    "key-fine": ("ok", "ready for production"),
-}
 
 
 @click.command(
@@ -191,31 +112,26 @@ def examine(
         variables = environment(folder_of(ini))
         cfg = load(ini, variables)
     except SettingsError as error:
-        yield _line("settings-wrong", "settings", error=error)
+        yield line("settings-wrong", "settings", error=error)
         return
-    yield _line("settings-understood", "settings", path=path)
+    yield line("settings-understood", "settings", path=path)
     for name in unknown_variables(variables):
-        yield _line("variable-unknown", name)
+        yield line("variable-unknown", name)
     for file in private_paths(cfg, ini, variables):
         if advice := exposed(file):
-            yield _line("file-exposed", str(file), advice=advice)
+            yield line("file-exposed", str(file), advice=advice)
         elif file.exists():
-            yield _line("file-private", str(file))
+            yield line("file-private", str(file))
     for invalid in folder_errors(cfg):
         yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
     if application and not other_program(ini):
         yield from _application(path, cfg)
-    yield from _database(cfg)
+    yield from database_findings(cfg)
     yield from _rules(cfg, STRICT if production else LENIENT)
     if production:
         from .production_checks import production_findings
 
         yield from production_findings(cfg, workers)
-
-
-def _line(name: str, subject: str, **values: object) -> Finding:
-    state, message = LINES[name]
-    return Finding(state, subject, message.format(**values))
 
 
 def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
@@ -224,97 +140,7 @@ def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
     except SettingsError:
         return  # other lines say it
     if error := application_error(path):
-        yield _line("application-wrong", "application", error=" ".join(error.split()))
-
-
-def _database(cfg: Settings) -> Iterator[Finding]:
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from authsite.db import migrate, open_database, privileges
-    from authsite.db.engine import has_time_limit
-
-    database = open_database(cfg.database_url.reveal())
-    try:
-        schema = migrate.state(database)
-        values = {"current": schema.revision or "nothing", "head": schema.head}
-        yield _line(f"schema-{schema.status}", "database-url", **values)
-        if not schema.usable:
-            return
-        if privileges.is_superuser(database.autocommit):
-            yield _line("database-superuser", "database-url", advice=privileges.SUPERUSER)
-        if not has_time_limit(database.autocommit):
-            yield _line("database-untimed", "database-url")
-        yield from _secret(cfg, database)
-        yield from _audit_trail(cfg, database)
-        yield from _clients(cfg, database)
-        yield from _registration(cfg, database)
-    except SQLAlchemyError as error:
-        yield _line("database-unusable", "database-url", cause=cause_of(error))
-    finally:
-        database.dispose()
-
-
-def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.installation.secret import OtherSecret, check
-
-    try:
-        with database.autocommit.connect() as connection:
-            check(connection, cfg)
-    except OtherSecret as error:
-        yield _line("secret-other", "secret", error=error)
-
-
-def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite import clock
-    from authsite.audit.late import some_late
-    from authsite.audit.purge import purge_problem
-    from authsite.audit.seals import audit_keys
-
-    if len(cfg.secret) > 1 and not cfg.audit_key:
-        yield _line("audit-key-lost", "audit-key")
-    with database.autocommit.connect() as connection:
-        found = purge_problem(connection, clock.now(), cfg)
-        late = some_late(connection, audit_keys(cfg))
-    if found:
-        yield _line("audit-changed", "audit trail", seal=found.seal, text=found.text)
-    if late:
-        more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
-        yield _line("audit-late", "audit trail", seal=late[0].id, more=more)
-
-
-def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.oauth.client_auth import authenticate
-    from authsite.oauth.errors import InvalidClient
-    from authsite.passwords import HashPool, Passwords
-
-    if not cfg.clients:
-        yield _line("client-none", "clients.web.id")
-    passwords = Passwords(cfg.bcrypt_cost, (), HashPool())
-    for name, configured in cfg.clients.items():
-        key = f"clients.{name}.id"
-        try:
-            secret = configured.secret.reveal()
-            client = authenticate(database, passwords, configured.id, secret, upgrade=False)
-        except InvalidClient:
-            yield _line("client-unknown", key)
-            continue
-        if client.type == "password":
-            yield _line("client-good", key)
-        else:
-            yield _line("client-type", key, type=client.type)
-
-
-def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.users.census import count_users
-
-    if cfg.registration != "domains":
-        return
-    with database.autocommit.connect() as connection:
-        found = count_users(connection, cfg.registration_domains)
-    if found.unconfirmed:
-        yield _line("registration-unconfirmed", "registration", count=found.unconfirmed)
-    if found.of_other_domains:
-        yield _line("registration-other-domains", "registration", count=found.of_other_domains)
+        yield line("application-wrong", "application", error=" ".join(error.split()))
 
 
 def _rules(cfg: Settings, wrong: Collection[str]) -> Iterator[Finding]:
@@ -325,4 +151,4 @@ def _rules(cfg: Settings, wrong: Collection[str]) -> Iterator[Finding]:
     unsafe = {rule.subject for rule, _ in broken}
     for subject in dict.fromkeys(rule.subject for rule in RULES):
         if subject not in unsafe:
-            yield _line("key-fine", subject)
+            yield line("key-fine", subject)

@@ -91,7 +91,7 @@ class _Installation(NamedTuple):
         """Raise `click.ClickException` if the database belongs to other values than these."""
         from authsite.installation import secret
 
-        web = self.web_in(connection)
+        web = _web_in(connection)
         if "AUTHSITE_SECRET" in self.missing and secret.recorded(connection) is not None:
             raise click.ClickException(_missing(web, self.path, secret_too=True))
         try:
@@ -103,33 +103,11 @@ class _Installation(NamedTuple):
         ours = self.cfg.clients.get(WEB)
         if ours is None:
             raise click.ClickException(_missing(web, self.path, secret_too=False))
-        if not self.has_client(connection, ours.id):
+        if not _has_client(connection, ours.id):
             raise click.ClickException(
                 f"the database has another client `web` ({web}) than CLIENT_WEB_ID ({ours.id}). "
                 + _missing(web, self.path, secret_too=False)
             )
-
-    def web_in(self, connection: "Connection") -> str | None:
-        """The id of the first client ``web`` of the database; None without one."""
-        from sqlalchemy import select
-
-        from authsite.oauth.models import Client
-
-        found = connection.scalar(
-            select(Client.id)
-            .where(Client.name == WEB, Client.type == "password")
-            .order_by(Client.created_at)
-            .limit(1)
-        )
-        return str(found) if found else None
-
-    def has_client(self, connection: "Connection", client_id: str) -> bool:
-        from sqlalchemy import select
-
-        from authsite.oauth.models import Client
-
-        found = select(Client.id).where(Client.id == as_client_id(client_id))
-        return connection.scalar(found) is not None
 
     def clients_made_again(self, ctx: "Context") -> list[str]:
         """Create the clients of the settings that the database does not have."""
@@ -138,7 +116,7 @@ class _Installation(NamedTuple):
         notes = []
         for name, configured in self.cfg.clients.items():
             id_ = as_client_id(configured.id)
-            if id_ is None or self.has_client(ctx.db.connection(), configured.id):
+            if id_ is None or _has_client(ctx.db.connection(), configured.id):
                 continue
             clients.create_again(ctx, name, id_, configured.secret.reveal())
             notes.append(
@@ -157,6 +135,30 @@ class _Installation(NamedTuple):
         client, secret = clients.create(ctx, WEB, "password")
         ctx.db.flush()
         return {"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret}
+
+
+def _web_in(connection: "Connection") -> str | None:
+    """The id of the first client ``web`` of the database; None without one."""
+    from sqlalchemy import select
+
+    from authsite.oauth.models import Client
+
+    found = connection.scalar(
+        select(Client.id)
+        .where(Client.name == WEB, Client.type == "password")
+        .order_by(Client.created_at)
+        .limit(1)
+    )
+    return str(found) if found else None
+
+
+def _has_client(connection: "Connection", client_id: str) -> bool:
+    from sqlalchemy import select
+
+    from authsite.oauth.models import Client
+
+    found = select(Client.id).where(Client.id == as_client_id(client_id))
+    return connection.scalar(found) is not None
 
 
 def _missing(web: str | None, path: Path, *, secret_too: bool) -> str:

@@ -14,7 +14,7 @@ from authsite.cores import usable_cores
 from authsite.settings import Settings, SmtpServer, smtp_server
 from authsite.settings.service_urls import sqlite_file
 
-from .doctor import Finding
+from .findings import Finding
 from .shared import cause_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from .starting import check_application, claim_port, refuse_other_programs, refu
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
-SAMPLE = "-d {field}=you@example.com -d 'password=purple wolf 77 tea'"
+SAMPLE = "-d {field}=you@{domain} -d 'password=purple wolf 77 tea'"
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 
 
@@ -129,10 +129,11 @@ def greeting(cfg: Settings, local_url: str, *, shows_mail: bool = False) -> str:
 
 
 def _examples(cfg: Settings, url: str) -> list[str]:
+    domain = cfg.registration_domains[0] if cfg.registration == "domains" else "example.com"
     if cfg.registration_open:
         lines = [
             f"  Register       curl -s {url}/v1/register \\",
-            f"                   {SAMPLE.format(field='email')}",
+            f"                   {SAMPLE.format(field='email', domain=domain)}",
         ]
     else:
         lines = ["  Register       authsite user create --email you@example.com"]
@@ -143,7 +144,7 @@ def _examples(cfg: Settings, url: str) -> list[str]:
         name = "web" if "web" in cfg.clients else next(iter(cfg.clients))
         lines += [
             f"  Log in         curl -s {url}/v1/clients/{name}/login \\",
-            f"                   {SAMPLE.format(field='username')}",
+            f"                   {SAMPLE.format(field='username', domain=domain)}",
             f"  Who am I       curl -s {url}/v1/user -H 'Authorization: Bearer <access_token>'",
         ]
     return lines

@@ -83,7 +83,7 @@ def refuse_other_secret(cfg: Settings) -> None:
 def check_application(path: Path) -> None:
     """Raise `click.ClickException` if the application of the workers cannot be made.
 
-    They are forked, and what was imported for this is there already.
+    The workers are forked from this process, so they do not import again.
     """
     if error := application_error(path):
         raise click.ClickException(error)

@@ -21,6 +21,7 @@ from typing import Any
 
 from pyramid.interfaces import IViewDeriverInfo
 from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
@@ -68,6 +69,17 @@ def form_view(
         on_post(view)
         return view
 
+    return register
+
+
+def link_view(route_name: str, renderer: str) -> Callable[[PageView], PageView]:
+    """Return a decorator for the view of a path that ends with the token of a mailed link."""
+    register: Callable[[PageView], PageView] = view_config(
+        route_name=route_name,
+        request_method="GET",
+        renderer=renderer,
+        permission=NO_PERMISSION_REQUIRED,
+    )
     return register
 
 

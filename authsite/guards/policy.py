@@ -94,7 +94,7 @@ def enforce(event: BeforeTraversal) -> None:
     if rules.guard is None:
         return
     guard = guards.by_name[rules.guard]
-    if rules.anonymous and guard.credential(request) is None:
+    if rules.anonymous and rules.guard == "api" and guard.credential(request) is None:
         return
     if rules.guard == "api" and request.authsite.error_format == "html":
         # Clients of an API read JSON, also at a host's path.
@@ -143,7 +143,7 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
 def find_session(request: Request, guard: Guard) -> Caller | None:
     """The signed-in user of an ``anonymous`` route; None if there is none.
 
-    A user who may do nothing before confirming the address (Variant B) counts as none.
+    A user who may do nothing before the address is confirmed counts as none.
     """
     guard = guard._replace(authenticate=session_of)
     if guard.credential(request) is None:
@@ -201,8 +201,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         return InsufficientScope(rules.scope)
-    variant_b = settings.variant == "B"
-    verified = rules.verified and (variant_b or settings.require_email_verification)
+    holds = settings.variant == "B" or settings.require_email_verification
+    verified = rules.verified and holds
     wanted = rules.caller or ("user" if verified else "any")
     if wanted == "user" and caller.account is None:
         return UserRequired()
@@ -210,8 +210,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
         return ClientRequired()
     unverified = verified and caller.account is not None and not caller.account.confirmed
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
-        forced = variant_b or settings.confirmation_required
-        return EmailNotConfirmed() if forced else EmailNotVerified()
+        confirms = settings.confirms_as_in_variant_b
+        return EmailNotConfirmed() if confirms else EmailNotVerified()
     return None
 
 

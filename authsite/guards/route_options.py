@@ -38,7 +38,7 @@ class Rules:
     verified: bool = False
     """Only users with a verified e-mail address may call."""
     unconfirmed: bool = False
-    """Unconfirmed users may call even if Variant B denies them other routes."""
+    """Unconfirmed users may call even if they are denied other routes."""
     anonymous: bool = False
     """A request without a credential has no caller, instead of being refused."""
     caller: str | None = None

@@ -1,7 +1,7 @@
 """The cookie with which the next page says that a change of address can still be taken back.
 
-A login and a reset set it. Who uses an account whose former address can restore itself, with the
-account, should know it (account pre-hijacking, see `authsite.users.former`).
+A login and a reset set it. A person who uses an account should know that its former address can
+still take it back (account pre-hijacking, see `authsite.users.former`).
 """
 
 from datetime import UTC, datetime

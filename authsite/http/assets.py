@@ -26,7 +26,8 @@ from .cached_response import CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
 
 FOLDER = Path(__file__).parent.parent / "static"
-STYLES = ("base", "forms", "page", "account")  # in this order, one stylesheet: authsite.css
+# In this order one stylesheet: authsite.css.
+STYLES = ("base", "forms", "page", "messages", "account", "lists")
 ROUTE = "authsite.static"
 ONE_YEAR = "public, max-age=31536000, immutable"
 # For a URL with the fingerprint of another release: the content may change.

@@ -3,13 +3,23 @@
 from ipaddress import ip_address
 
 from authsite.request_state import Request
-from authsite.settings.urls import host_name, is_loopback
 
-from .host import is_host
+from .host import asks_for_this_machine
 from .request_info import peer
 
-# A proxy adds them: then the peer is the proxy, and not who asks.
-_FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+# Proxies add these headers: then the peer of the connection is the proxy, not the caller.
+_FORWARDING = frozenset(
+    {
+        "HTTP_CF_CONNECTING_IP",
+        "HTTP_FORWARDED",
+        "HTTP_TRUE_CLIENT_IP",
+        "HTTP_VIA",
+        "HTTP_X_CLIENT_IP",
+        "HTTP_X_ENVOY_EXTERNAL_ADDRESS",
+        "HTTP_X_ORIGINAL_URL",
+        "HTTP_X_REAL_IP",
+    }
+)
 
 
 def is_local(request: Request) -> bool:
@@ -17,29 +27,14 @@ def is_local(request: Request) -> bool:
 
     The ``Host`` excludes a browser that was led here by another site's name (DNS rebinding).
     """
-    environ = request.environ
-    if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in environ):
+    if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in request.environ):
         return False
-    return _is_loopback_peer(peer(request)) and _is_loopback_host(environ.get("HTTP_HOST", ""))
-
-
-def _is_loopback_peer(address: str | None) -> bool:
-    if address is None:
+    address = peer(request)
+    if address is None or not asks_for_this_machine(request):
         return False
     ip = ip_address(address)
     # A server that listens on :: gets IPv4 addresses in this form.
     return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
-
-
-def _is_loopback_host(header: str) -> bool:
-    if not is_host(header):
-        return False
-    bracketed = header.startswith("[")
-    name = header[1:].partition("]")[0] if bracketed else header.partition(":")[0]
-    try:
-        return is_loopback(host_name(name))
-    except ValueError:  # such as 127.1, which is no address here
-        return False
 
 
 class LocalPredicate:

@@ -78,7 +78,7 @@ def check_and_record(connection: Connection, settings: Settings) -> None:
     first = settings.secret[0]
     if found is None:
         _insert(connection, first, or_update=False)
-        check(connection, settings)  # another process may have recorded its own meanwhile
+        check(connection, settings)  # another process may have been faster with its own
     elif not _fits(found, (first,)) and _fits(found, settings.secret):
         _insert(connection, first, or_update=True)
 
@@ -89,7 +89,7 @@ def record(connection: Connection, first: Secret) -> None:
 
 
 def _fits(found: str, secrets: Iterable[Secret]) -> bool:
-    return any(hmac.compare_digest(found, fingerprint(each)) for each in secrets)
+    return any(hmac.compare_digest(found.encode(), fingerprint(each).encode()) for each in secrets)
 
 
 def _insert(connection: Connection, first: Secret, *, or_update: bool) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from authsite.addresses import shown_domain
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
-from authsite.settings import shown_domain
 
 from .wording import wording
 

@@ -6,7 +6,6 @@ The metrics can be read from this machine, and with the token of setting `metric
 import hmac
 import json
 import re
-from ipaddress import ip_address
 from typing import Any
 
 from pyramid.response import Response
@@ -14,26 +13,12 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.http.errors import ApiError, NotFound
-from authsite.http.host import asks_for_this_machine
-from authsite.http.request_info import peer
+from authsite.http.local import is_local
 from authsite.request_state import Request
 
 from .workers import all_numbers
 
 _BEARER = re.compile(r"bearer ++(.{1,512})", re.IGNORECASE)
-# A proxy adds them: then the peer is the proxy, and not who asks.
-_FORWARDING = frozenset(
-    {
-        "HTTP_CF_CONNECTING_IP",
-        "HTTP_FORWARDED",
-        "HTTP_TRUE_CLIENT_IP",
-        "HTTP_VIA",
-        "HTTP_X_CLIENT_IP",
-        "HTTP_X_ENVOY_EXTERNAL_ADDRESS",
-        "HTTP_X_ORIGINAL_URL",
-        "HTTP_X_REAL_IP",
-    }
-)
 
 
 class MetricsTokenRequired(ApiError):
@@ -91,7 +76,7 @@ def _require_access(request: Request) -> None:
 
     Raises `MetricsTokenRequired`; without a `metrics-token` `NotFound`, as if there were nothing.
     """
-    if _is_local(request):
+    if is_local(request):
         return
     token = request.authsite.settings.metrics_token
     if token is None:
@@ -99,17 +84,3 @@ def _require_access(request: Request) -> None:
     sent = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
     if sent is None or not hmac.compare_digest(sent[1].encode("latin-1"), token.reveal().encode()):
         raise MetricsTokenRequired
-
-
-def _is_local(request: Request) -> bool:
-    """Whether a process of this machine asks this machine, without a proxy in between."""
-    if not asks_for_this_machine(request):
-        return False
-    if any(name in _FORWARDING or name.startswith("HTTP_X_FORWARDED_") for name in request.environ):
-        return False
-    address = peer(request)
-    if address is None:
-        return False
-    ip = ip_address(address)
-    # A server that listens on :: gets IPv4 addresses in this form.
-    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback

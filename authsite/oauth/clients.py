@@ -19,7 +19,7 @@ from .models import CLIENT_TYPES, Client
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
 # The number of an advisory lock of PostgreSQL; `authsite.tasks.leader` lists the others.
-_CREATE_ONCE_LOCK = 7165221
+_LOCK = 7165221
 
 
 def new_secret() -> str:
@@ -100,7 +100,7 @@ def wait_for_others(db: Session) -> None:
     On SQLite the transaction itself holds the only write lock.
     """
     if db.get_bind().dialect.name == "postgresql":
-        db.execute(select(func.pg_advisory_xact_lock(_CREATE_ONCE_LOCK)))
+        db.execute(select(func.pg_advisory_xact_lock(_LOCK)))
 
 
 def rotate_secret(ctx: Context, client: Client) -> str:

@@ -13,11 +13,10 @@ from authsite.users.models import User
 from . import families
 from .active import within_grace
 from .models import Client, Family
-from .tokens import ACCESS, PERSONAL, REFRESH, Token, decode, family_limit
+from .tokens import ACCESS, PERSONAL, REFRESH, Token, decode_expired, family_limit
 
 KINDS = {ACCESS: "access token", REFRESH: "refresh token", PERSONAL: "personal access token"}
 REVOKED_WHY = "revoked by an administrator"
-_ANY_EXPIRY = datetime.fromtimestamp(0, UTC)
 
 
 class Inspected(NamedTuple):
@@ -40,7 +39,7 @@ def inspect(ctx: Context, text: str) -> Inspected | None:
     """The state of the token ``text``; None if it is none of ours, or made with a lost secret."""
     keys = ctx.services.keys
     kind, token = next(
-        ((kind, found) for kind in KINDS if (found := decode(keys, kind, text, _ANY_EXPIRY))),
+        ((kind, found) for kind in KINDS if (found := decode_expired(keys, kind, text))),
         ("", None),
     )
     if token is None:

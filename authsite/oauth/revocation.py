@@ -1,6 +1,5 @@
 """Token revocation by a client (RFC 7009)."""
 
-from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,9 +12,7 @@ from authsite.db.prepared import columns_of
 from . import families
 from .client_auth import AuthenticatedClient
 from .models import Family
-from .tokens import ACCESS, REFRESH, decode
-
-_ANY_EXPIRY = datetime.fromtimestamp(0, UTC)
+from .tokens import ACCESS, REFRESH, decode_expired
 
 
 class RevocableFamily(NamedTuple):
@@ -43,7 +40,7 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
     """
     keys = ctx.services.keys
     # Whether it has expired or not: the other tokens of its family may be active.
-    token = decode(keys, ACCESS, text, _ANY_EXPIRY) or decode(keys, REFRESH, text, _ANY_EXPIRY)
+    token = decode_expired(keys, ACCESS, text) or decode_expired(keys, REFRESH, text)
     family = token and REVOCABLE_FAMILY.one(
         ctx.database, family_id=token.family_id, client_id=client.id
     )

@@ -4,10 +4,9 @@ from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from authsite.guards import undo_notice
-from authsite.guards.forms import form_view, password_check, rating
+from authsite.guards.forms import form_view, link_view, password_check, rating
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
@@ -82,12 +81,7 @@ def _inactive(request: Request, error: InvalidResetToken, shown: dict[str, Any])
     return {"done": None, **shown, "inactive": True}
 
 
-@view_config(
-    route_name="authsite.reset.link",
-    request_method="GET",
-    renderer=RESET,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@link_view("authsite.reset.link", RESET)
 def show_link(request: Request) -> dict[str, Any]:
     """The page of a short link; its form has the address and the token of the link."""
     try:

@@ -1,7 +1,7 @@
 """Settings: read once from ini and environment into one frozen value."""
 
 from .definitions import DEFINITIONS, Settings
-from .domains import mail_domain, shown_domain
+from .domains import mail_domain
 from .durations import duration
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
@@ -36,6 +36,5 @@ __all__ = [
     "new_secret",
     "read_ini",
     "revealed",
-    "shown_domain",
     "smtp_server",
 ]

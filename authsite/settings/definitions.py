@@ -200,6 +200,15 @@ class Settings:
         forced = self.variant == "B" and self.require_email_confirmation
         return forced or self.registration == "domains"
 
+    @property
+    def confirms_as_in_variant_b(self) -> bool:
+        """Whether the links, mails and errors about an unconfirmed address are those of Variant B.
+
+        In Variant A they are, too, where confirmation is required: a user who cannot log in asks
+        for the link without a token.
+        """
+        return self.variant == "B" or self.confirmation_required
+
 
 # The settings that may have a value for each language.
 LOCALIZED = ("footer_links", "support_url", "terms_url")

@@ -37,14 +37,6 @@ def mail_domain(domain: str, local: str = "name") -> str:
     return str(valid.ascii_domain).removesuffix(suffix).lower()
 
 
-def shown_domain(domain: str) -> str:
-    """A canonical domain as people write it: ``bücher.example``."""
-    try:
-        return domain.encode().decode("idna")
-    except UnicodeError:  # a name that only IDNA 2008 has
-        return domain
-
-
 def _domain(text: str) -> str:
     try:
         return mail_domain(text)

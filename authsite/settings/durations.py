@@ -60,6 +60,6 @@ def format_duration(span: timedelta) -> str:
     """A duration in the notation of the settings: ``15m``."""
     seconds = int(span.total_seconds())
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds % size == 0:
+        if seconds and seconds % size == 0:
             return f"{seconds // size}{unit}"
     return f"{seconds}s"

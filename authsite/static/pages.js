@@ -106,21 +106,27 @@ function localDates() {
   }
 }
 
+/** Unfold the form of the section that the address names. */
+function unfoldTarget() {
+  document
+    .getElementById(location.hash.slice(1))
+    ?.closest("section")
+    ?.querySelector("details:has(> form)")
+    ?.setAttribute("open", "");
+}
+
 // A secret in the address would be in the history, and in what is copied from the address bar.
 const address = document.querySelector("[data-address]")?.dataset.address;
 if (address) history.replaceState(history.state, "", address);
 // What was just done is said once, and not again after a reload.
 const query = new URLSearchParams(location.search);
-if (query.has("done") && document.querySelector(".notice")) {
+if (query.has("done") && document.querySelector(".notice, [data-done]")) {
   query.delete("done");
   history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
 }
-// `/account#password` leads to a form that is folded.
-document
-  .getElementById(location.hash.slice(1))
-  ?.closest("section")
-  ?.querySelector("details:has(> form)")
-  ?.setAttribute("open", "");
+// `/account#password` leads to a form that is folded, and so does a link on the same page.
+unfoldTarget();
+addEventListener("hashchange", unfoldTarget);
 for (const input of document.querySelectorAll(".password input")) {
   addShowButton(input);
   addCapsLockHint(input);

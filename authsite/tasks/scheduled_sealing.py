@@ -1,7 +1,8 @@
 """The background task that seals the audit trail every minute.
 
 Every process has one. The lock lets one of them seal at a time; a process that finds a seal
-younger than a minute has nothing to do.
+younger than a minute has nothing to do. Each remembers the newest seal that it has seen: if that is
+gone a minute later, somebody else has deleted it.
 """
 
 import threading
@@ -17,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from authsite import clock
 from authsite.audit.sealing import AGE, seal_events
-from authsite.audit.seals import AuditKeys, audit_keys, newest_seal
+from authsite.audit.seals import AuditKeys, Seal, audit_keys, newest_seal, seals_with_ids
 from authsite.audit.stored import moment_of
 from authsite.context import Job, Services
 from authsite.counters import TASK_SUCCESS
@@ -47,11 +48,12 @@ def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
     At the end it seals what is there, so that the next start finds nothing old.
     """
     TASK_SUCCESS.begin("audit_sealing")
-    last_error = ""
+    last_error, seen = "", None
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
         try:
-            if _is_due(database, keys):
-                _seal_alone(database, keys, stop)
+            seen = _newest(database, keys, seen)
+            if _is_due(seen):
+                seen = _seal_alone(database, keys, stop) or seen
         except Exception as error:  # also a bug: the thread must not end with it
             last_error = log_failure(log, "audit_sealing_failed", error, last_error)
         else:
@@ -77,23 +79,35 @@ def seal_rest(connection: Connection, keys: AuditKeys) -> None:
         pass
 
 
-def _is_due(database: Database, keys: AuditKeys) -> bool:
+def _newest(database: Database, keys: AuditKeys, seen: Seal | None) -> Seal | None:
+    """The newest seal. Logs an error if ``seen``, the newest of a minute ago, is not there."""
+    with database.autocommit.connect() as connection:
+        if seen is not None:
+            found = seals_with_ids(connection, {seen.id}).get(seen.id)
+            if found is None or found.mac != seen.mac:
+                log.error("audit_seal_deleted", seal=seen.id, mac=seen.mac)
+        return newest_seal(connection, keys)
+
+
+def _is_due(newest: Seal | None) -> bool:
     """Whether the newest seal is a minute old; False for the processes that come after the first.
 
     A clock that differs makes a seal late by as much, or one more of them.
     """
-    with database.autocommit.connect() as connection:
-        newest = newest_seal(connection, keys)
     at = newest and moment_of(newest.at)
     return at is None or abs(clock.now() - at) >= INTERVAL
 
 
-def _seal_alone(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
+def _seal_alone(database: Database, keys: AuditKeys, stop: threading.Event) -> Seal | None:
+    """Seal; the last seal that was made, if any."""
+    made = None
     with own_connection(database) as connection, held(connection, Lock.SEALING) as acquired:
         if not acquired:
-            return
+            return None
         began = perf_counter()
-        for _seal in seal_events(connection, keys, clock.now()):
+        for seal in seal_events(connection, keys, clock.now()):
+            made = seal
             if stop.wait(REST * (perf_counter() - began)):
-                return
+                break
             began = perf_counter()
+    return made

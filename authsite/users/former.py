@@ -86,30 +86,37 @@ def find_restorable(database: Database, user_id: UUID) -> Restorable | None:
 class Left(NamedTuple):
     """The changes from one address that can still be taken back, of which there may be several.
 
-    ``epoch``: that of the first. ``links_ended_at``: the latest of this address.
+    ``epoch``: that of the first. ``links_ended_at``: the latest of this address. ``confirmed_at``:
+    since when the address was the user's, as far as is known.
     """
 
     epoch: int
     links_ended_at: datetime | None
+    confirmed_at: datetime | None
+
+
+def _restorable(user_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for the user's changes that can still be taken back."""
+    return FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now()
 
 
 def find_left(db: Session, user_id: UUID, key: str) -> Left | None:
     """The user's changes from the address ``key`` that can still be taken back."""
-    epoch, links_ended_at = db.execute(
-        select(func.min(FormerAddress.epoch), func.max(FormerAddress.links_ended_at)).where(
-            FormerAddress.user_id == user_id,
-            FormerAddress.key == key,
-            FormerAddress.expires_at > clock.now(),
-        )
+    epoch, *times = db.execute(
+        select(
+            func.min(FormerAddress.epoch),
+            func.max(FormerAddress.links_ended_at),
+            func.min(FormerAddress.confirmed_at),
+        ).where(*_restorable(user_id), FormerAddress.key == key)
     ).one()
-    return None if epoch is None else Left(epoch, links_ended_at)
+    return None if epoch is None else Left(epoch, *times)
 
 
 def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
     """The user's addresses that can still be restored, at most `MAX_LISTED`: the oldest first."""
     return db.scalars(
         select(FormerAddress)
-        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
+        .where(*_restorable(user_id))
         .order_by(FormerAddress.epoch)
         .limit(MAX_LISTED)
     ).all()
@@ -117,11 +124,7 @@ def list_first(db: Session, user_id: UUID) -> Sequence[FormerAddress]:
 
 def find_keys(db: Session, user_id: UUID) -> Sequence[str]:
     """The keys of all addresses of the user that can still be restored."""
-    return db.scalars(
-        select(FormerAddress.key)
-        .where(FormerAddress.user_id == user_id, FormerAddress.expires_at > clock.now())
-        .distinct()
-    ).all()
+    return db.scalars(select(FormerAddress.key).where(*_restorable(user_id)).distinct()).all()
 
 
 def find(db: Session, id_: UUID) -> FormerAddress | None:

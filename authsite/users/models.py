@@ -20,7 +20,7 @@ class User(Base):
     `authsite.rate_limit.recognized`.
 
     A link "This was not me" that was mailed to the present address before ``links_ended_at`` does
-    not serve any more. It is a time of the address: only who reads its mailbox can set it.
+    not serve any more. It belongs to the address: only a reader of its mailbox can set it.
     """
 
     __tablename__ = "users"

@@ -24,8 +24,7 @@ def includeme(config: "Configurator") -> None:
         "/v1/email/verification-notification",
         guard="api",
         unconfirmed=True,
-        # Who cannot log in before the address is confirmed has no token to ask for the link.
-        anonymous=cfg.variant == "B" or cfg.confirmation_required,
+        anonymous=cfg.confirms_as_in_variant_b,
     )
     config.add_route("authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}")
     config.add_route("authsite.verify.page", "/email/verify")

@@ -13,7 +13,6 @@ from authsite.http.bodies import Body, Email, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
-from authsite.settings import Settings
 from authsite.users.errors import AddressTaken
 
 from . import confirmation, links, service
@@ -77,7 +76,7 @@ def notification(request: Request) -> Message:
     """
     ctx, caller = request.authsite.ctx, request.authsite.caller
     given: NotificationBody = request.authsite.validated
-    if given.verification_url is None and not _has_default_page(ctx.settings):
+    if given.verification_url is None and not ctx.settings.confirms_as_in_variant_b:
         raise page_required("verification_url")
     if caller is None:
         service.request_link(ctx, given.email, given.verification_url)
@@ -85,11 +84,6 @@ def notification(request: Request) -> Message:
         return {"message": "This address is verified already."}
     request.response.status_int = 202
     return _SENT
-
-
-def _has_default_page(cfg: Settings) -> bool:
-    """Whether a request may leave the page out: Variant A requires it of who can log in."""
-    return cfg.variant == "B" or cfg.confirmation_required
 
 
 @view_config(

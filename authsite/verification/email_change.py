@@ -90,8 +90,10 @@ def complete_change(
     old_values = {"confirmed_at": user.email_verified_at, "links_ended_at": user.links_ended_at}
     may_restore = former.may_restore(user, cfg.email_revert_min_age)
     returned = former.end_returned(ctx.db, user.id, new.key)
-    # Only who reads the mailbox of an address ends the links "This was not me" that it got.
+    # Only a reader of the mailbox of an address ends the links "This was not me" in it. And an
+    # address that the user takes again has been confirmed before, as after a change taken back.
     links_ended_at = returned.links_ended_at if returned else clock.now()
+    confirmed_at = returned.confirmed_at if returned else None
     changed = _replace(
         ctx,
         user,
@@ -99,6 +101,7 @@ def complete_change(
         pending.EXISTS,
         User.pending_email == address,
         links_ended_at=links_ended_at,
+        confirmed_at=confirmed_at,
     )
     if changed is None:
         raise InvalidSignature
@@ -160,11 +163,12 @@ def _replace(
     new: Identifier,
     *conditions: ColumnElement[bool],
     links_ended_at: datetime | None,
+    confirmed_at: datetime | None = None,
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's confirmed address; end all sign-ins and reset links.
 
-    ``links_ended_at``: that of ``new``. Returns None if the user is gone or does not meet
-    ``conditions``. Raises `AddressTaken`.
+    ``links_ended_at``: that of ``new``; ``confirmed_at``: since when it is confirmed, None for now.
+    Returns None if the user is gone or does not meet ``conditions``. Raises `AddressTaken`.
     """
     old_key, now = normalized_key("email", user.email), clock.now()
     claim_address(ctx, user.id, new.key)
@@ -174,7 +178,7 @@ def _replace(
         *conditions,
         end_reset_links=True,
         email=new.display,
-        email_verified_at=now,
+        email_verified_at=confirmed_at or now,
         links_ended_at=links_ended_at,
         updated_at=now,
     )

@@ -17,7 +17,7 @@ account could raise or replace.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
@@ -36,7 +36,6 @@ DECLINE = "decline address change"
 REVERT = "revert address change"
 _LINK = SealedFormat("16s32s")
 _REVERT = SealedFormat("16s")
-_ANY_TIME = datetime.fromtimestamp(0, UTC)
 _PATH = re.compile(r"/v1/email/verify/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/([0-9a-f]{64})")
 _EXPIRES = re.compile(r"[0-9]{1,12}", re.ASCII)
 
@@ -76,7 +75,7 @@ def short_token(ring: KeyRing, user_id: UUID, address: str, expires: datetime) -
 
 def read_token(ctx: Context, token: str) -> VerifiedLink:
     """The link with this short token. Raises `InvalidSignature` and `ExpiredSignature`."""
-    values = _LINK.unseal(ctx.services.keys[LINK], token, _ANY_TIME)
+    values = _LINK.unseal_expired(ctx.services.keys[LINK], token)
     if values is None:
         raise InvalidSignature
     user_id, hashed, expires = values

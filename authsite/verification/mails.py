@@ -43,8 +43,7 @@ def send_link(ctx: Context, recipient: Recipient, page_url: str, *, change: bool
 
     ``change``: the link completes a change of address.
     """
-    forced = ctx.settings.variant == "B" or ctx.settings.confirmation_required
-    kind = "confirm" if forced else "verification"
+    kind = "confirm" if ctx.settings.confirms_as_in_variant_b else "verification"
     if change:
         kind = "confirm_change"
     expires_at = clock.now() + ctx.settings.verification_expires_in

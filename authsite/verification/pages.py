@@ -6,11 +6,10 @@ from typing import Any
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from authsite.addresses import shown
 from authsite.context import Context
-from authsite.guards.forms import PageView, form_view
+from authsite.guards.forms import form_view, link_view
 from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import forget_next, keep_next
 from authsite.http.bodies import Body, Email, Token, Url
@@ -51,12 +50,7 @@ def show_again(request: Request) -> dict[str, Any]:
     return _page(request, lambda ctx: links.read_url(ctx, url), errors=errors)
 
 
-@view_config(
-    route_name="authsite.verify.link",
-    request_method="GET",
-    renderer=VERIFY,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@link_view("authsite.verify.link", VERIFY)
 def show_link(request: Request) -> dict[str, Any]:
     """The page of a short link; its form has the signed URL with the same content."""
     token = request.matchdict["token"]
@@ -200,18 +194,7 @@ def token_page(request: Request, find: Callable[[Context, str], object]) -> dict
     return {"state": "ready", "found": found, "token": token}
 
 
-def token_link(route_name: str, renderer: str) -> Callable[[PageView], PageView]:
-    """Return a decorator that also shows a `token_page` at the path of a mailed link."""
-    register: Callable[[PageView], PageView] = view_config(
-        route_name=route_name,
-        request_method="GET",
-        renderer=renderer,
-        permission=NO_PERMISSION_REQUIRED,
-    )
-    return register
-
-
-@token_link("authsite.cancel_change.link", CANCEL_CHANGE)
+@link_view("authsite.cancel_change.link", CANCEL_CHANGE)
 def show_cancel(request: Request) -> dict[str, Any]:
     """The page that cancels a change."""
     return token_page(request, undo.find_pending)
@@ -230,7 +213,7 @@ def cancel_change(request: Request) -> dict[str, Any]:
     return {"state": "done", "found": found, "token": None}
 
 
-@token_link("authsite.revert_change.link", REVERT_CHANGE)
+@link_view("authsite.revert_change.link", REVERT_CHANGE)
 def show_revert(request: Request) -> dict[str, Any]:
     """The page that takes a change back."""
     return token_page(request, undo.find_former)

@@ -31,6 +31,7 @@ LOADS = re.compile(
     r"<(?:audio|embed|iframe|img|link|object|script|source|video)\b[^>]*"
     r"\b(?:data|href|src|srcset)=[\"']?(?:https?:)?//[^\"'>\s]*|url\([\"']?(?:https?:)?//[^)]*"
 )
+SETTING = re.compile(r"^\| `([a-z][a-z0-9_.-]*)` \|", re.MULTILINE)
 CODE_IN_TABLE = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
 
 # The guides come first in the results of a search; evidence, and pages for contributors, would hide
@@ -75,7 +76,10 @@ def on_page_markdown(markdown, page, config, files):
     here = page.file.src_uri
     page.meta["search"] = search_options(page)
     # This title is for our tests; it tells a reader nothing.
-    parts = FENCE.split(NOT_RUN.sub(r"\1", markdown))
+    markdown = NOT_RUN.sub(r"\1", markdown)
+    if here == "settings.md":  # each key has an anchor, settings.html#expires-in, and links to it
+        markdown = SETTING.sub(r"| [`\1`](#\1){ #\1 .key } |", markdown)
+    parts = FENCE.split(markdown)
     for number in range(0, len(parts), 2):  # the others are fences
         text = LINK.sub(lambda found: translated(found, here), parts[number])
         text = CODE_IN_TABLE.sub(lambda found: found[0].replace("\\|", "|"), text)

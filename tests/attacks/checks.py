@@ -188,7 +188,7 @@ class Checks(RuleBasedStateMachine):
         assert answer.status_int == (204 if opens else 401), f"{answer.status}: {owner.ended}"
         if opens:
             user = owner.user
-            identity = (user.id, user.email) if user else ("", "")
+            identity = (user.id, user.email if user.confirmed else "") if user else ("", "")
             got = [answer.headers.get(f"X-Auth-{name}") for name in ("User", "Email", "Scope")]
             assert tuple(got[:2]) == identity, f"{got}, wanted {identity}"
             assert set((got[2] or "").split()) == set(scope.split())

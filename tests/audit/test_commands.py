@@ -260,7 +260,8 @@ def test_f13_the_logins_of_a_user_are_listed_with_why_they_failed(home, site):
     for words in ("failed: the user is disabled", "failed: wrong password", "succeeded", "page"):
         assert words in text
     assert "1 more" in home.run("audit", "logins", "logins@example.com", "--limit", "3").stdout
-    home.run("audit", "logins", "stranger@example.com", status=1)
+    refusal = home.run("audit", "logins", "stranger@example.com", status=1).stderr
+    assert "EMAIL_OR_ID: nothing has the name or id 'stranger@example.com'" in refusal
 
     explained = home.run("explain", refused.headers["X-Request-Id"]).stdout
     assert "login.failed: A login failed. An administrator has disabled the user." in explained

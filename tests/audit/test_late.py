@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, literal_column, select, update
 from structlog.testing import capture_logs
 
 from authsite import clock
@@ -153,6 +153,9 @@ def test_nobody_without_the_key_accepts(trail):
             row = {"at": clock.now(), "event": "audit.late_accepted"}
             change(trail, insert(AuditEvent).values(**row, details={**details, "proof": proof}))
     change(trail, insert(AuditEvent).values(**row, details=["no", "object"]))
+    not_ours = '{"seal": 1e400, "mac": "", "proof": ""}', '{"seal": "no", "mac": "é", "proof": "é"}'
+    for text in not_ours:
+        change(trail, insert(AuditEvent).values(**row, details=literal_column(f"'{text}'")))
     assert late(trail) == [1, 2, 3]
 
 

@@ -239,3 +239,27 @@ def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
     with own_connection(site.database) as other, held(other, Lock.SEALING):
         assert run(nothing)[0] == []
     assert run(nothing)[0] == ["audit_sealed"]
+
+
+@pytest.mark.control("D05")
+@pytest.mark.parametrize("again", [False, True])
+def test_m1_the_task_notices_that_the_seal_it_has_seen_is_gone(site, frozen, again):
+    """Also where what was falsified is within the hour, so that the seal of it is not late."""
+    keys = scheduled_sealing.audit_keys(site.cfg)
+
+    def launder():
+        change(site, delete(SEALS))
+        change(site, update(AuditEvent).values(address="9.9.9.9"))
+        if again:
+            seal_all(site)  # another process has made one with this number
+        frozen.advance(61)
+
+    add(site, 1)
+    frozen.advance(61)
+    with capture_logs() as log:
+        scheduled_sealing.run(site.database, keys, Script(nothing, nothing, launder, nothing))
+    [deleted] = [each for each in log if each["event"] == "audit_seal_deleted"]
+    [first] = [each for each in log if each["event"] == "audit_sealed"][:1]
+    assert (deleted["seal"], deleted["mac"]) == (1, first["mac"])
+    assert deleted["log_level"] == "error"
+    assert problems(site) == []  # which nothing else shows

@@ -12,6 +12,7 @@ from tests.support.site import WEB
 LOCAL = "http://localhost:6543"
 OURS = "https://auth.example.org"
 CONFIRMED = {"variant": "B", "require_email_confirmation": "true"}
+DOMAINS = {"registration": "domains", "registration_domains": "corp.example other.example"}
 
 
 def commands(text):
@@ -29,15 +30,16 @@ def run(site, command):
     return site.http.post(path, dict(each.split("=", 1) for each in options))
 
 
-@pytest.mark.parametrize("settings", [{}, CONFIRMED, {"variant": "B"}], ids=repr)
+@pytest.mark.parametrize("settings", [{}, CONFIRMED, {"variant": "B"}, DOMAINS], ids=repr)
 def test_m17_the_commands_work_one_after_the_other(site_with, settings):
     site = site_with(**WEB, **settings)
     site.first_party("web")
     text = greeting(site.cfg, LOCAL)
     register, log_in, who = commands(text)
     assert run(site, register).status_int == 201
-    assert ("open the link" in text) == (settings == CONFIRMED)
-    if settings == CONFIRMED:
+    confirms = settings in (CONFIRMED, DOMAINS)
+    assert ("open the link" in text) == confirms
+    if confirms:
         [mail] = site.mails()
         site.http.get(link_in(mail)).forms[0].submit()
     token = run(site, log_in).json["access_token"]
@@ -45,7 +47,7 @@ def test_m17_the_commands_work_one_after_the_other(site_with, settings):
     [header] = options
     assert header == "Authorization: Bearer <access_token>"
     answer = site.http.get(path, headers={"Authorization": f"Bearer {token}"})
-    assert answer.json["email"] == "you@example.com"
+    assert answer.json["email"] == f"you@{'corp.example' if settings == DOMAINS else 'example.com'}"
 
 
 def test_m17_the_greeting_names_the_pages_that_exist(site_with):

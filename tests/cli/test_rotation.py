@@ -9,7 +9,7 @@ from authsite.account.export import export_as_administrator
 from authsite.audit.models import AuditEvent
 from authsite.passwords.scheme import hash_prefix
 from authsite.rate_limit import limit_subject
-from authsite.rate_limit.recognized import RECOGNIZED_FOR, decode_cookie
+from authsite.rate_limit.recognized import RECOGNIZED_FOR, Owner, decode_cookie
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.home import initialized
@@ -216,6 +216,6 @@ def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_n
         site.http.post("/account/profile", profile.submit_fields(), status=(200, 303))
         ring = site.app.registry["authsite"].keys["device"]
         device = cookies["device"]
-        assert decode_cookie(ring, limit_subject(user.id), device, clock.now())
+        assert decode_cookie(ring, Owner(limit_subject(user.id)), device, clock.now())
     body = {"email": "ann@example.com", "token": reset, "password": "a new lamp in the garden"}
     site.http.post_json("/v1/password/reset", body, status=200)

@@ -62,6 +62,7 @@ def test_m21_each_setting_has_its_value_and_its_source(shown, tmp_path):
         ("smtp-url", "(hidden)", f"{tmp_path}/some.ini, line 9"),
         ("mail-from", "no-reply@auth.example.org", "default"),
         ("registration", "on", "default"),
+        ("guard-cache", "0s", "default"),
         ("family-lifetime", None, "default"),
         ("prevent-enumeration", "off", "default"),
         ("scopes", "a: first\nb: second", f"{tmp_path}/some.ini, line 10"),

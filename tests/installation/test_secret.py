@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from authsite.installation.secret import (
     OtherSecret,
@@ -37,6 +38,14 @@ def test_the_first_one_is_recorded_and_another_one_is_refused(site, connection):
     assert recorded(connection) == fingerprint(site.cfg.secret[0])
     record(connection, other.secret[0])
     check(connection, other)
+
+
+def test_a_value_that_is_not_ascii_is_another_secret_and_no_crash(site, connection):
+    check_and_record(connection, site.cfg)
+    connection.execute(text("UPDATE installation_records SET value = 'é'"))
+    for refused in (check, check_and_record):
+        with pytest.raises(OtherSecret):
+            refused(connection, site.cfg)
 
 
 def test_any_secret_of_the_list_fits_and_its_first_is_recorded(site, connection):

@@ -253,7 +253,7 @@ def test_logging_out_ends_the_row_and_takes_the_cookie(site):
     answer = submit(site, "/logout", page="/account")
     assert answer.location == "http://localhost/?done=signed-out"
     assert sessions(site) == []
-    assert "You are signed out." in site.http.get(answer.location).text
+    assert "You are signed out" in site.http.get(answer.location).text
     site.http.get("/account", status=302)
 
 

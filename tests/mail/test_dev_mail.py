@@ -84,6 +84,13 @@ def test_pages_6_the_html_part_runs_no_script_and_is_of_no_origin(dev):
         {"HTTP_X_FORWARDED_PROTO": "http"},
         {"HTTP_X_FORWARDED_ANYTHING": ""},
         {"HTTP_VIA": "1.1 proxy"},
+        # Tunnels and proxies that add nothing else.
+        {"HTTP_CF_CONNECTING_IP": "192.0.2.1"},
+        {"HTTP_TRUE_CLIENT_IP": "192.0.2.1"},
+        {"HTTP_X_CLIENT_IP": "192.0.2.1"},
+        {"HTTP_X_ENVOY_EXTERNAL_ADDRESS": "192.0.2.1"},
+        {"HTTP_X_ORIGINAL_URL": "/"},
+        {"HTTP_X_REAL_IP": "192.0.2.1"},
     ],
     ids=str,
 )

@@ -62,7 +62,6 @@ CHECKED = {
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
-    "audit": 1,  # needs a late seal; tests/audit/test_late.py runs the command
     "django": 1,
     "docker": 5,
     "fastapi": 1,
@@ -100,6 +99,18 @@ def test_the_blocks_of_a_page_are_run_or_marked(page):
         for module in CHECKED[page]:
             source = (CHECKOUT / module).read_text("utf-8")
             assert name in source or f'"{page}"' in source, module
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_a_link_that_names_a_file_leads_to_it(page):
+    for name, target in re.findall(r"\[([\w./-]+\.md)\]\(([^)#]+)", text(page)):
+        assert Path(name).name == Path(target).name, (name, target)
+
+
+def test_the_first_lines_for_flask_are_the_same_on_both_pages():
+    """tests/client/test_docs_frameworks.py runs those of docs/flask.md."""
+    [shown] = [each.text for each in guides.blocks("common-tasks") if each.language == "python"]
+    assert shown == next(each.text for each in guides.blocks("flask") if each.language == "python")
 
 
 def shell(page):

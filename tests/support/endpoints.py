@@ -19,7 +19,13 @@ GOOD = {
     "password": PASSWORD,
     "current_password": PASSWORD,
 }
-IN_PATHS = {"client": "web", "id": str(UUID(int=1)), "user_id": str(UUID(int=1)), "hash": "0" * 64}
+IN_PATHS = {
+    "client": "web",
+    "id": str(UUID(int=1)),
+    "user_id": str(UUID(int=1)),
+    "hash": "0" * 64,
+    "token": "x",
+}
 
 
 @dataclass(frozen=True)

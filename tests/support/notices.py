@@ -6,6 +6,7 @@ from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB
 
 HOME = "192.0.2.1"
+NEW = "purple wolf 77 tea"
 HEADERS = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"}
 
 
@@ -48,3 +49,16 @@ def token_sign_in(site, address="203.0.113.9"):
 def events(site, name):
     with site.db() as db:
         return db.query(AuditEvent).filter_by(event=name).all()
+
+
+def choose(site, link, password=NEW):
+    """Choose a password on the page that the link leads to after its button."""
+    site.http.reset()
+    fields = {"token": token_in(link), "password": password}
+    return submit(site, "/login/not-me/password", page="/login", **fields)
+
+
+def reset(site, email="ann@example.com"):
+    """Reset Ann's password with a link that was mailed to ``email``."""
+    form = {"email": email, "token": site.reset_token(site.ann), "password": NEW}
+    site.http.post_json("/v1/password/reset", form, status=200)

@@ -1,6 +1,7 @@
 """Using the pages without a browser."""
 
 import re
+from html import unescape
 
 from tests.support.site import PASSWORD
 
@@ -8,6 +9,11 @@ from tests.support.site import PASSWORD
 def csrf_of(answer):
     """The CSRF token of the first form of a page."""
     return re.search(r'name="csrf_token"[^>]*value="([0-9a-f]+)"', answer.text)[1]
+
+
+def hidden_in(answer, name):
+    """The value of the hidden field ``name`` of a page."""
+    return unescape(re.search(rf'name="{name}"[^>]*value="([^"]*)"', answer.text)[1])
 
 
 def submit(site, path, *, page=None, headers=None, **fields):

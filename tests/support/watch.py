@@ -76,7 +76,7 @@ class Browser:
         context.on("requestfailed", self._failed)
         context.on("response", self._answered)
         context.on("console", self._heard)
-        context.on("weberror", lambda error: self._fault(error.error))
+        context.on("weberror", lambda error: self._fault(str(error.error)))
 
     def _fault(self, text):
         if not self._expected.search(text):

@@ -27,11 +27,13 @@ ATTACKER = "attacker.test"  # a site of an attacker
 HOSTS = (AUTH, APP, PARTNER, SHOP, EVIL, ATTACKER)
 
 # Mails go to a folder, since the tests have no server for them. The origins are of applications.
+# The demo of the web client, which production.ini switches off, is tested here behind TLS.
 _ENVIRONMENT = f"""\
 AUTHSITE_MAIL_DRIVER=file
 AUTHSITE_MAIL_FOLDER={{mailbox}}
 AUTHSITE_CORS_ORIGINS=https://{APP} https://{PARTNER}
 AUTHSITE_RETURN_ORIGINS=https://{PARTNER}
+AUTHSITE_APP_PAGE=on
 """
 _SHOP_INI = """\
 [app:main]

@@ -73,7 +73,8 @@ def new_context(chromium, watch):
     made = []
 
     def new(*hosts, statuses=(422,), expected=None, **options):
-        context = chromium.new_context(**options)
+        # A transition that the next page ends would be an error of the browser.
+        context = chromium.new_context(**{"reduced_motion": "reduce", **options})
         context.set_default_timeout(60_000)
         watch.browser(context, *(hosts or (AUTH,)), statuses=statuses, expected=expected)
         made.append(context)

@@ -40,7 +40,7 @@ def test_a_page_of_the_host_is_reached_by_way_of_our_pages(shopper):
     shopper.at("/")
     shopper.go("/password/forgot")
     shopper.send("/password/forgot", email=email)
-    shopper.page.goto(shopper.mailbox.link(email, f"/{PREFIX}/password/reset?"))
+    shopper.page.goto(shopper.mailbox.link(email, f"/{PREFIX}/password/reset/"))
     shopper.send("/password/reset", password=SECOND)
     shopper.at("/password/reset")
     shopper.page.goto(f"https://{SHOP}/orders")

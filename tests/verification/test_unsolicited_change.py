@@ -82,6 +82,16 @@ def test_a_restored_address_is_confirmed_since_it_was_first(story):
 
 
 @pytest.mark.control("F19")
+def test_an_address_that_the_user_takes_again_is_confirmed_since_it_was_first(story, frozen):
+    """Otherwise the next change of address, an intruder's perhaps, could not be taken back."""
+    age(story, days=20)
+    assert story.change(settled=False)
+    assert story.change(old=NEW, new=OLD, settled=False) is None
+    frozen.advance(4 * 86400)  # the first change can no longer be taken back
+    assert story.change(settled=False)
+
+
+@pytest.mark.control("F19")
 @pytest.mark.parametrize("page", [OWN, FOREIGN])
 def test_h1_mail_and_page_name_the_account_in_part_and_warn(site_with, page):
     story = Story(site_with(allowed_verify_email_urls=f"{OWN} {FOREIGN}"))

@@ -12,7 +12,7 @@ from pyramid.view import view_config
 from authsite.account import active_sessions, export, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
 from authsite.guards.caller import caller_of
-from authsite.guards.forms import form_view, password_check, rating
+from authsite.guards.forms import form_view, link_view, password_check, rating
 from authsite.guards.known_address import keep_address
 from authsite.http import bodies, languages
 from authsite.http.address import route_path
@@ -24,7 +24,7 @@ from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.verification import email_change
 from authsite.verification import service as verification
-from authsite.verification.pages import TokenForm, token_link, token_page
+from authsite.verification.pages import TokenForm, token_page
 
 from . import layout
 from .layout import back, to_section
@@ -187,7 +187,7 @@ def change_language(request: Request) -> Response:
     return response
 
 
-@token_link("authsite.not_me.link", NOT_ME)
+@link_view("authsite.not_me.link", NOT_ME)
 def show_not_me(request: Request) -> dict[str, Any]:
     """The page that ends all sign-ins, or the form for a new password once they have ended."""
     return token_page(request, not_me.find)

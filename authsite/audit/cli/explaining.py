@@ -24,7 +24,7 @@ from ..service import Filter, search
 from .rows import facts
 
 
-@click.command(epilog=examples("authsite explain 1f7c3a52-9d0e-4b5e-8f6e-2c0a4d1b7e33"))
+@click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))
 @click.argument("request_id", metavar="REQUEST_ID")
 @json_option
 @config_option

@@ -53,7 +53,7 @@ def list_(cfg: Settings, ids: bool, follow: bool, limit: int, as_json: bool, **c
     with transaction(cfg) as ctx:
         wanted = Filter(
             user_id=user_id_of(ctx.db, chosen["user"]),
-            client_id=id_of(chosen["client"], "--client"),
+            client_id=id_of(chosen["client"], "--client", "client"),
             event=event_of(chosen["event"]),
             address=chosen["address"],
             since=chosen["since"],

@@ -51,7 +51,8 @@ def logins(cfg: Settings, user: str, since: Any, limit: int, as_json: bool) -> N
     newest first. Of a failed login it says why; the person who tried was not told.
     """
     with transaction(cfg) as ctx:
-        wanted = Filter(user_id=user_id_of(ctx.db, user), events=LOGINS, since=since)
+        user_id = user_id_of(ctx.db, user, "EMAIL_OR_ID")
+        wanted = Filter(user_id=user_id, events=LOGINS, since=since)
         found = search(ctx.db, wanted, limit)
         rows = [_login(each) for each in reversed(facts(ctx.db, found.events))]
     if as_json:

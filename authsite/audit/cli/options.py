@@ -16,23 +16,25 @@ from authsite.users import service as users
 from ..events import EventName
 
 
-def user_id_of(db: Session, email_or_id: str | None) -> UUID | None:
+def user_id_of(db: Session, email_or_id: str | None, named: str = "--user") -> UUID | None:
     """The id of a user, or an id as it was given: the user may be deleted."""
     if email_or_id is None:
         return None
     found = users.find(db, email_or_id)
-    return found.id if found else id_of(email_or_id, "--user")
+    return found.id if found else id_of(email_or_id, named, "user")
 
 
-def id_of(text: str | None, option: str) -> UUID | None:
-    """The id in an option. Raises `click.ClickException` for another text."""
+def id_of(text: str | None, named: str, group: str) -> UUID | None:
+    """The id in the option or argument ``named``, of what the commands of ``group`` list.
+
+    Raises `click.ClickException` for another text.
+    """
     if text is None:
         return None
     found = as_id(text)
     if found is None:
-        list_all = f"authsite {option.removeprefix('--')} list"
         raise click.ClickException(
-            f"{option}: nothing has the name or id {text!r}; `{list_all}` shows the ids"
+            f"{named}: nothing has the name or id {text!r}; `authsite {group} list` shows the ids"
         )
     return found
 

@@ -4,20 +4,23 @@
 default into var/screenshots; the language ``ar`` is a pseudo-locale from right to left.
 """
 
-import re
+import itertools
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.languages import PSEUDO, pseudo_package, words_of
-from tests.support.mails import text_of
+from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
-EMAIL = "maximiliane.hohenlohe-langenburg@a-rather-long-name.example.com"
 WIDTHS = (360, 1280)
 ELSEWHERE = "https://app.example.test"
 SETTINGS = {
+    "email_revert_min_age": "0s",
+    # A sign-in from another address, of which its owner learns.
+    "limits": "on",
+    "trusted_proxies": "127.0.0.1",
     "return_origins": ELSEWHERE,
     "personal_token_scopes": "reports:read reports:write",
     "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
@@ -66,27 +69,18 @@ def _account_mistake(ann):
     ann.page.locator("[aria-invalid=true]").first.wait_for()
 
 
-def _pending(ann):
-    ann.go("/account")
-    ann.change("E-mail address")
-    form = ann.page.locator("form[action$='/account/email']")
-    form.locator("[name=email]").fill("maximiliane@another-rather-long-name.example.org")
-    form.locator("[name=current_password]").fill(PASSWORD)
-    ann.press("Send link to new address")
-    ann.sees("Almost done: open the link that we sent to")
-
-
-def _cancel_change(ann):
-    while True:
-        for mail in ann.mail():
-            found = re.search(r"^\S+/email/change/cancel/\S+$", text_of(mail), re.MULTILINE)
-            if found:
-                ann.page.goto(found[0])
-                return
-
-
 def _token_form(ann):
     return ann.page.locator("form[action$='/account/tokens']")
+
+
+def _token_form_open(ann):
+    ann.go("/account/access")
+    ann.open("Create a token")
+
+
+def _password_form(ann):
+    ann.go("/account/security")
+    ann.change("Password")
 
 
 def _token_mistake(ann):
@@ -110,9 +104,12 @@ def _token_created(ann):
         ann.sees("it will not be shown again")
 
 
-def _download(ann):
-    ann.go("/account")
-    ann.change("Your data")
+def _form(what) -> Callable[[Person], None]:
+    def visit(ann):
+        ann.go("/account")
+        ann.change(what)
+
+    return visit
 
 
 def _deletion(ann):
@@ -136,6 +133,7 @@ def _at(path) -> Callable[[Person], None]:
 STRANGER = {
     "home-deleted": _at("/?done=deleted"),
     "login": _at("/login"),
+    "login-next": _at("/login?next=/account"),
     "login-unsaved": _at("/login?next=/account&unsaved=1"),
     "login-mistake": _login_mistake,
     "register": _at("/register"),
@@ -143,6 +141,7 @@ STRANGER = {
     "register-done": _at("/register?done=1"),
     "forgot": _at("/password/forgot"),
     "forgot-sent": _forgot_sent,
+    "link": _at("/email/link"),
     "reset-dead": _at(f"/password/reset?email={EMAIL}&token={'x' * 64}"),
     "reset-done": _at("/password/reset?done=1"),
     "verify-invalid": _at("/email/verify?url=x"),
@@ -161,17 +160,20 @@ CONFIRMED = {
 SIGNED_IN = {
     "logout": _at("/logout"),
     "account": _at("/account"),
-    "account-pending": _pending,
-    "cancel-change": _cancel_change,
+    "account-pending": pending,
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
     "account-token-mistake": _token_mistake,
     "account-token-created": _token_created,
     "account-tokens": _at("/account/access?done=token"),
+    "account-token-form": _token_form_open,
     "account-security": _at("/account/security"),
+    "account-password": _password_form,
     "account-activity": _at("/account/activity"),
-    "account-export": _download,
+    "account-export": _form("Your data"),
     "account-delete": _deletion,
+    "account-email": _form("E-mail address"),
+    "account-language": _form("Language"),
     "dev-mail": _at("/dev/mail"),
 }
 
@@ -194,6 +196,9 @@ def gallery(ann):
     ann.at("/account")
     ann.go("/email/link")
     yield "link-signed-in"
+    ann.press("Send the link")
+    ann.page.locator(".emblem.mail").wait_for()
+    yield "link-signed-in-sent"
     ann.page.context.clear_cookies()
     ann.page.goto(ann.link())
     yield "verify"
@@ -208,6 +213,7 @@ def gallery(ann):
     for name, visit in SIGNED_IN.items():
         visit(ann)
         yield name
+    yield from changed_address(ann)
 
 
 def pictured(ann):
@@ -225,24 +231,19 @@ def main(folder, language="en"):
     from tests.system.browser.conftest import CHROMIUM
 
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
+    with (
+        sync_playwright() as playwright,
+        tempfile.TemporaryDirectory() as place,
+        pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
+    ):
         browser = playwright.chromium.launch(**CHROMIUM)
-        for scheme in ("light", "dark"):
-            for width in WIDTHS:
-                with (
-                    tempfile.TemporaryDirectory() as place,
-                    pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
-                ):
-                    context = browser.new_context(
-                        color_scheme=scheme,
-                        viewport={"width": width, "height": 800},
-                        locale=language,
-                    )
-                    ann = Person(context, *served, ELSEWHERE, words=words_of(language))
-                    for name in pictured(ann):
-                        picture = folder / f"{name}-{width}-{scheme}.png"
-                        ann.page.screenshot(path=picture, full_page=True)
-                    context.close()
+        context = browser.new_context(locale=language, reduced_motion="reduce")
+        ann = Person(context, *served, ELSEWHERE, words=words_of(language))
+        for name in pictured(ann):
+            for width, scheme in itertools.product(WIDTHS, ("light", "dark")):
+                ann.page.set_viewport_size({"width": width, "height": 800})
+                ann.page.emulate_media(color_scheme=scheme)
+                ann.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
         browser.close()
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 

@@ -75,11 +75,17 @@ class Person:
 
     def open(self, name):
         """Unfold a part of the page."""
-        self.page.locator("summary", has_text=self.words(name)).first.click()
+        self._unfold(self.page.locator("summary", has_text=self.words(name)).first)
 
     def change(self, what):
         """Open the form that changes a row of an account page."""
-        self.page.locator("summary", has_text=f": {self.words(what)}").first.click()
+        self._unfold(self.page.locator("summary", has_text=f": {self.words(what)}").first)
+
+    def _unfold(self, summary):
+        summary.click()
+        if self.page.locator(".can-show").count():
+            # The script moves the focus into the form in the next frame: nothing is typed before.
+            self.page.evaluate("new Promise((done) => requestAnimationFrame(done))")
 
     def sees(self, text):
         self.page.get_by_text(re.compile(re.escape(self.words(text).strip()))).locator(

@@ -183,7 +183,8 @@ def test_pages_m8_an_open_form_is_closed_by_cancel_at_its_end(new_context, serve
 
 def test_pages_m6_the_data_arrives_as_a_file_and_the_page_stays(ann):
     register(ann, "data@example.com")
-    ann.change("Your data")
+    ann.at("/account")
+    ann.follow("Download my data first")  # on the same page: it unfolds the form
     ann.page.locator("#export-current_password").fill(PASSWORD)
     with ann.page.expect_download() as download:
         ann.press("Download my data")
@@ -259,6 +260,7 @@ def test_pages_m6_without_the_script_it_is_sent_again_at_once(new_context, serve
 
 def test_pages_m18_what_was_done_is_said_once(ann):
     register(ann, "once@example.com")
+    ann.page.locator("summary", has_text=": Profile").click()
     ann.page.locator("#profile-name").fill("Ann")
     ann.press("Save")
     ann.sees("Your profile has been saved.")

@@ -41,6 +41,7 @@ cleanup.REST, cleanup.LONGEST_REST = 1e9, 600
 scheduled_cleanup.make_job.__defaults__ = (scheduled_cleanup.Waits(first=(0, 0)),)
 signal.signal(signal.SIGTERM, lambda *_: (_exit_function(), sys.exit(0)))
 worker.application()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # as the event loop does when it runs
 print("started", flush=True)
 signal.pause()
 """
@@ -165,7 +166,8 @@ def test_sigterm_ends_a_round_after_the_batch_under_way(ini, database):
     assert f"audit={ROWS}" in purged
     assert "whole=False" in purged
     assert events_left(database) == ROWS + 1
-    assert json.loads(authsite("purge", "--json", ini=ini).stdout)["audit"] == ROWS + 1
+    # The process has sealed the rest when it ended: the last old event has a seal with newer ones.
+    assert json.loads(authsite("purge", "--json", ini=ini).stdout)["audit"] == ROWS
 
 
 @pytest.mark.parametrize(("setting", "runs"), [("", True), ("on", True), ("off", False)])

@@ -88,7 +88,8 @@ def nginx_host(folder, port, authsite, app):
     """examples/nginx/hosts.conf, without TLS."""
     program = nginx.available()
     need(program, "nginx")
-    shutil.copy(EXAMPLES / "nginx" / "guard.conf", folder)
+    for name in ("guard.conf", "identity.conf", "maps.conf"):
+        shutil.copy(EXAMPLES / "nginx" / name, folder)
     block = (EXAMPLES / "nginx" / "hosts.conf").read_text()
     block = block.replace("listen 443 ssl;", f"listen 127.0.0.1:{port};")
     block = re.sub(r"(?m)^\s*ssl_certificate.*\n", "", block)
@@ -158,7 +159,7 @@ def behind(request, settings, tmp_path_factory):
     with ExitStack() as stack:
         site = Site(url, **own)
         stack.callback(site.database.dispose)
-        site.user(EMAIL)
+        site.user(EMAIL, confirmed=True)
         server = stack.enter_context(serving(write_ini(folder, url, **own)))
         app = stack.enter_context(echo())
         stack.enter_context(request.param(folder, port, server.base_url.port, app))

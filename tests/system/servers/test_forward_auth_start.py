@@ -17,7 +17,7 @@ from tests.conftest import need
 from tests.support import nginx
 from tests.support.guarded import EXAMPLES
 from tests.support.installed import CHECKOUT
-from tests.support.pages import csrf_of
+from tests.support.pages import csrf_of, hidden_in
 from tests.support.servers import START_SECONDS, free_port
 from tests.support.site import PASSWORD, bearer
 
@@ -108,13 +108,13 @@ def confirm(http, url, log):
     """By the link of the mail, which authsite writes to the terminal."""
     form = {"csrf_token": csrf_of(http.get("/auth/email/link")), "email": ANN["email"]}
     assert http.post("/auth/email/link", data=form).status_code == 303
-    link = re.compile(rf"{url}/auth/email/verify\?\S+")
+    link = re.compile(rf"{url}/auth/email/verify/\S+")
     deadline = time.monotonic() + 60
     while not (found := link.search(log.read_text(errors="replace"))):
         assert time.monotonic() < deadline, log.read_text(errors="replace")
         time.sleep(0.1)
     page = http.get(found[0])
-    form = {"csrf_token": csrf_of(page), "url": httpx.URL(found[0]).params["url"]}
+    form = {"csrf_token": csrf_of(page), "url": hidden_in(page, "url")}
     assert http.post("/auth/email/verify", data=form).status_code == 200
 
 

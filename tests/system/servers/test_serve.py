@@ -26,6 +26,11 @@ from tests.support.servers import (
 )
 from tests.support.site import SECRET, WEB
 
+# Seconds after which Granian kills a worker that does not end. Its line "refused to gracefully
+# stop" proves nothing: on a busy machine it is logged at once for a worker that has just ended, if
+# the thread that waits for it has not run since (`join` of multiprocessing in two threads).
+KILLED_AFTER = 10
+
 
 def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
     ini = write_ini(tmp_path, databases.migrated(fresh_url))
@@ -52,11 +57,13 @@ def test_a_server_that_is_told_to_stop_while_it_starts_ends_at_once(fresh_url, t
             assert process.poll() is None
         # A terminal sends Ctrl-C to all processes, a supervisor SIGTERM to the first one.
         send = os.killpg if number == signal.SIGINT else os.kill
+        began = time.monotonic()
         send(process.pid, number)
         log = process.stderr.read()
+        seconds = time.monotonic() - began
         late.cancel()
     assert process.returncode == 0
-    assert "refused to gracefully stop" not in log
+    assert seconds < KILLED_AFTER
     assert "Unexpected exit" not in log
 
 
@@ -204,11 +211,12 @@ def test_a_worker_that_is_told_to_stop_before_its_loop_runs_ends_at_once(fresh_u
         [service], _ = started(ini, "127.0.0.1")
         while line not in service.stderr.readline():
             assert service.poll() is None
+        began = time.monotonic()
         service.terminate()
-        log = service.stderr.read()
+        service.stderr.read()
         service.stderr.close()
         assert service.wait(START_SECONDS) == 0
-        assert "refused to gracefully stop" not in log
+        assert time.monotonic() - began < KILLED_AFTER
 
 
 def lines_of(http, part):

@@ -1,0 +1,103 @@
+"""The checks of ``authsite doctor`` that read the database."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from authsite.settings import Settings
+
+from .findings import Finding, line
+from .shared import cause_of
+
+if TYPE_CHECKING:
+    from authsite.db import Database
+
+
+def database_findings(cfg: Settings) -> Iterator[Finding]:
+    """Schema, rights, secret, audit trail, clients and users; few if the schema cannot be used."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.db import migrate, open_database, privileges
+    from authsite.db.engine import has_time_limit
+
+    database = open_database(cfg.database_url.reveal())
+    try:
+        schema = migrate.state(database)
+        values = {"current": schema.revision or "nothing", "head": schema.head}
+        yield line(f"schema-{schema.status}", "database-url", **values)
+        if not schema.usable:
+            return
+        if privileges.is_superuser(database.autocommit):
+            yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
+        if not has_time_limit(database.autocommit):
+            yield line("database-untimed", "database-url")
+        yield from _secret(cfg, database)
+        yield from _audit_trail(cfg, database)
+        yield from _clients(cfg, database)
+        yield from _registration(cfg, database)
+    except SQLAlchemyError as error:
+        yield line("database-unusable", "database-url", cause=cause_of(error))
+    finally:
+        database.dispose()
+
+
+def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.secret import OtherSecret, check
+
+    try:
+        with database.autocommit.connect() as connection:
+            check(connection, cfg)
+    except OtherSecret as error:
+        yield line("secret-other", "secret", error=error)
+
+
+def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite import clock
+    from authsite.audit.late import some_late
+    from authsite.audit.purge import purge_problem
+    from authsite.audit.seals import audit_keys
+
+    if len(cfg.secret) > 1 and not cfg.audit_key:
+        yield line("audit-key-lost", "audit-key")
+    with database.autocommit.connect() as connection:
+        found = purge_problem(connection, clock.now(), cfg)
+        late = some_late(connection, audit_keys(cfg))
+    if found:
+        yield line("audit-changed", "audit trail", seal=found.seal, text=found.text)
+    if late:
+        more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+        yield line("audit-late", "audit trail", seal=late[0].id, more=more)
+
+
+def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.oauth.client_auth import authenticate
+    from authsite.oauth.errors import InvalidClient
+    from authsite.passwords import HashPool, Passwords
+
+    if not cfg.clients:
+        yield line("client-none", "clients.web.id")
+    passwords = Passwords(cfg.bcrypt_cost, (), HashPool())
+    for name, configured in cfg.clients.items():
+        key = f"clients.{name}.id"
+        try:
+            secret = configured.secret.reveal()
+            client = authenticate(database, passwords, configured.id, secret, upgrade=False)
+        except InvalidClient:
+            yield line("client-unknown", key)
+            continue
+        if client.type == "password":
+            yield line("client-good", key)
+        else:
+            yield line("client-type", key, type=client.type)
+
+
+def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.users.census import count_users
+
+    if cfg.registration != "domains":
+        return
+    with database.autocommit.connect() as connection:
+        found = count_users(connection, cfg.registration_domains)
+    if found.unconfirmed:
+        yield line("registration-unconfirmed", "registration", count=found.unconfirmed)
+    if found.of_other_domains:
+        yield line("registration-other-domains", "registration", count=found.of_other_domains)

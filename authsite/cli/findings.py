@@ -1,0 +1,86 @@
+"""What ``authsite doctor`` reports: findings, and the texts of their lines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    ``state``: ``ok``; ``change`` before production; ``wrong``: an error that has an effect.
+    """
+
+    state: str
+    subject: str
+    message: str
+
+
+# The state and the message of each line, except those of `RULES`.
+LINES: Mapping[str, tuple[str, str]] = {
+    "settings-understood": ("ok", "{path} and the environment are understood"),
+    "settings-wrong": ("wrong", "{error}"),
+    "variable-unknown": ("wrong", "is not a setting and is ignored: check its spelling"),
+    "file-private": ("ok", "only its owner can read it"),
+    "file-exposed": ("wrong", "{advice}"),
+    "application-wrong": ("wrong", "it does not start: {error}"),
+    "schema-missing": ("wrong", "there is no schema: run `authsite init` or `authsite db upgrade`"),
+    "schema-behind": (
+        "wrong",
+        "the schema is at {current}, the code needs {head}: run `authsite db upgrade`",
+    ),
+    "schema-current": ("ok", "reachable, schema at {current}"),
+    "schema-newer": (
+        "ok",
+        "reachable, schema at {current}, newer than this version ({head}), which works with it",
+    ),
+    "database-unusable": ("wrong", "not usable: {cause}"),
+    "database-superuser": ("change", "{advice}"),
+    "database-untimed": (
+        "change",
+        "statements have no time limit, since a pooler does not pass on ours: give the role its "
+        "timeouts (docs/high-availability.md, PgBouncer)",
+    ),
+    "audit-changed": (
+        "wrong",
+        "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "
+        "audit verify` (docs/audit.md)",
+    ),
+    "audit-late": (
+        "wrong",
+        "seal {seal}{more} was made over an hour after its events: seals may have been deleted and "
+        "made again. `authsite audit verify` says which events, `authsite audit accept-late` "
+        "accepts it if no process sealed for so long (docs/audit.md)",
+    ),
+    "audit-key-lost": (
+        "change",
+        "is empty, so that seals of the audit trail do not verify after the oldest secret is "
+        "removed: rotate with `authsite secret rotate`, which writes it (docs/operations.md)",
+    ),
+    "secret-other": ("wrong", "{error}"),
+    "client-none": ("wrong", "no proxy client is set: run `authsite init`"),
+    "client-unknown": (
+        "wrong",
+        "the database has no enabled client with this id and secret: make one with "
+        "`authsite client create --type password`, or rotate its secret",
+    ),
+    "client-good": ("ok", "the proxy's credentials are valid"),
+    "client-type": ("wrong", "the client is of type {type}, not password"),
+    "registration-unconfirmed": (
+        "change",
+        "users without a confirmed e-mail address: {count}. With domains they can do nothing until "
+        "they open the link in our mail (`authsite user confirm` confirms one of them)",
+    ),
+    "registration-other-domains": (
+        "change",
+        "users with an e-mail address of another domain: {count}. They go on as before "
+        "(`authsite user disable` ends one of them)",
+    ),
+    "key-fine": ("ok", "ready for production"),
+}
+
+
+def line(name: str, subject: str, **values: object) -> Finding:
+    """The finding with this name in `LINES`; ``values`` fill in its message."""
+    state, message = LINES[name]
+    return Finding(state, subject, message.format(**values))
