@@ -30,6 +30,7 @@ PACKAGES = (
     "oauth",
     "rate_limit",
     "audit",
+    "sign_in",
     "login",
     "sessions",
     "verification",

@@ -23,10 +23,11 @@ from authsite.settings import Settings, load_at_start, revealed
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.login.service import LoginStep
     from authsite.mail.builder import MailBuilder
     from authsite.rate_limit.caller_limits import CallerLimits
     from authsite.rate_limit.limiter import RateLimiter
+    from authsite.sign_in.conditions import AccountCondition
+    from authsite.sign_in.gate import Method
 
 
 class Job(NamedTuple):
@@ -56,7 +57,8 @@ class BackgroundTask:
 class Extensions:
     """What packages register during configuration, each with a directive."""
 
-    login_steps: "list[LoginStep]" = field(default_factory=list)
+    account_conditions: "list[AccountCondition]" = field(default_factory=list)
+    sign_in_methods: "dict[str, Method]" = field(default_factory=dict)
     mail_builders: "dict[str, MailBuilder]" = field(default_factory=dict)
     at_logout: list[Callable[[Request], None]] = field(default_factory=list)
     background_tasks: list[BackgroundTask] = field(default_factory=list)

@@ -15,11 +15,12 @@ from authsite.http.cookies import GUARD, SESSION
 from authsite.http.request_info import RequestInfo
 from authsite.login.fields import read_address
 from authsite.oauth import clients
-from authsite.oauth.issue import Owner, issue
+from authsite.oauth.issue import ClientRef, issue
 from authsite.sessions import service as sessions
 from authsite.sessions.keys import guard_key
+from authsite.sign_in import gate
 from authsite.users import service as users
-from authsite.users.account import Account
+from authsite.users.account import account_of
 from authsite.users.models import User
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool 
     with _context(app) as ctx:
         user = _user(ctx, email, confirmed)
         client, _secret = clients.create(ctx, "tests", "password", scope, scope)
-        owner = Owner(client.id, client.epoch, user.id, user.epoch)
-    with _context(app) as ctx:  # the rows of the owner are committed
-        return issue(ctx, owner, scope).access_token
+        checked, done = ClientRef(client.id, client.epoch), gate.without_proof(account_of(user))
+    with _context(app) as ctx:  # the rows of user and client are committed
+        return issue(ctx, checked, done, scope).access_token
 
 
 def session_cookie(app: "Router", email: str, *, confirmed: bool = True) -> tuple[str, str]:
@@ -50,8 +51,7 @@ def session_cookie(app: "Router", email: str, *, confirmed: bool = True) -> tupl
     with _context(app) as ctx:
         user = _user(ctx, email, confirmed)
         ctx.db.flush()
-        account = Account(*(getattr(user, name) for name in Account._fields))
-        key = sessions.begin(ctx, account, remember=False)
+        key = sessions.begin(ctx, gate.without_proof(account_of(user)), remember=False)
     if key is None:
         raise ValueError(f"the user {email} is disabled")
     services: Services = app.registry["authsite"]

@@ -14,11 +14,13 @@ from authsite.context import Context, make_services
 from authsite.db import open_database
 from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
-from authsite.oauth.issue import Owner, issue
+from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
 from authsite.passwords import HashPool, Passwords
 from authsite.settings import load, revealed
-from authsite.users.models import LoginName, User
+from authsite.sign_in.gate import without_proof
+from authsite.users.account import account_of
+from authsite.users.models import User
 from tests.support.acting import acting
 
 from .seed import PASSWORD, SECRET
@@ -130,13 +132,13 @@ def _issue(database, cfg, number):
     """Families by the service itself, for the last users, to make it ``number``."""
     last = number // FAMILIES_PER_USER
     emails = [f"user{last - n % 10}@example.com" for n in range(ISSUED)]
-    named = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(emails))
-    with database.autocommit.connect() as connection:
-        ids = dict(connection.execute(named).all())
+    with Session(database.autocommit) as db:
+        found = db.scalars(select(User).where(User.email.in_(emails)))
+        accounts = {user.email: account_of(user) for user in found}
     services = make_services(cfg, limits=False)
     ctx = Context(services, lambda: RequestInfo(address="192.0.2.1"), lambda: None)
     for email in emails:
-        issue(ctx, Owner(CLIENT_ID, 0, ids[email], 0), "")
+        issue(ctx, ClientRef(CLIENT_ID, 0), without_proof(accounts[email]), "")
 
 
 def _tidy(database):

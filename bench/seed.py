@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session
 from authsite.context import Context, make_services
 from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
-from authsite.oauth.issue import Owner, issue
+from authsite.oauth.issue import ClientRef, issue
 from authsite.settings import load
+from authsite.sign_in.gate import without_proof
 from authsite.signup.service import register
+from authsite.users.account import account_of
 
 from .rivals import TOKENS, engine
 
@@ -64,9 +66,9 @@ def fill(folder, url, rounds):
         app, app_secret = clients.create(ctx, "app", "password")
         machine, machine_secret = clients.create(ctx, "machine", "personal")
         resource, resource_secret = clients.create(ctx, "resource", "resource-server")
-        owner = Owner(app.id, 0, user.id, 0)
-    pairs = [issue(ctx, owner, "") for _ in range(FAMILIES)]
-    pools = [[issue(ctx, owner, "") for _ in range(POOL)] for _ in range(rounds)]
+        client, done = ClientRef(app.id, 0), without_proof(account_of(user))
+    pairs = [issue(ctx, client, done, "") for _ in range(FAMILIES)]
+    pools = [[issue(ctx, client, done, "") for _ in range(POOL)] for _ in range(rounds)]
     database.dispose()
     files["access"].write_text("\n".join(pair.access_token for pair in pairs) + "\n")
     asking = "&" + urlencode({"client_id": str(resource.id), "client_secret": resource_secret})

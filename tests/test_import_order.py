@@ -16,6 +16,7 @@ LAYERS = (
     "tasks",
     "oauth",
     "sessions",
+    "sign_in",
     "login",
     "users",
     "audit mail logs",

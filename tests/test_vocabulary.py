@@ -18,7 +18,6 @@ BANNED = {
     "drawer": "module",
     "duty": "leader",
     "edge": "security headers, CORS",
-    "gate": "hash pool",
     "house": "package, application",
     "kept": "cached response",
     "living": "active",

@@ -23,6 +23,7 @@ from authsite.rate_limit import delays, limit_subject
 from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
 from authsite.sessions.models import BrowserSession
+from authsite.sign_in.models import PendingLogin
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.models import FormerAddress, LoginName, User, unchanged_since
@@ -33,10 +34,11 @@ BY_USER = "user"
 USER = (
     "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
     " pending_expires_at pending_asked_at terms_url terms_accepted_at language links_ended_at"
+    " labels"
 )
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
-    " revoked_why address agent"
+    " revoked_why address agent facts auth_at recognized"
 )
 # Part of the export -> its table, the value of `kind` if the part has one, and the columns.
 PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
@@ -50,7 +52,13 @@ PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
     "sign_ins_of_browsers": (
         BrowserSession,
         None,
-        "id remember created_at used_at expires_at address agent",
+        "id remember created_at used_at expires_at address agent facts auth_at recognized",
+    ),
+    "pending_logins": (
+        PendingLogin,
+        None,
+        "id client_id scope remember amr enroll recognized unrecognized next failures address agent"
+        " created_at expires_at",
     ),
     "personal_access_tokens": (Family, PERSONAL, f"name {_TOKENS}"),
     "mails": (

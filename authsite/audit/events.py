@@ -54,7 +54,14 @@ EventName: TypeAlias = Literal[
 ]
 
 FailureReason: TypeAlias = Literal[
-    "denied", "disabled", "locked", "unconfirmed", "unknown_name", "wrong_password"
+    "denied",
+    "disabled",
+    "factor_missing",
+    "locked",
+    "unconfirmed",
+    "unknown_name",
+    "wrong_factor",
+    "wrong_password",
 ]
 
 # For the operator who reads the trail.
@@ -122,9 +129,12 @@ MEANINGS: dict[EventName, str] = {
 FAILURES: dict[FailureReason, str] = {
     "denied": "The password was right, but a further check of logins denied this one.",
     "disabled": "An administrator has disabled the user.",
+    "factor_missing": "The password was right, but the user has to give a second proof, which the "
+    "token endpoint does not take.",
     "locked": "The account was locked for some minutes after too many failed logins, so the "
     "password was not checked.",
     "unconfirmed": "The password was right, but the e-mail address is not confirmed.",
     "unknown_name": "No user has this login name.",
+    "wrong_factor": "The password was right, but the second proof was wrong.",
     "wrong_password": "The password was wrong.",
 }

@@ -47,6 +47,6 @@ def _time_of_login(database: Database, caller: Caller) -> datetime | None:
     """
     if caller.family_uuid:
         family = LOGIN_OF_FAMILY.one(database, family_id=caller.family_uuid)
-        return family and family.created_at
+        return family and family.auth_at
     session = LOGIN_OF_SESSION.one(database, session_id=caller.session_uuid)
-    return session and session.created_at
+    return session and session.auth_at

@@ -45,13 +45,13 @@ RECORDED = PreparedQuery(
 
 
 def is_new_device(ctx: Context, account: Account) -> bool:
-    """Whether the user should learn of this login, which has just passed and is not recorded yet.
+    """Whether the user should learn of this login from an unrecognized browser and address.
 
-    That is: neither the browser nor the address is recognized, and it is not the first login
-    since the user was created here or imported. If the audit trail no longer has when that was,
-    there was a former login. Counts the notice; call it before the transaction writes.
+    It is not recorded yet. That is: it is not the first login since the user was created here or
+    imported. If the audit trail no longer has when that was, there was a former login. Counts the
+    notice; call it before the transaction writes.
     """
-    if not ctx.limits.unrecognized or not ctx.settings.new_device_notices:
+    if not ctx.settings.new_device_notices:
         return False
     recorded = RECORDED.one(ctx.database, user_id=account.id)
     if recorded and recorded.created and not recorded.login:

@@ -7,9 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.guards import undo_notice
 from authsite.guards.forms import form_view
-from authsite.guards.known_address import forget_address
 from authsite.guards.return_to import forget_next
 from authsite.guards.session import is_elsewhere, login_url
 from authsite.http.address import route_path
@@ -18,9 +16,10 @@ from authsite.http.rendering import found, go_on, home_path, lead_on, see_other
 from authsite.i18n import duration_words
 from authsite.login.fields import require_filled
 from authsite.login.wording import wording
-from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies, service
+from authsite.sign_in.pages import lead_in
+from authsite.sign_in.pending import Target
 
 LOGIN = "authsite:templates/login/login.jinja2"
 LOGOUT = "authsite:templates/login/logout.jinja2"
@@ -87,14 +86,10 @@ def log_in_page(request: Request) -> Response:
     """Check the login and begin a session under a new id."""
     ctx = request.authsite.ctx
     given: LoginForm = request.authsite.validated
-    remember, former_key = given.remember is not None, cookies.session_key(request)
     name, password = require_filled(ctx.settings, given.username, given.password)
-    begun = service.sign_in(ctx, name, password, remember=remember, former_key=former_key)
-    cookies.set_session(request, begun.key, remember=remember)
-    undo_notice.announce(request, begun.user_id)
-    recognized.set_cookie(request)
-    forget_address(request)
-    return go_on(request, _onward(request))
+    target = Target(remember=given.remember is not None, next=request.authsite.next)
+    former_key = cookies.session_key(request)
+    return lead_in(request, service.sign_in(ctx, name, password, target, former_key=former_key))
 
 
 def show_logout(request: Request) -> dict[str, Any]:

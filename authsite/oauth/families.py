@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, literal_column, select, update
+from sqlalchemy import bindparam, func, literal_column, select, update
 
 from authsite import clock
 from authsite.audit.service import record
@@ -20,12 +20,12 @@ from .models import Family
 class FamilyLogin(NamedTuple):
     """When a user logged in."""
 
-    created_at: datetime
+    auth_at: datetime
 
 
 # Only of families that a login of a user began; a personal access token is none.
 LOGIN_OF_FAMILY = PreparedQuery(
-    select(Family.created_at).where(
+    select(func.coalesce(Family.auth_at, Family.created_at).label("auth_at")).where(
         Family.id == bindparam("family_id"),
         Family.kind == literal_column("'oauth'"),
         Family.owner_kind == literal_column("'user'"),

@@ -5,14 +5,23 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import uuid4
 
+from authsite.audit.service import record_apart
 from authsite.context import Context
 from authsite.login import notices
-from authsite.login.service import log_in
+from authsite.sign_in import gate
+from authsite.sign_in.password import NAME as PASSWORD
+from authsite.sign_in.pending import Pending, Target
 
 from . import scopes
 from .client_auth import AuthenticatedClient
-from .errors import LoginFailed, MissingParameter, UnauthorizedClient, UnsupportedGrantType
-from .issue import Owner, issue
+from .errors import (
+    InvalidGrant,
+    LoginFailed,
+    MissingParameter,
+    UnauthorizedClient,
+    UnsupportedGrantType,
+)
+from .issue import issue, issue_for_client
 from .refresh import refresh
 from .tokens import TokenPair
 
@@ -33,21 +42,24 @@ def password(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -
     """A first-party client acts for a user (section 4.3).
 
     Raises `LoginFailed`, `MissingParameter`, `InvalidScope`, `TooManyAttempts`,
-    `HashCapacityExceeded`, and what a login step raises.
+    `HashCapacityExceeded`, what an account condition raises, and a plain `InvalidGrant` where the
+    gate wants another proof: no grant takes one yet.
     """
     if not request.username or not request.password:
         raise MissingParameter("username and password")
     scope = scopes.choose(request.scope, client.scope, client.default_scope)
-    account = log_in(
-        ctx, request.username, request.password, kinds=request.kinds, client_id=client.id
-    )
-    if account is None:
+    given = {"username": request.username, "password": request.password}
+    given |= {"kinds": " ".join(request.kinds)} if request.kinds else {}
+    done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))
+    if done is None:
         raise LoginFailed
-    owner = Owner(client.id, client.epoch, account.id, account.epoch)
-    family_id, notify = uuid4(), notices.is_new_device(ctx, account)
-    pair = issue(ctx, owner, scope, family_id)
-    if notify:
-        notices.send_new_device(ctx, account, family_id)
+    if isinstance(done, Pending):
+        record_apart(ctx, "login.failed", **done.about("factor_missing"))
+        raise InvalidGrant
+    family_id = uuid4()
+    pair = issue(ctx, client, done, scope, family_id)
+    if done.notify:
+        notices.send_new_device(ctx, done.account, family_id)
     return pair
 
 
@@ -59,7 +71,7 @@ def client_credentials(
     A refresh token comes with it, though section 4.4.3 advises against one.
     """
     scope = scopes.choose(request.scope, client.scope, client.default_scope)
-    return issue(ctx, Owner(client.id, client.epoch), scope)
+    return issue_for_client(ctx, client, scope)
 
 
 def refresh_token(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -> TokenPair:

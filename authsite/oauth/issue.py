@@ -1,7 +1,6 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
 from sqlalchemy import FromClause, bindparam, exists, insert, select
@@ -11,6 +10,8 @@ from authsite import clock
 from authsite.audit.service import event_values, recording_if
 from authsite.context import Context
 from authsite.db import PreparedQuery, run_together
+from authsite.sign_in import facts
+from authsite.sign_in.gate import Complete
 from authsite.users.models import User, unchanged_since
 
 from .active import FAMILIES
@@ -19,14 +20,20 @@ from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The client and user of a family, with the epochs read when the credentials were checked."""
+class CheckedClient(Protocol):
+    """A client, with the epoch that was read when its credentials were checked."""
 
-    client_id: UUID
-    client_epoch: int
-    user_id: UUID | None = None
-    user_epoch: int | None = None
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def epoch(self) -> int: ...
+
+
+class ClientRef(NamedTuple):
+    """A `CheckedClient` of nothing but id and epoch."""
+
+    id: UUID
+    epoch: int
 
 
 class IssuedFamily(NamedTuple):
@@ -36,11 +43,13 @@ class IssuedFamily(NamedTuple):
 
 
 _NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
+_OF_USER = {"facts", "auth_at", "recognized"}
 
 
 def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
     """INSERT … SELECT from the owner's rows, where these still are what was checked."""
-    columns = [c for c in FAMILIES.columns if c.name not in _NULL_AT_FIRST]
+    null = _NULL_AT_FIRST if for_user else _NULL_AT_FIRST | _OF_USER
+    columns = [c for c in FAMILIES.columns if c.name not in null]
     new = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
     owners: FromClause = Client.__table__
     unchanged = [Client.epoch == new["client_epoch"], Client.disabled_at.is_(None)]
@@ -60,26 +69,46 @@ ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
 
 
-def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None) -> TokenPair:
-    """Insert a new family for ``owner``, with this id if it is given; returns its first pair.
+def issue(
+    ctx: Context, client: CheckedClient, done: Complete, scope: str, family_id: UUID | None = None
+) -> TokenPair:
+    """Insert a new family for the user who has signed in, with this id if it is given.
 
-    One INSERT selects from the owner's rows. If the client or user was disabled or erased, or its
-    epoch was raised, since the credentials were checked, it inserts nothing and `InvalidGrant` is
-    raised. The INSERT and the audit event ``token.issued`` are one transaction, which is committed
-    on return.
+    Returns its first pair. One INSERT selects from the rows of user and client. If one of them was
+    disabled or erased, or its epoch was raised, since the credentials were checked, it inserts
+    nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
+    transaction, which is committed on return.
     """
+    account = done.account
+    values = {
+        "new_owner_kind": "user",
+        "new_user_id": account.id,
+        "new_user_epoch": account.epoch,
+        "new_facts": facts.pack(done.amr),
+        "new_auth_at": done.auth_at,
+        "new_recognized": done.recognized,
+    }
+    return _insert(ctx, client, scope, family_id or uuid4(), values)
+
+
+def issue_for_client(ctx: Context, client: CheckedClient, scope: str) -> TokenPair:
+    """`issue` for a client that acts for itself and for no user."""
+    values = {"new_owner_kind": "client", "new_user_id": None, "new_user_epoch": None}
+    return _insert(ctx, client, scope, uuid4(), values)
+
+
+def _insert(
+    ctx: Context, client: CheckedClient, scope: str, family_id: UUID, owner: dict[str, Any]
+) -> TokenPair:
     now, info = clock.now(), ctx.request_info
-    family_id = family_id or uuid4()
+    user_id = owner["new_user_id"]
     expires_at = refresh_expiry(now, now, ctx.settings)
     first = Generation(family_id, 0, now, expires_at, scope, now)
     values = {
         "new_id": family_id,
         "new_kind": OAUTH,
-        "new_client_id": owner.client_id,
-        "new_client_epoch": owner.client_epoch,
-        "new_owner_kind": "user" if owner.user_id else "client",
-        "new_user_id": owner.user_id,
-        "new_user_epoch": owner.user_epoch,
+        "new_client_id": client.id,
+        "new_client_epoch": client.epoch,
         "new_granted_scope": scope,
         "new_scope": scope,
         "new_rescoped": False,
@@ -89,18 +118,19 @@ def issue(ctx: Context, owner: Owner, scope: str, family_id: UUID | None = None)
         "new_refresh_expires_at": first.refresh_expires_at,
         "new_address": info.address,
         "new_agent": info.agent,
+        **owner,
     }
     event = event_values(
         info,
         "token.issued",
-        user_id=owner.user_id,
-        client_id=owner.client_id,
+        user_id=user_id,
+        client_id=client.id,
         details={"family": str(family_id)},
     )
     try:
         issued, _recorded = run_together(
             ctx.database,
-            (ISSUE_FOR_USER if owner.user_id else ISSUE_FOR_CLIENT, values),
+            (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
             (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
         )
     except IntegrityError:

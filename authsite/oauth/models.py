@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
@@ -37,6 +37,8 @@ class Family(Base):
     A personal access token is a family, too: of the kind `PERSONAL`, with a name and without a
     client and a refresh token. It stays at generation 0 and ends at ``refresh_expires_at``.
 
+    ``facts``, ``auth_at`` and ``recognized`` are as in `BrowserSession`, for the login of a user.
+
     No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
     """
 
@@ -69,3 +71,6 @@ class Family(Base):
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
     name: Mapped[str | None] = mapped_column(String(100))  # of a personal access token
+    facts: Mapped[str | None] = mapped_column(Text)
+    auth_at: Mapped[datetime | None]
+    recognized: Mapped[datetime | None]

@@ -15,7 +15,7 @@ from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.db.prepared import columns_of
 from authsite.login import notices
-from authsite.login.service import pass_steps
+from authsite.sign_in.conditions import check_account
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
 from . import families, scopes
@@ -87,7 +87,7 @@ def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | Non
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
     inactive, of another client, behind its token, or older than `family-lifetime`; `InvalidScope`,
-    and what a login step raises. These write nothing.
+    and what an account condition raises. These write nothing.
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
@@ -133,7 +133,7 @@ def _find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshabl
     if limit and limit <= clock.now():
         raise InvalidGrant  # its tokens are from before the setting was changed
     if family.account:
-        pass_steps(ctx, family.account)
+        check_account(ctx, family.account)
     return family
 
 

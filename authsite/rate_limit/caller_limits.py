@@ -18,7 +18,7 @@ from authsite.settings.rate_limits import RATE_LIMITS
 from . import delays
 from .limiter import RateLimiter
 from .networks import network_of
-from .recognized import Owner, new_cookie, recognize, remember, sent_cookie
+from .recognized import Owner, Recognition, new_cookie, recognize, remember, sent_cookie
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -28,11 +28,13 @@ class PasswordAttempt:
     """One password check that is within the limit.
 
     ``locked``: this attempt used up the limit and locked the account; success unlocks it.
-    ``succeeded``: the result of the check; None if the password was not checked.
+    ``succeeded``: the result of the check; None if the password was not checked. ``recognition``:
+    what was recognized before the check; None with limits off.
     """
 
     locked: bool = False
     succeeded: bool | None = None
+    recognition: Recognition | None = None
 
 
 @dataclass(slots=True)
@@ -51,9 +53,8 @@ class CallerLimits:
     """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
-    device cookie as it was sent; ``owner``: whose `login` succeeded, or who has recovered the
-    account, else None; ``unrecognized``: whether that login came from a new browser at a new
-    address.
+    device cookie as it was sent; ``owner``: who has signed in or has recovered the account, else
+    None.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -64,7 +65,6 @@ class CallerLimits:
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
     owner: Owner | None = None
-    unrecognized: bool = False
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
     def count(self, name: str, *subject: str) -> None:
@@ -113,12 +113,10 @@ class CallerLimits:
             yield PasswordAttempt()
             return
         self.count("login-address", self.address)
-        recognized = self._recognized(self.limiter, owner)
-        with self._password(self.limiter, delays.LOGIN, account, *recognized) as attempt:
+        recognition = self._recognized(self.limiter, owner)
+        with self._password(self.limiter, delays.LOGIN, account, *recognition.subject) as attempt:
+            attempt.recognition = recognition
             yield attempt
-        if attempt.succeeded:
-            remember(self.limiter, owner, self.address)
-            self.owner, self.unrecognized = owner, not recognized
 
     @contextmanager
     def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
@@ -141,12 +139,18 @@ class CallerLimits:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         if self.limiter is None:
             return ()
-        return self._recognized(self.limiter, owner)
+        return self._recognized(self.limiter, owner).subject
+
+    def remember_login(self, owner: Owner) -> None:
+        """`remember` for ``owner``, who has just signed in; the view sets the device cookie."""
+        self.owner = owner
+        self.remember(owner)
 
     def remember(self, owner: Owner) -> None:
         """The browser and the address of this request are recognized from now on.
 
-        For ``owner``, who has just recovered the account. Call it when that has been committed.
+        For ``owner``, who has just signed in or recovered the account. Call it before the request's
+        transaction has written anything, or when it has been committed.
         """
         if self.limiter:
             remember(self.limiter, owner, self.address)
@@ -168,7 +172,7 @@ class CallerLimits:
             return None
         return new_cookie(self.keys["device"], self.owner, self.read_cookie())
 
-    def _recognized(self, limiter: RateLimiter, owner: Owner) -> tuple[str, ...]:
+    def _recognized(self, limiter: RateLimiter, owner: Owner) -> Recognition:
         ring, sent = self.keys["device"], self.read_cookie()
         return recognize(limiter, ring, owner, self.address, sent)
 

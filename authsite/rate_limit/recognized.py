@@ -13,7 +13,7 @@ or have lost.
 """
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from authsite import clock
@@ -41,6 +41,16 @@ class Owner(NamedTuple):
     version: int = 0
 
 
+class Recognition(NamedTuple):
+    """What is recognized of a request: the browser, or else the address, or nothing.
+
+    ``subject``: what the limits count apart. ``since``: when the browser was first recognized.
+    """
+
+    subject: tuple[str, ...] = ()
+    since: datetime | None = None
+
+
 class Browser(NamedTuple):
     """A recognized browser; ``since``: when it was first recognized, in Unix seconds."""
 
@@ -50,15 +60,12 @@ class Browser(NamedTuple):
 
 def recognize(
     limiter: "RateLimiter", ring: KeyRing, owner: Owner, address: str, sent: str | None
-) -> tuple[str, ...]:
-    """The browser, or else the address, that ``owner`` recently logged in from, else nothing.
-
-    ``sent``: the device cookie as it was sent.
-    """
+) -> Recognition:
+    """What ``owner`` recently logged in from. ``sent``: the device cookie as it was sent."""
     if browser := decode_cookie(ring, owner, sent, clock.now()):
-        return ("device", browser.id.hex())
+        return Recognition(("device", browser.id.hex()), datetime.fromtimestamp(browser.since, UTC))
     recent = limiter.storage.get(_key(limiter, owner, address)) > 0
-    return ("address", address) if recent else ()
+    return Recognition(("address", address)) if recent else Recognition()
 
 
 def remember(limiter: "RateLimiter", owner: Owner, address: str) -> None:

@@ -8,7 +8,7 @@ import uuid
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from sqlalchemy import Table, and_, bindparam, select
+from sqlalchemy import Table, and_, bindparam, func, select
 
 from authsite.db import Database, PreparedQuery
 from authsite.db.last_used import LastUsedTracker
@@ -56,11 +56,13 @@ ACTIVE_SESSION = PreparedQuery(
 class SessionLogin(NamedTuple):
     """When a user logged in with a browser."""
 
-    created_at: datetime
+    auth_at: datetime
 
 
 LOGIN_OF_SESSION = PreparedQuery(
-    select(BrowserSession.created_at).where(BrowserSession.id == bindparam("session_id")),
+    select(func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at")).where(
+        BrowserSession.id == bindparam("session_id")
+    ),
     SessionLogin,
 )
 

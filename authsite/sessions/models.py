@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
@@ -15,6 +15,10 @@ class BrowserSession(Base):
     A session ends at ``expires_at``: after `session-lifetime`, or with ``remember`` ("stay signed
     in") after `session-remember`. Without ``remember`` it also ends after `session-idle` without
     use (ASVS 5.0, 7.3).
+
+    ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are;
+    NULL, of before the column: ``created_at``. ``recognized``: since when the browser had been
+    recognized before.
     """
 
     __tablename__ = "web_sessions"
@@ -31,3 +35,6 @@ class BrowserSession(Base):
     expires_at: Mapped[datetime]
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
+    facts: Mapped[str | None] = mapped_column(Text)
+    auth_at: Mapped[datetime | None]
+    recognized: Mapped[datetime | None]

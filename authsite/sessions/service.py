@@ -2,8 +2,8 @@
 
 import secrets
 import uuid
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
 
@@ -12,9 +12,11 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.login import notices
 from authsite.login.errors import WrongCredentials
-from authsite.login.service import log_in
+from authsite.sign_in import facts, gate, pending
+from authsite.sign_in.gate import Complete
+from authsite.sign_in.password import NAME as PASSWORD
+from authsite.sign_in.pending import Pending, Target
 from authsite.users import service as users
-from authsite.users.account import Account
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER
@@ -30,45 +32,76 @@ class RenewedSession(NamedTuple):
 
 
 class SignIn(NamedTuple):
-    """A session that has begun: its key, for the cookie, and its user."""
+    """A session that has begun: its key, for the cookie, its user, and what it was begun for."""
 
     key: str
     user_id: uuid.UUID
+    target: Target
 
 
 def sign_in(
-    ctx: Context, username: str, password: str, *, remember: bool, former_key: str | None
-) -> SignIn:
-    """Log in with a browser and begin a session (see `begin`).
+    ctx: Context, username: str, password: str, target: Target, *, former_key: str | None
+) -> SignIn | Pending:
+    """Log in with a browser and begin a session (see `begin`), or a pending login.
 
     The language of the page becomes that of the user's mails, unless one is stored already: a thief
     must not change the language of the warnings to the owner. Raises `WrongCredentials`, and what
-    `log_in` raises.
+    `gate.sign_in` raises.
     """
-    account = log_in(ctx, username, password)
-    notify = account is not None and notices.is_new_device(ctx, account)
-    key = account and begin(ctx, account, remember=remember, former_key=former_key, notify=notify)
-    if account is None or key is None:
+    given = {"username": username, "password": password}
+    done = gate.sign_in(ctx, PASSWORD, given, target)
+    if done is None:
         raise WrongCredentials(ctx.settings.login_identifiers)
-    users.set_language(ctx, account.id, ctx.request_info.language, only_first=True)
-    return SignIn(key, account.id)
+    if isinstance(done, Pending):
+        pending.store(ctx, done)
+        return done
+    begun = enter(ctx, done, former_key=former_key)
+    if begun is None:
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    return begun
+
+
+def resume(
+    ctx: Context,
+    key: str | None,
+    method: str,
+    given: Mapping[str, str],
+    *,
+    former_key: str | None,
+) -> SignIn | None:
+    """Begin a session with the second proof of the pending login ``key``; None for a wrong proof.
+
+    Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised meanwhile.
+    """
+    done = gate.resume(ctx, key, method, given)
+    if done is None:
+        return None
+    begun = enter(ctx, done, former_key=former_key)
+    if begun is None:
+        raise gate.PendingEnded
+    return begun
+
+
+def enter(ctx: Context, done: Complete, *, former_key: str | None) -> SignIn | None:
+    """`begin` for the user of a browser, whose language is stored unless one is already."""
+    key = begin(ctx, done, remember=done.target.remember, former_key=former_key)
+    if key is None:
+        return None
+    users.set_language(ctx, done.account.id, ctx.request_info.language, only_first=True)
+    return SignIn(key, done.account.id, done.target)
 
 
 def begin(
-    ctx: Context,
-    account: Account,
-    *,
-    remember: bool,
-    former_key: str | None = None,
-    notify: bool = False,
+    ctx: Context, done: Complete, *, remember: bool, former_key: str | None = None
 ) -> str | None:
-    """Begin a session for a login that was just checked; its key, for the cookie.
+    """Begin a session for a sign-in that was just completed; its key, for the cookie.
 
-    The session replaces the browser's previous one, whose key is ``former_key`` (ASVS 7.2.4). With
-    ``notify`` the user gets a mail about the new device.
+    Where ``former_key`` opens an active session of the same user, that one goes on, with the same
+    id, under the new key, so that a reauthentication does not sign the user out of what belongs to
+    the session. Any other session of the browser is ended (ASVS 7.2.4).
     Returns None if the user was disabled, or the user's epoch was raised, since the check.
     """
-    now, cfg = clock.now(), ctx.settings
+    account = done.account
     still_valid = (
         select(User.id)
         .where(User.id == account.id, *unchanged_since(account.epoch))
@@ -76,26 +109,59 @@ def begin(
     )
     if ctx.db.scalar(still_valid) is None:
         return None
-    if former_key:
-        _end_former(ctx, former_key)
     key = secrets.token_urlsafe(32)
-    session = BrowserSession(
-        id=uuid.uuid4(),
-        key_hash=_row_hash(ctx, key),
-        user_id=account.id,
-        user_epoch=account.epoch,
-        remember=remember,
-        created_at=now,
-        used_at=now,
-        expires_at=now + (cfg.session_remember if remember else cfg.session_lifetime),
-        address=ctx.request_info.address,
-        agent=ctx.request_info.agent,
-    )
-    ctx.db.add(session)
-    record(ctx, "session.begun", user_id=account.id, details={"session": str(session.id)})
-    if notify:
-        notices.send_new_device(ctx, account, session.id)
+    values = _values(ctx, done, key, remember=remember)
+    session_id = former_key and _go_on(ctx, account.id, former_key, values)
+    if not session_id:
+        if former_key:
+            _end_former(ctx, former_key)
+        session_id = uuid.uuid4()
+        row = BrowserSession(
+            id=session_id, user_id=account.id, created_at=values["auth_at"], **values
+        )
+        ctx.db.add(row)
+    record(ctx, "session.begun", user_id=account.id, details={"session": str(session_id)})
+    if done.notify:
+        notices.send_new_device(ctx, account, session_id)
     return key
+
+
+def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[str, Any]:
+    """The columns that a sign-in writes, also into the row of a session that goes on."""
+    cfg = ctx.settings
+    return {
+        "key_hash": _row_hash(ctx, key),
+        "user_epoch": done.account.epoch,
+        "remember": remember,
+        "used_at": done.auth_at,
+        "expires_at": done.auth_at + (cfg.session_remember if remember else cfg.session_lifetime),
+        "address": ctx.request_info.address,
+        "agent": ctx.request_info.agent,
+        "facts": facts.pack(done.amr),
+        "auth_at": done.auth_at,
+        "recognized": done.recognized,
+    }
+
+
+def _go_on(
+    ctx: Context, user_id: uuid.UUID, former_key: str, values: dict[str, Any]
+) -> uuid.UUID | None:
+    """Give the active session of this key and user the ``values``; its id, if there is one."""
+    now, idle = values["auth_at"], values["auth_at"] - ctx.settings.session_idle
+    session_id: uuid.UUID | None = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.key_hash == _row_hash(ctx, former_key),
+            BrowserSession.user_id == user_id,
+            BrowserSession.user_epoch == values["user_epoch"],
+            BrowserSession.expires_at > now,
+            or_(BrowserSession.remember, BrowserSession.used_at > idle),
+        )
+        .values(values)
+        .returning(BrowserSession.id)
+        .execution_options(synchronize_session=False)
+    )
+    return session_id
 
 
 def renew(

@@ -72,7 +72,7 @@ class MaybeRegistered(TypedDict):
 def register(request: Request) -> UserAnswer | MaybeRegistered:
     """Respond 201 with the user, or 202 if `service.sign_up` hides whether one was created."""
     given: RegisterBody = request.authsite.validated
-    user = service.sign_up(
+    made = service.sign_up(
         request.authsite.ctx,
         service.SignUp(
             {"email": given.email, "username": given.username, "phone": given.phone},
@@ -82,8 +82,8 @@ def register(request: Request) -> UserAnswer | MaybeRegistered:
             given.terms_accepted,
         ),
     )
-    if user is None:
+    if made.hidden or made.user is None:
         request.response.status_int = 202
         return {"message": _MAYBE}
     request.response.status_int = 201
-    return as_json(user, request.authsite.settings.login_identifiers)
+    return as_json(made.user, request.authsite.settings.login_identifiers)

@@ -15,6 +15,7 @@ from authsite.i18n import duration_words
 from authsite.login.fields import address_hint
 from authsite.passwords import policy
 from authsite.request_state import Request
+from authsite.verification.registered import keep_registered
 from authsite.verification.service import choose_page
 
 from . import service
@@ -74,7 +75,7 @@ def register(request: Request) -> Response:
     """Create the user and mail a link; the answer does not reveal whether the address was free."""
     ctx = request.authsite.ctx
     given: RegisterForm = request.authsite.validated
-    service.sign_up(
+    made = service.sign_up(
         ctx,
         service.SignUp(
             {"email": given.email, "username": given.username, "phone": given.phone},
@@ -86,6 +87,7 @@ def register(request: Request) -> Response:
     )
     keep_next(request)
     keep_address(request, given.email)
+    keep_registered(request, made.user, given.email)
     return see_other(request, page_path(request, "register.page", done="1"))
 
 

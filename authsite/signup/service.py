@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -47,16 +48,23 @@ def asked_fields(cfg: Settings, sent: Mapping[str, str]) -> list[str]:
     return [name for name in ("name", "username", "phone") if name in wanted | filled]
 
 
-def sign_up(ctx: Context, given: SignUp) -> User | None:
+class SignedUp(NamedTuple):
+    """The user who was created, if one was, and whether the answer may reveal it."""
+
+    user: User | None
+    hidden: bool = False
+
+
+def sign_up(ctx: Context, given: SignUp) -> SignedUp:
     """`register` for an unauthenticated caller; decides what the answer reveals.
 
     With `terms-url` the caller must accept the terms; the user's row keeps their URL, which is that
     of the request's language, and the time.
 
-    With `prevent-enumeration` the answer is None whether or not the e-mail address was free; the
-    owner of a taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken
-    username or phone number is an error in any case, since it is public. Raises what `register`
-    raises, and `ValidationFailed` for a page that is not among the configured ones, and with
+    With `prevent-enumeration` the answer hides whether the e-mail address was free; the owner of a
+    taken one gets a mail, within the limit ``mail-recipient`` of the address. A taken username or
+    phone number is an error in any case, since it is public. Raises what `register` raises, and
+    `ValidationFailed` for a page that is not among the configured ones, and with
     `registration = domains` for an address of another domain, which no account can have got by
     registration.
     """
@@ -68,7 +76,8 @@ def sign_up(ctx: Context, given: SignUp) -> User | None:
     names = _validate(ctx, given, also)
     if not ctx.settings.prevent_enumeration:
         hashed = ctx.passwords.hash(given.password)
-        return _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
+        user = _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
+        return SignedUp(user)
     with Session(ctx.database.autocommit) as reading:
         taken = users.find_taken(reading, names)
     _reject_public(taken)
@@ -78,14 +87,15 @@ def sign_up(ctx: Context, given: SignUp) -> User | None:
     if taken:
         if ctx.limits.allows("mail-recipient", email.key):
             verification.notify_owner(ctx, find_account(ctx, email.display, ["email"]))
-        return None
+        return SignedUp(None, hidden=True)
     try:
-        _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
+        user = _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
     except IdentifierTaken as error:
         # Another registration took the address after the look-up and has just mailed its link. A
         # second mail could no longer be counted, so racing registrations could flood the owner.
         _reject_public([item.field or "" for item in error.details])
-    return None
+        return SignedUp(None, hidden=True)
+    return SignedUp(user, hidden=True)
 
 
 def register(

@@ -15,6 +15,7 @@ from authsite.oauth.purge import purge as families
 from authsite.rate_limit.purge import purge as counters
 from authsite.sessions.purge import purge as sessions
 from authsite.settings import Settings
+from authsite.sign_in.pending import purge as pending_logins
 from authsite.users.former import purge as former_addresses
 
 REST = 4.0  # times the duration of the batch, in which only requests use the database
@@ -34,6 +35,7 @@ class Part(NamedTuple):
 PARTS = (
     Part("families", "Token families", "expired, or revoked a week ago", families),
     Part("sessions", "Web sessions", "idle or old for too long", sessions),
+    Part("pending_logins", "Pending logins", "expired", pending_logins),
     Part("mails", "Mails", "sent or dropped a week ago, or dead for a month", mails),
     Part("former_addresses", "Former addresses", "no longer restorable", former_addresses),
     Part("counters", "Counters of limits", "window over", counters),

@@ -90,6 +90,11 @@ class UserAnswer(TypedDict):
 ACCOUNT_COLUMNS = columns_of(User, Account)
 
 
+def account_of(user: User) -> Account:
+    """The values of a row that the request's transaction has read or written."""
+    return Account(*(getattr(user, name) for name in Account._fields))
+
+
 def as_json(user: Account | User, enabled: Collection[str]) -> UserAnswer:
     """The user object of the API: all fields of a user that any answer contains.
 

@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String
+from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
@@ -44,6 +44,7 @@ class User(Base):
     terms_accepted_at: Mapped[datetime | None]
     language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user
     links_ended_at: Mapped[datetime | None]
+    labels: Mapped[str | None] = mapped_column(Text)  # names of groups; nothing sets it yet
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 

@@ -14,9 +14,9 @@ API_TAG = Tag("E-mail verification", "Verification links.")
 
 
 def includeme(config: "Configurator") -> None:
-    """Routes, mail builders and the login step of required confirmation."""
+    """Routes, mail builders and the account condition of required confirmation."""
     cfg = config.registry["authsite"].settings
-    config.add_login_step(require_confirmed, notify_unconfirmed, reason="unconfirmed")
+    config.add_account_condition(require_confirmed, notify_unconfirmed, reason="unconfirmed")
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     config.add_route(

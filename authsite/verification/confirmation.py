@@ -6,9 +6,15 @@ from uuid import UUID
 from authsite.addresses import masked, shown
 from authsite.context import Context
 from authsite.mail.outbox import Recipient
-from authsite.sessions.service import RenewedSession
+from authsite.sessions import service as sessions
+from authsite.sessions.service import RenewedSession, SignIn
+from authsite.sign_in import gate
+from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.facts import EMAIL
+from authsite.sign_in.pending import Pending, Target
 from authsite.users import pending
 from authsite.users import service as users
+from authsite.users.account import account_of
 from authsite.users.erasure import erase
 from authsite.users.models import User
 
@@ -36,11 +42,13 @@ class Redeemed(NamedTuple):
     """The address that was confirmed; ``changed``: it replaced another one.
 
     ``renewed``: the new key of the browser session that a change of address did not end.
+    ``confirmed``: the user, if the address was unconfirmed until now.
     """
 
     address: str
     changed: bool = False
     renewed: RenewedSession | None = None
+    confirmed: User | None = None
 
 
 def open_link(ctx: Context, link: VerifiedLink) -> Opened:
@@ -69,10 +77,30 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
             ctx, user, new_address, session_id=session_id, notify=notify
         )
         return Redeemed(new_address, changed=True, renewed=renewed)
-    if user.email_verified_at is None:
-        users.confirm(ctx, user)
-        mails.send_welcome(ctx, Recipient(user.id, user.email))
-    return Redeemed(user.email)
+    if user.email_verified_at is not None:
+        return Redeemed(user.email)
+    users.confirm(ctx, user)
+    mails.send_welcome(ctx, Recipient(user.id, user.email))
+    return Redeemed(user.email, confirmed=user)
+
+
+def sign_in(
+    ctx: Context, user: User, next_url: str | None, *, former_key: str | None
+) -> SignIn | Pending | None:
+    """Begin a session for the ``user`` whose address was just confirmed with the mailed link.
+
+    The caller knows that this browser has registered the account. None if the gate denies it.
+    """
+    target = Target(next=next_url)
+    try:
+        verified = gate.admit(ctx, account_of(user), EMAIL, user.recognition_version)
+    except gate.Denied:
+        return None  # the page says that the address is confirmed
+    done = gate.advance(ctx, verified, target)
+    if isinstance(done, Pending):
+        pending_logins.store(ctx, done)
+        return done
+    return sessions.enter(ctx, done, former_key=former_key)
 
 
 def disown(ctx: Context, link: VerifiedLink) -> None:

@@ -19,9 +19,11 @@ from authsite.i18n import duration_words
 from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies
+from authsite.sign_in.pages import lead_in
 from authsite.users.account import Account
 
 from . import confirmation, links, service, undo
+from .registered import forget_registered, is_registered_here
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
@@ -66,11 +68,22 @@ verify_form = partial(
 
 
 @verify_form("authsite.verify.page")
-def verify(request: Request) -> dict[str, Any]:
-    """Confirm the address that the link was mailed to."""
+def verify(request: Request) -> dict[str, Any] | Response:
+    """Confirm the address that the link was mailed to.
+
+    The browser in which the account was registered is signed in, unless a user is signed in there.
+    """
     ctx, caller = request.authsite.ctx, request.authsite.signed_in
     link = links.read_url(ctx, request.authsite.validated.url)
     done = confirmation.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
+    user = done.confirmed
+    if user and not caller and is_registered_here(request, user):
+        forget_registered(request)
+        outcome = confirmation.sign_in(
+            ctx, user, request.authsite.next, former_key=cookies.session_key(request)
+        )
+        if outcome:
+            return lead_in(request, outcome)
     cookies.renew_session(request, done.renewed)
     keep_address(request, done.address)
     # A change has ended every sign-in but the one that it has renewed.

@@ -21,7 +21,7 @@ from .errors import LoginNotConfirmed
 
 
 def require_confirmed(ctx: Context, account: Account) -> None:
-    """A login step: raises `LoginNotConfirmed` if confirmation is required and missing."""
+    """An account condition: raises `LoginNotConfirmed` if confirmation is required and missing."""
     if lacks_confirmation(account, ctx.settings):
         raise LoginNotConfirmed
 

@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session as Transaction
 from authsite.context import Context, make_services
 from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
-from authsite.oauth.issue import Owner, issue
+from authsite.oauth.issue import ClientRef, issue
 from authsite.settings import load, read_ini
+from authsite.sign_in.gate import without_proof
 from authsite.signup.service import register
+from authsite.users.account import account_of
 from tests.support.databases import migrated
 from tests.support.postgres import cluster
 from tests.support.servers import serving, write_ini
@@ -109,8 +111,8 @@ def fill(made, sessions):
         ctx = Context(services, RequestInfo, lambda: db)
         user = register(ctx, {"email": "ann@example.com"}, PASSWORD)
         client, secret = clients.create(ctx, "app", "password")
-        owner = Owner(client.id, 0, user.id, 0)
-    pairs = [issue(ctx, owner, "") for _ in range(sessions)]
+        done = without_proof(account_of(user))
+    pairs = [issue(ctx, ClientRef(client.id, 0), done, "") for _ in range(sessions)]
     made.client = {"client_id": str(client.id), "client_secret": secret}
     made.sessions = [{"access": pair.access_token, "refresh": pair.refresh_token} for pair in pairs]
     database.dispose()

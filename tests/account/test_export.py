@@ -28,6 +28,7 @@ WITHHELD = {
         "kind", "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",
     },
     "web_sessions": {"key_hash", "user_id", "user_epoch"},
+    "pending_logins": {"key_hash", "user_id", "user_epoch", "client_epoch"},
     "outbox": {"user_id", "lease_until", "lease_owner"},
     "audit_events": {"user_id"},
 }  # fmt: skip

@@ -51,11 +51,20 @@ class SignIns(Checks):
         if not self._logged_in(answer, 303, person, address, user, password):
             return
         key = cookie_of(answer)
-        session = Session(self.driver.session_id(key), user, {person}, key=key,
-                          remember=remember, begun=self.now, used=self.now)  # fmt: skip
-        if old and not old.revoked:
-            self._revoke(old, "replaced", "session.ended")
-        user.sign_ins.append(session)
+        id_ = self.driver.session_id(key)
+        goes_on = old.opens(self.now) if old and old.user is user else False
+        assert (bool(old) and old.id == id_) in ({True, False} if goes_on is None else {goes_on})
+        if old and old.id == id_:  # a reauthentication
+            self._old_keys.append(old.key)
+            old.key, old.holders, old.remember = key, {person}, remember
+            old.begun = old.used = self.now
+        else:
+            if old and not old.revoked:
+                self._revoke(old, "replaced", "session.ended")
+            user.sign_ins.append(
+                Session(id_, user, {person}, key=key, remember=remember, begun=self.now,
+                        used=self.now)
+            )  # fmt: skip
         self.happened("session.begun")
         self._notify(user, is_new)
 

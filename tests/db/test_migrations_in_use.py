@@ -80,5 +80,7 @@ def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url)
         migrate.upgrade(database, tell=tell)
     other.dispose()
     assert "trying again" in lines[0]
-    assert [line[:4] for line in lines[1:]] == [f"{number:04}" for number in range(7, 13)]
+    assert [line[:4] for line in lines[1:]] == [
+        f"{number:04}" for number in range(7, int(migrate.head()) + 1)
+    ]
     assert migrate.current(database) == migrate.head()

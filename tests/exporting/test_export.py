@@ -29,9 +29,9 @@ SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are no facts about anybody: counters, and what is pending.
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
-    " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at",
+    " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at labels",
     "Client": "epoch",
-    "Family": "user_epoch client_epoch generation rescoped",
+    "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
     "AuditEvent": "",
 }
 

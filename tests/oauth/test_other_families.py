@@ -11,9 +11,11 @@ from authsite import clock
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILY, find_active, find_together
 from authsite.oauth.errors import InvalidGrant
-from authsite.oauth.issue import Owner, issue
+from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
 from authsite.oauth.tokens import Token
+from authsite.sign_in.gate import without_proof
+from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.beside import BOTH, add_beside, changed, stored
@@ -94,7 +96,10 @@ def test_only_a_login_of_a_user_has_a_time(site, family):
 
     later = family.created_at + timedelta(hours=1)
     with site.db() as db:
-        db.execute(update(Family).where(Family.id.in_(BOTH)).values(created_at=later))
+        beside = update(Family).where(Family.id.in_(BOTH))
+        db.execute(beside.values(created_at=later, auth_at=later))
+    assert login() == (family.auth_at,)
+    set_family(site, family, auth_at=None)  # of before the column
     assert login() == (family.created_at,)
     assert login(uuid4()) is None
     set_family(site, family, kind="pat")
@@ -162,10 +167,13 @@ def test_a_refresh_changes_one_family(site, keys, family, tokens):
 
 def test_tokens_are_issued_for_the_user_and_client_that_were_checked(site, ann, keys, family):
     def owned(**changes):
-        owner = replace(Owner(UUID(keys.client_id), 5, ann.id, 5), **changes)
+        at = {"client_id": UUID(keys.client_id), "client_epoch": 5}
+        at |= {"user_id": ann.id, "user_epoch": 5, **changes}
+        client = ClientRef(at["client_id"], at["client_epoch"])
+        checked = account_of(ann)._replace(id=at["user_id"], epoch=at["user_epoch"])
         with site.db() as db:
             services = site.app.registry["authsite"]
-            return issue(acting(db, services), owner, "")
+            return issue(acting(db, services), client, without_proof(checked), "")
 
     for changes in (
         *({"client_id": uuid4()}, {"user_id": uuid4()}),

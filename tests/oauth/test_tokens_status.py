@@ -5,10 +5,10 @@ import uuid
 import pytest
 
 from authsite import clock
-from authsite.login.service import LoginStep
 from authsite.oauth import clients
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.models import Client
+from authsite.sign_in.conditions import AccountCondition
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting
@@ -77,8 +77,8 @@ def test_a_disabled_user_is_refused_on_every_path(site, keys):
 def test_a_disabled_users_right_password_counts_as_a_failed_login(site, keys):
     calls = []
     only_disabled(site, User)
-    steps = site.app.registry["authsite"].extensions.login_steps
-    steps.append(LoginStep(lambda *_: calls.append("a step")))
+    steps = site.app.registry["authsite"].extensions.account_conditions
+    steps.append(AccountCondition(lambda *_: calls.append("a step")))
     try:
         site.login(keys, status=400)
     finally:
@@ -109,7 +109,7 @@ def test_a_disabled_client_cannot_use_its_own_tokens(site):
 
 
 @pytest.mark.control("T20")
-def test_a_login_step_runs_at_every_login_and_every_refresh(site, keys):
+def test_an_account_condition_runs_at_every_login_and_every_refresh(site, keys):
     tokens = site.login(keys)
     calls = []
 
@@ -117,12 +117,12 @@ def test_a_login_step_runs_at_every_login_and_every_refresh(site, keys):
         calls.append((ctx.settings, account.email))
         raise InvalidGrant
 
-    steps = site.app.registry["authsite"].extensions.login_steps
-    steps.append(LoginStep(step))
+    steps = site.app.registry["authsite"].extensions.account_conditions
+    steps.append(AccountCondition(step))
     try:
         found = statuses(site, keys, tokens)
     finally:
-        steps.remove(LoginStep(step))
+        steps.remove(AccountCondition(step))
     refused = {name for name, status in found.items() if status == 400}
     assert refused == {"password grant", "proxy", "proxy users", "refresh", "proxy refresh"}
     assert calls == [(site.cfg, "ann@example.com")] * 5
@@ -131,25 +131,25 @@ def test_a_login_step_runs_at_every_login_and_every_refresh(site, keys):
 @pytest.mark.control("T20")
 def test_a_denied_refresh_does_not_use_the_refresh_token(site, keys):
     tokens = site.login(keys)
-    steps = site.app.registry["authsite"].extensions.login_steps
+    steps = site.app.registry["authsite"].extensions.account_conditions
 
     def step(_ctx, _account):
         raise InvalidGrant
 
-    steps.append(LoginStep(step))
+    steps.append(AccountCondition(step))
     try:
         site.refresh(keys, tokens["refresh_token"], status=400)
     finally:
-        steps.remove(LoginStep(step))
+        steps.remove(AccountCondition(step))
     assert site.families()[0].generation == 0
     site.refresh(keys, tokens["refresh_token"])
 
 
 @pytest.mark.control("T20")
-def test_a_login_step_does_not_run_before_the_password_was_right(site, keys):
+def test_an_account_condition_does_not_run_before_the_password_was_right(site, keys):
     calls = []
-    steps = site.app.registry["authsite"].extensions.login_steps
-    steps.append(LoginStep(lambda _ctx, account: calls.append(account)))
+    steps = site.app.registry["authsite"].extensions.account_conditions
+    steps.append(AccountCondition(lambda _ctx, account: calls.append(account)))
     try:
         site.login(keys, password="wrong horse battery", status=400)
         site.login(keys, "bo@example.com", status=400)

@@ -61,7 +61,7 @@ def test_the_link_is_mailed_again_and_works(site):
     assert mail["To"] == EMAIL
     opened = site.http.get(link_in(mail))
     form = {"csrf_token": csrf_of(opened), "url": opened.forms[0]["url"].value}
-    site.http.post("/email/verify", form, status=200)
+    site.http.post("/email/verify", form, status=303)
     site.login(site.client(), EMAIL)
 
 

@@ -1,0 +1,52 @@
+"""Account conditions: what an account must fulfil at every sign-in and every refresh.
+
+A condition can only deny. A further proof of who signs in is a `gate.Method`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from authsite.audit.events import FailureReason
+from authsite.context import Context
+from authsite.http.errors import ApiError
+from authsite.users.account import Account
+
+Check = Callable[[Context, Account], None]
+Notify = Callable[[Context, Account], None]
+
+
+class AccountCondition(NamedTuple):
+    """A check after a right proof, and at every refresh.
+
+    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if
+    the denial reveals that the account exists: with `prevent-enumeration` the answer is then that
+    of a wrong password, and ``notify`` informs the user by mail. It is called before the request
+    has written anything.
+    """
+
+    check: Check
+    notify: Notify | None = None
+    reason: FailureReason = "denied"
+
+
+class Denial(NamedTuple):
+    """The condition that denies, and its error."""
+
+    condition: AccountCondition
+    error: ApiError
+
+
+def find_denial(ctx: Context, account: Account) -> Denial | None:
+    """The first condition that denies, if one does."""
+    for condition in ctx.services.extensions.account_conditions:
+        try:
+            condition.check(ctx, account)
+        except ApiError as error:
+            return Denial(condition, error)
+    return None
+
+
+def check_account(ctx: Context, account: Account) -> None:
+    """Check every condition; raises the error of the first one that denies."""
+    if denial := find_denial(ctx, account):
+        raise denial.error

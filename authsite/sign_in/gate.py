@@ -1,0 +1,210 @@
+"""The gate between a proof and a sign-in.
+
+A method proves who signs in; the gate decides whether that is enough. Only `Complete` begins a
+browser session or issues tokens for a user, and only this module makes one, so a way to sign in
+that forgets the gate is an error of types. `Pending` opens nothing: it waits for another proof.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from authsite import clock
+from authsite.audit.service import record_apart
+from authsite.context import Context
+from authsite.counters import LOGINS
+from authsite.http.errors import ApiError
+from authsite.login import notices
+from authsite.login.service import owner_of_user, remember_caller
+from authsite.rate_limit.recognized import Recognition
+from authsite.users.account import Account
+
+from . import pending as pending_logins
+from .conditions import Denial, find_denial
+from .facts import PASSWORD
+from .pending import Pending, Target
+
+
+class Verified(NamedTuple):
+    """An account that was proved by one method, and fulfils the account conditions.
+
+    It has the account as it was read before the proof, since the epoch of that moment decides
+    whether the sign-in is still valid. ``recognition`` is what was read before the proof; None if
+    it was not read. Only `admit` makes one.
+    """
+
+    account: Account
+    amr: tuple[str, ...]
+    recognition_version: int = 0
+    recognition: Recognition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """All that a sign-in needs was proved. Only this module makes one.
+
+    ``amr`` and ``auth_at``: how and when; ``recognized``: since when the browser had been
+    recognized before, or None; ``notify``: whether the user gets a notice about a new device.
+    """
+
+    account: Account
+    amr: tuple[str, ...]
+    auth_at: datetime
+    recognized: datetime | None
+    notify: bool
+    target: Target
+
+
+Offered = Callable[[Context, Account | None], bool]
+Verify = Callable[[Context, Target, Mapping[str, str], Pending | None], Verified | None]
+
+
+class Method(NamedTuple):
+    """A way to prove who one is, registered with ``config.add_sign_in_method``.
+
+    ``amr``: its values of RFC 8176. ``offered(ctx, None)``: whether a sign-in may begin with it;
+    ``offered(ctx, account)``: whether this user must use it, or another one that is offered, after
+    a first proof. ``verify(ctx, target, given, pending)`` checks what was ``given``; it returns
+    what `admit` made, or None for a wrong proof, whose failure a first method records itself. No
+    transaction is open meanwhile. ``page``: the name of the route that asks for it after a first
+    proof.
+    """
+
+    name: str
+    amr: tuple[str, ...]
+    offered: Offered
+    verify: Verify
+    page: str | None = None
+
+
+class Denied(Exception):
+    """An account condition denies the account; see ``denial``."""
+
+    def __init__(self, denial: Denial) -> None:
+        super().__init__(denial)
+        self.denial = denial
+
+
+class PendingEnded(Exception):
+    """The pending login has expired, failed too often, was used, or its user or client changed."""
+
+
+def sign_in(
+    ctx: Context, method: str, given: Mapping[str, str], target: Target
+) -> Complete | Pending | None:
+    """Begin to sign in with the ``method`` of this name; None if ``given`` proves nothing.
+
+    Raises the error of an account condition, and what the method raises.
+    """
+    verified = _verify(ctx, _method(ctx, method), given, target)
+    return None if verified is None else advance(ctx, verified, target)
+
+
+def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str]) -> Complete | None:
+    """Go on with the pending login of this ``key``; None if ``given`` proves nothing.
+
+    The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
+    `PendingEnded`, and as `sign_in`.
+    """
+    found = pending_logins.find(ctx, key) if key else None
+    if found is None or method not in found.methods:
+        raise PendingEnded
+    if not pending_logins.count_attempt(ctx, found):
+        raise PendingEnded
+    try:
+        verified = _verify(ctx, _method(ctx, method), given, found.target, found)
+    except ApiError:
+        pending_logins.refund_attempt(ctx, found)  # nothing was checked, or it was right
+        raise
+    if verified is None:
+        LOGINS.add("failed")
+        record_apart(ctx, "login.failed", **found.about("wrong_factor"))
+        return None
+    return _complete_pending(ctx, verified, found)
+
+
+def admit(
+    ctx: Context,
+    account: Account,
+    amr: tuple[str, ...],
+    recognition_version: int = 0,
+    recognition: Recognition | None = None,
+) -> Verified:
+    """What a method returns for an ``account`` that it has proved. Raises `Denied`."""
+    if denial := find_denial(ctx, account):
+        raise Denied(denial)
+    return Verified(account, amr, recognition_version, recognition)
+
+
+def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:
+    """Decide whether a first proof is enough.
+
+    A `Pending` lasts only if the caller stores it (`pending.store`). Call this before the
+    transaction has written anything, unless the proof was a mailed link.
+    """
+    account, recognition = verified.account, verified.recognition
+    methods = pending_logins.methods_after(ctx, account, verified.amr)
+    if not methods:
+        return _complete(ctx, verified, target)
+    return Pending(
+        key=pending_logins.new_key(),
+        account=account,
+        recognition_version=verified.recognition_version,
+        amr=verified.amr,
+        methods=methods,
+        target=target,
+        recognized=recognition.since if recognition else None,
+        unrecognized=_is_unrecognized(recognition),
+    )
+
+
+def without_proof(account: Account) -> Complete:
+    """A sign-in that nothing was proved for. Only for `authsite.testing`, and for test data."""
+    return Complete(account, PASSWORD, clock.now(), None, notify=False, target=Target())
+
+
+def _method(ctx: Context, name: str) -> Method:
+    return ctx.services.extensions.sign_in_methods[name]
+
+
+def _verify(
+    ctx: Context,
+    method: Method,
+    given: Mapping[str, str],
+    target: Target,
+    pending: Pending | None = None,
+) -> Verified | None:
+    try:
+        return method.verify(ctx, target, given, pending)
+    except Denied as error:
+        raise error.denial.error from None
+
+
+def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
+    account, recognition = verified.account, verified.recognition
+    notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
+    if recognition is not None:
+        ctx.limits.remember_login(owner_of_user(account.id, verified.recognition_version))
+    elif ctx.limits.limiter is not None:  # a link: the transaction has written
+        remember_caller(ctx, account.id, verified.recognition_version)
+    LOGINS.add("succeeded")
+    since = recognition.since if recognition else None
+    return Complete(account, verified.amr, clock.now(), since, notify, target)
+
+
+def _complete_pending(ctx: Context, verified: Verified, pending: Pending) -> Complete:
+    account = pending.account
+    if verified.account.id != account.id:
+        raise PendingEnded
+    notify = pending.unrecognized and notices.is_new_device(ctx, account)
+    if not pending_logins.spend(ctx, pending):
+        raise PendingEnded
+    remember_caller(ctx, account.id, pending.recognition_version)
+    LOGINS.add("succeeded")
+    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
+    return Complete(account, amr, clock.now(), pending.recognized, notify, pending.target)
+
+
+def _is_unrecognized(recognition: Recognition | None) -> bool:
+    return recognition is not None and not recognition.subject

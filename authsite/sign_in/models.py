@@ -1,0 +1,45 @@
+"""Pending logins: what was proved so far, while a further proof is missing."""
+
+import uuid
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from authsite.db.base import Base
+
+
+class PendingLogin(Base):
+    """A login that needs another proof. It opens nothing. Of its key only a hash is stored.
+
+    It ends with ``expires_at``, with too many ``failures``, and as soon as the epoch of its user or
+    client is not the one stored here. ``user_id`` is NULL where the name belongs to no user;
+    ``client_id`` is NULL for a browser session. ``amr``: what was proved, separated by blanks.
+    ``enroll``: the user must add a second factor. ``recognized``: since when the browser has been
+    recognized; ``unrecognized``: neither the browser nor the address was.
+    """
+
+    __tablename__ = "pending_logins"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    user_epoch: Mapped[int | None]
+    client_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("clients.id", ondelete="CASCADE"), index=True
+    )
+    client_epoch: Mapped[int | None]
+    scope: Mapped[str | None] = mapped_column(String(1024))
+    remember: Mapped[bool]
+    amr: Mapped[str] = mapped_column(String(200))
+    enroll: Mapped[bool]
+    recognized: Mapped[datetime | None]
+    unrecognized: Mapped[bool]
+    next: Mapped[str | None] = mapped_column(String(2048))
+    failures: Mapped[int]
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]

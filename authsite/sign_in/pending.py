@@ -1,0 +1,260 @@
+"""Pending logins: store, find, count attempts, spend, purge.
+
+The key is in a cookie (`authsite.sign_in.cookie`). It opens nothing, and what it leads to has the
+epochs that were read before the first proof.
+"""
+
+import secrets
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Uuid,
+    and_,
+    bindparam,
+    column,
+    delete,
+    exists,
+    literal_column,
+    or_,
+    select,
+    table,
+    update,
+)
+
+from authsite import clock
+from authsite.audit.events import FailureReason
+from authsite.audit.service import About
+from authsite.context import Context
+from authsite.db import PreparedQuery
+from authsite.db.batches import Batch
+from authsite.db.table_scan import sweep_table
+from authsite.settings import Settings
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import User
+
+from .models import PendingLogin
+
+LIFETIME = timedelta(minutes=10)
+MAX_FAILURES = 5
+
+
+class Target(NamedTuple):
+    """What a sign-in is for: tokens of a client with a scope, or else a browser session.
+
+    ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
+    """
+
+    client_id: uuid.UUID | None = None
+    client_epoch: int | None = None
+    scope: str | None = None
+    remember: bool = False
+    next: str | None = None
+
+
+class Pending(NamedTuple):
+    """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`."""
+
+    key: str
+    account: Account
+    recognition_version: int
+    amr: tuple[str, ...]
+    methods: tuple[str, ...]
+    target: Target
+    recognized: datetime | None = None
+    unrecognized: bool = False
+
+    def about(self, reason: FailureReason) -> About:
+        """What the event of a login that failed here is about."""
+        return {
+            "user_id": self.account.id,
+            "client_id": self.target.client_id,
+            "details": {"reason": reason},
+        }
+
+
+class StoredLogin(NamedTuple):
+    """The row of a pending login that has not ended, and its user."""
+
+    client_id: uuid.UUID | None
+    client_epoch: int | None
+    scope: str | None
+    remember: bool
+    amr: str
+    recognized: datetime | None
+    unrecognized: bool
+    next: str | None
+    recognition_version: int
+    account: Account
+
+
+class Counted(NamedTuple):
+    """How often a pending login has been tried."""
+
+    failures: int
+
+
+# The package of clients is above this one.
+_CLIENTS = table(
+    "clients", column("id", Uuid()), column("epoch", Integer), column("disabled_at", Integer)
+)
+_IS_USER = and_(
+    User.id == PendingLogin.user_id,
+    User.epoch == PendingLogin.user_epoch,
+    User.disabled_at.is_(None),
+)
+_HAS_CLIENT = or_(
+    PendingLogin.client_id.is_(None),
+    exists()
+    .select_from(_CLIENTS)
+    .where(
+        _CLIENTS.c.id == PendingLogin.client_id,
+        _CLIENTS.c.epoch == PendingLogin.client_epoch,
+        _CLIENTS.c.disabled_at.is_(None),
+    )
+    .correlate(PendingLogin),
+)
+_MAX: ColumnElement[int] = literal_column(str(MAX_FAILURES))
+_KEY = bindparam("key_hash", type_=PendingLogin.__table__.c.key_hash.type)
+
+STORED_LOGIN = PreparedQuery(
+    select(
+        PendingLogin.client_id,
+        PendingLogin.client_epoch,
+        PendingLogin.scope,
+        PendingLogin.remember,
+        PendingLogin.amr,
+        PendingLogin.recognized,
+        PendingLogin.unrecognized,
+        PendingLogin.next,
+        User.recognition_version,
+        *ACCOUNT_COLUMNS,
+    )
+    .join(User, _IS_USER)
+    .where(
+        PendingLogin.key_hash == _KEY,
+        PendingLogin.expires_at > bindparam("now", type_=PendingLogin.__table__.c.expires_at.type),
+        PendingLogin.failures < _MAX,
+        _HAS_CLIENT,
+    ),
+    StoredLogin,
+)
+COUNT_ATTEMPT = PreparedQuery(
+    update(PendingLogin)
+    .where(PendingLogin.key_hash == _KEY, PendingLogin.failures < _MAX)
+    .values(failures=PendingLogin.failures + literal_column("1"))
+    .returning(PendingLogin.failures),
+    Counted,
+)
+REFUND_ATTEMPT = PreparedQuery(
+    update(PendingLogin)
+    .where(PendingLogin.key_hash == _KEY, PendingLogin.failures > literal_column("0"))
+    .values(failures=PendingLogin.failures - literal_column("1"))
+    .returning(PendingLogin.failures),
+    Counted,
+)
+
+
+def new_key() -> str:
+    """A key of 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def methods_after(ctx: Context, account: Account, amr: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the methods of which this user must use one, after what ``amr`` has proved."""
+    methods = ctx.services.extensions.sign_in_methods.values()
+    return tuple(
+        method.name
+        for method in methods
+        if not set(method.amr) <= set(amr) and method.offered(ctx, account)
+    )
+
+
+def store(ctx: Context, pending: Pending) -> None:
+    """Insert the row of ``pending`` in the request's transaction."""
+    now, info, target = clock.now(), ctx.request_info, pending.target
+    row = PendingLogin(
+        id=uuid.uuid4(),
+        key_hash=_hash(pending.key),
+        user_id=pending.account.id,
+        user_epoch=pending.account.epoch,
+        client_id=target.client_id,
+        client_epoch=target.client_epoch,
+        scope=target.scope,
+        remember=target.remember,
+        amr=" ".join(pending.amr),
+        enroll=False,
+        recognized=pending.recognized,
+        unrecognized=pending.unrecognized,
+        next=target.next,
+        failures=0,
+        address=info.address,
+        agent=info.agent,
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
+    ctx.db.add(row)
+
+
+def find(ctx: Context, key: str) -> Pending | None:
+    """The pending login of this key, read outside any transaction; None if it has ended."""
+    row = STORED_LOGIN.one(ctx.database, key_hash=_hash(key), now=clock.now())
+    if row is None:
+        return None
+    amr = tuple(row.amr.split())
+    return Pending(
+        key=key,
+        account=row.account,
+        recognition_version=row.recognition_version,
+        amr=amr,
+        methods=methods_after(ctx, row.account, amr),
+        target=Target(row.client_id, row.client_epoch, row.scope, row.remember, row.next),
+        recognized=row.recognized,
+        unrecognized=row.unrecognized,
+    )
+
+
+def count_attempt(ctx: Context, pending: Pending) -> bool:
+    """Count one attempt, committed at once; whether it is one of the first `MAX_FAILURES`."""
+    return COUNT_ATTEMPT.one(ctx.database, key_hash=_hash(pending.key)) is not None
+
+
+def refund_attempt(ctx: Context, pending: Pending) -> None:
+    """Undo one `count_attempt`."""
+    REFUND_ATTEMPT.one(ctx.database, key_hash=_hash(pending.key))
+
+
+def spend(ctx: Context, pending: Pending) -> bool:
+    """Use the pending login up, in the request's transaction; whether it had not ended.
+
+    Of concurrent requests one deletes the row.
+    """
+    spent = ctx.db.scalar(
+        delete(PendingLogin)
+        .where(
+            PendingLogin.key_hash == _hash(pending.key),
+            PendingLogin.expires_at > clock.now(),
+            PendingLogin.failures <= MAX_FAILURES,
+            exists().select_from(User).where(_IS_USER).correlate(PendingLogin),
+            _HAS_CLIENT,
+        )
+        .returning(PendingLogin.id)
+        .execution_options(synchronize_session=False)
+    )
+    return spent is not None
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete pending logins that have expired."""
+    return sweep_table(connection, PendingLogin, PendingLogin.expires_at <= now)
+
+
+def _hash(key: str) -> str:
+    """SHA-256 in hex, which is enough for 256 random bits."""
+    return sha256(key.encode(errors="replace")).hexdigest()
