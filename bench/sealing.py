@@ -13,6 +13,7 @@ from statistics import median, quantiles
 from sqlalchemy import insert
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.models import AuditEvent
 from authsite.audit.sealing import AGE, seal_events
 from authsite.audit.seals import audit_keys
@@ -60,7 +61,7 @@ def main():
 def write(database, rate, seconds):
     """The seconds that each event took."""
     values = event_values(
-        RequestInfo(address="192.0.2.1", agent="bench"), "login.failed", details={"name": "x"}
+        RequestInfo(address="192.0.2.1", agent="bench"), Event.LOGIN_FAILED, details={"name": "x"}
     )
     begin = time.perf_counter()
     with database.autocommit.connect() as connection:

@@ -19,9 +19,12 @@ from authsite.i18n import _
 
 from .models import UsedFeature
 
+AUDIT_VERBS = "audit_verbs"  # the names of renamed audit events; only asked with `is_open`
 # Each feature that this version knows, and the revision of the schema that came with it: a process
-# that knows this revision knows the feature. `use` or `is_open` asks for it.
-FEATURES: dict[str, str] = {}
+# that knows this revision knows the feature.
+FEATURES: dict[str, str] = {
+    AUDIT_VERBS: "0014",
+}
 
 _INSERT = text("INSERT INTO used_features (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
 UNKNOWN = (
