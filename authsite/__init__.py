@@ -66,7 +66,7 @@ def main(global_config: dict[str, str], **settings: str) -> "Router":
     # Relative paths in the settings are relative to the folder of this file.
     file = {key: global_config[key] for key in ("__file__",) if key in global_config}
     app = compose({**file, **settings}).make_wsgi_app()
-    refuse_unknown(app.registry["authsite"].database)
+    refuse_unknown(app.registry["authsite"].settings)
     return app
 
 

@@ -40,8 +40,7 @@ class Event(_Explained):
     CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
     CLIENT_REJECTED = (
         "client.rejected",
-        "A client could not authenticate (401, invalid_client): its secret is wrong, or it is "
-        "unknown.",
+        "A client could not authenticate (401, invalid_client).",
         "`reason`: which check failed",
     )
     CLIENT_SECRET_RETIRED = (
@@ -93,7 +92,7 @@ class Event(_Explained):
     )
     LOGIN_FAILED = (
         "login.failed",
-        "A login failed, with the reason, which the caller is never told.",
+        "A login failed.",
         "`reason`, one of [these](#why-a-login-failed); `name` (hash) if it is unknown",
     )
     LOGIN_LOCKED = (

@@ -86,7 +86,7 @@ def event_values(ctx: Context, event: Event, **about: Unpack[About]) -> dict[str
     if former and features.is_open(ctx.services, features.AUDIT_VERBS):
         former = None
     return {
-        "event": former or event.value,
+        "event": former or str(event),
         "user_id": about.get("user_id"),
         "client_id": about.get("client_id"),
         "address": info.address,

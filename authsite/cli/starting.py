@@ -73,7 +73,7 @@ def refuse_other_installation(cfg: Settings) -> None:
     try:
         if not migrate.state(database).usable:
             return
-        refuse_unknown(database)
+        refuse_unknown(cfg)
         with database.autocommit.connect() as connection:
             check_and_record(connection, cfg)
     except (OtherSecret, UnknownFeatures) as error:

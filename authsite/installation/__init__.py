@@ -22,4 +22,4 @@ def includeme(config: "Configurator") -> None:
 def _check(event: "ApplicationCreated") -> None:
     from .features import refuse_unknown
 
-    refuse_unknown(event.app.registry["authsite"].database)
+    refuse_unknown(event.app.registry["authsite"].settings)

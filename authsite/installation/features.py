@@ -7,15 +7,15 @@ finished, older processes that do not look at that table may run; then the featu
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Context, Services
-from authsite.db import Database, PreparedQuery, upgrades
+from authsite.db import Database, open_database, upgrades
 from authsite.http.errors import ApiError
 from authsite.i18n import _
+from authsite.settings import Settings
 
 from .models import UsedFeature
 
@@ -52,27 +52,26 @@ class UnknownFeatures(RuntimeError):
         super().__init__(UNKNOWN.format(names=", ".join(names)))
 
 
-class _Used(NamedTuple):
-    name: str
-
-
-_USED = PreparedQuery(select(UsedFeature.name).order_by(UsedFeature.name), _Used)
-
-
 def unknown(database: Database) -> list[str]:
     """The names of used features that this version does not know. Raises SQLAlchemy's errors."""
-    return [row.name for row in _USED.all(database) if row.name not in FEATURES]
+    with database.autocommit.connect() as connection:
+        names = connection.scalars(select(UsedFeature.name).order_by(UsedFeature.name)).all()
+    return [name for name in names if name not in FEATURES]
 
 
-def refuse_unknown(database: Database) -> None:
+def refuse_unknown(settings: Settings) -> None:
     """Raise `UnknownFeatures` if the database uses one.
 
-    Without a usable database nothing happens: the process starts, and waits for it.
+    Without a usable database nothing happens: the process starts, and waits for it. No connection
+    stays open, since a server may fork its processes afterwards.
     """
+    database = open_database(settings.database_url.reveal())
     try:
         names = unknown(database)
     except SQLAlchemyError:
         return
+    finally:
+        database.dispose()
     if names:
         raise UnknownFeatures(names)
 

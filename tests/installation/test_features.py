@@ -32,13 +32,7 @@ def known(monkeypatch):
 @pytest.fixture
 def upgraded(fresh_url):
     """A site whose database the version before has made."""
-    database = open_database(fresh_url)
-    migrate.upgrade(database, sorted(migrate.earlier())[-1])
-    with database.autocommit.connect() as connection:
-        upgrades.finish(connection)
-    migrate.upgrade(database)
-    database.dispose()
-    site = Site(fresh_url)
+    site = Site(databases.upgraded(fresh_url))
     yield site
     site.database.dispose()
 
