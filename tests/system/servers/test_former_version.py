@@ -2,6 +2,7 @@
 
 import io
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -32,6 +33,9 @@ def former(tmp_path_factory):
     folder = tmp_path_factory.mktemp("former")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
+    compile_catalogues = ["-m", "babel.messages.frontend", "-q", "compile", "-D", "authsite"]
+    command = [sys.executable, *compile_catalogues, "-d", folder / "authsite/locale"]
+    subprocess.run(command, check=True)  # they are not in the repository
     return folder
 
 
