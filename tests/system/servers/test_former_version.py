@@ -4,7 +4,6 @@ import io
 import os
 import subprocess
 import sys
-import sys
 import tarfile
 
 import pytest
