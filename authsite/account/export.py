@@ -19,7 +19,7 @@ from authsite.context import Context
 from authsite.db.base import Base
 from authsite.login.reauthentication import reauthenticate
 from authsite.mail.models import OutboxMessage
-from authsite.oauth.models import OAUTH, PERSONAL, Family
+from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
 from authsite.rate_limit import delays, limit_subject
 from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
@@ -61,7 +61,13 @@ PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
         "id client_id scope remember amr enroll recognized unrecognized next failures address agent"
         " created_at expires_at",
     ),
-    "personal_access_tokens": (Family, PERSONAL, f"name {_TOKENS}"),
+    "personal_access_tokens": (
+        PersonalToken,
+        None,
+        "id client_id session_id name scope created_at used_at expires_at revoked_at revoked_why"
+        " address agent",
+    ),
+    "former_personal_access_tokens": (Family, FORMER_PERSONAL_TOKEN, f"name {_TOKENS}"),
     "mails": (
         OutboxMessage,
         None,
@@ -90,7 +96,7 @@ def export_own(ctx: Context, user: SignedInUser, current_password: str) -> dict[
     found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))
     if found is None:
         raise SignInEnded
-    return _export(ctx, found, {"by": BY_USER, "sign_in": str(user.sign_in)})
+    return _export(ctx, found, {"by": BY_USER, "session": str(user.session_id)})
 
 
 def export_as_administrator(ctx: Context, user: User) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from authsite.db import Database
 from authsite.db.autocommit import snapshot_on
 from authsite.db.base import Base, UtcDateTime
 from authsite.oauth import client_auth
-from authsite.oauth.models import Client, Family
+from authsite.oauth.models import Client, Family, PersonalToken
 from authsite.passwords import imports
 from authsite.users.models import User
 
@@ -75,6 +75,7 @@ PARTS = (
         _with_secrets,
     ),
     Part("families", Family, records.Family, {}),
+    Part("personal_tokens", PersonalToken, records.PersonalToken, {}),
     Part("audit_events", AuditEvent, records.AuditEvent, {}),
 )
 

@@ -91,7 +91,10 @@ class Client(TypedDict):
 
 @_strict
 class Family(TypedDict):
-    """A sign-in of an application, or a personal access token; nothing that opens it."""
+    """A session of an application; nothing that opens it.
+
+    Or, of the kind `pat`, a personal access token that an earlier version has made.
+    """
 
     type: Literal["family"]
     id: Id
@@ -99,9 +102,9 @@ class Family(TypedDict):
     owner_kind: Literal["user", "client"]
     user_id: Id | None
     client_id: Id | None
-    """Null for a personal access token."""
+    """Null for the kind `pat`."""
     name: str | None
-    """Of a personal access token."""
+    """Of the kind `pat`."""
     granted_scope: str
     scope: str
     created_at: Moment
@@ -115,6 +118,31 @@ class Family(TypedDict):
     revoked_why: str | None
     address: str | None
     """Of the caller at the login."""
+    agent: str | None
+
+
+@_strict
+class PersonalToken(TypedDict):
+    """A personal access token; nothing that opens it."""
+
+    type: Literal["personal_token"]
+    id: Id
+    user_id: Id
+    session_id: Id
+    """The session in which it was created: that of an application (a family) or of a browser."""
+    client_id: Id | None
+    """The client of that session; null for a browser."""
+    name: str
+    scope: str
+    created_at: Moment
+    used_at: Moment | None
+    """To the hour."""
+    expires_at: Moment
+    revoked_at: Moment | None
+    """Also null if all sign-ins of the user or client were ended together."""
+    revoked_why: str | None
+    address: str | None
+    """Of the user at the creation."""
     agent: str | None
 
 
@@ -141,11 +169,12 @@ class End(TypedDict):
     users: int
     clients: int
     families: int
+    personal_tokens: int
     audit_events: int
 
 
 Line: TypeAlias = Annotated[
-    Head | User | Client | Family | AuditEvent | End, Field(discriminator="type")
+    Head | User | Client | Family | PersonalToken | AuditEvent | End, Field(discriminator="type")
 ]
 
 

@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
+from authsite.oauth.tokens import BearerToken, PersonalTokenValues
 from authsite.request_state import Request
+from authsite.sign_in.facts import amr_of
 from authsite.users.account import Account, SignedInUser, as_json
 
 from .errors import UserRequired
@@ -46,13 +48,15 @@ class Caller:
     account: Account | None
     scope: tuple[str, ...] = ()
     """The scopes of the token; empty for a browser session."""
-    family_uuid: UUID | None = None
+    token: BearerToken | None = None
+    """What the text of the bearer token says; None for a browser session."""
     client_uuid: UUID | None = None
     client_name: str | None = None
     """The name of the client that the token was issued to; None for a browser session."""
-    session_uuid: UUID | None = None
-    generation: int = 0
-    """The generation of the token in its family."""
+    browser_uuid: UUID | None = None
+    """The id of the browser session; None for a token."""
+    facts: str | None = None
+    """What holds for this sign-in, as in the column (`authsite.sign_in.facts`); see `amr`."""
     expires: float = 0.0
     """When the access token or browser session ends by itself, in Unix seconds."""
     login_names: tuple[str, ...] = ()
@@ -86,21 +90,45 @@ class Caller:
     def session_id(self) -> str | None:
         """The id under which `/v1/user/sessions` lists the token family or browser session.
 
-        None for a personal access token, which is no sign-in.
+        None for a personal access token, which is of no session.
         """
-        if self.personal_token or self.sign_in is None:
-            return None
-        return str(self.sign_in)
+        found = self.session_uuid
+        return str(found) if found else None
 
     @property
     def personal_token(self) -> bool:
-        """Whether the token is a personal access token: of no client, and of no login."""
-        return self.family_uuid is not None and self.client_uuid is None
+        """Whether the token is a personal access token: of no client, and of no session."""
+        return isinstance(self.token, PersonalTokenValues) or (
+            self.token is not None and self.token.personal
+        )
 
     @property
-    def sign_in(self) -> UUID | None:
-        """The token family or browser session that the request belongs to."""
-        return self.family_uuid or self.session_uuid
+    def session_uuid(self) -> UUID | None:
+        """The session that the request belongs to: a token family or a browser session."""
+        return self.family_uuid or self.browser_uuid
+
+    @property
+    def family_uuid(self) -> UUID | None:
+        """The token family of an access token."""
+        token = self.token
+        if token is None or isinstance(token, PersonalTokenValues) or token.personal:
+            return None
+        return token.family_id
+
+    @property
+    def amr(self) -> tuple[str, ...]:
+        """How the user proved to be who they are, at this sign-in (RFC 8176).
+
+        Empty for a client that acts for itself, and for a personal access token.
+        """
+        if self.account is None or self.personal_token:
+            return ()
+        return amr_of(self.facts)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The groups of the user, as the column ``users.labels`` has them."""
+        return tuple((self.account.labels or "").split()) if self.account else ()
 
     def require_user(self) -> CallerUser:
         """The user this request acts for; raises `UserRequired` if it acts for none."""
@@ -116,8 +144,8 @@ class Caller:
         return self.account
 
     def signed_in_user(self) -> SignedInUser:
-        """The account and its token family or session; raises `UserRequired` without a user."""
-        return SignedInUser(self.acting_user(), self.family_uuid, self.session_uuid)
+        """The account and its session; raises `UserRequired` without a user."""
+        return SignedInUser(self.acting_user(), self.family_uuid, self.browser_uuid)
 
     def __json__(self, request: object) -> dict[str, object]:
         """The value for Pyramid's JSON renderer: the documented attributes."""

@@ -82,7 +82,8 @@ def signed_in(request: Request) -> Caller | None:
     return Caller(
         guard="web",
         account=session.account,
-        session_uuid=session.id,
+        browser_uuid=session.id,
+        facts=session.facts,
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
     )

@@ -106,8 +106,8 @@ def show_logout(request: Request) -> dict[str, Any]:
 def log_out(request: Request) -> Response:
     """End the web session of this browser."""
     caller = request.authsite.signed_in
-    if caller and caller.session_uuid:
-        service.end(request.authsite.ctx, caller.acting_user().id, caller.session_uuid)
+    if caller and caller.browser_uuid:
+        service.end(request.authsite.ctx, caller.acting_user().id, caller.browser_uuid)
     cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=signed-out")
 

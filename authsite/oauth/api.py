@@ -15,7 +15,7 @@ from authsite.http.bodies import Body, MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
-from . import families, grants, introspection, revocation
+from . import grants, introspection, revocation
 from .client_auth import (
     ENABLED_CLIENT,
     AuthenticatedClient,
@@ -283,15 +283,9 @@ def logout(request: Request) -> LoggedOut:
     A personal access token is revoked alone.
     """
     caller = caller_of(request)
-    if caller.family_uuid:
+    if caller.token:
         user_id = caller.account.id if caller.account else None
-        families.end(
-            request.authsite.ctx,
-            caller.family_uuid,
-            "logout",
-            user_id=user_id,
-            client_id=caller.client_uuid,
-        )
+        revocation.log_out(request.authsite.ctx, caller.token, user_id, caller.client_uuid)
     if not caller.personal_token:  # which says nothing about the logins of this browser
         for forget in request.authsite.services.extensions.at_logout:
             forget(request)

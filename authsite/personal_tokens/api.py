@@ -19,6 +19,7 @@ from authsite.request_state import Request
 
 from . import service
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
+from .listed import ListedToken
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Name = Annotated[
@@ -148,7 +149,7 @@ def revoke(request: Request) -> Response:
     return request.response
 
 
-def _as_json(token: service.PersonalToken) -> PersonalTokenAnswer:
+def _as_json(token: ListedToken) -> PersonalTokenAnswer:
     return {
         "id": str(token.id),
         "name": token.name,

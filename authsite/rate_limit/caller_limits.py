@@ -119,7 +119,7 @@ class CallerLimits:
             yield attempt
 
     @contextmanager
-    def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
+    def reauthentication(self, user: str, session: str) -> Iterator[PasswordAttempt]:
         """Count one check of the current password of a signed-in user; see `login`.
 
         The limit is per user and sign-in, and separate from logins, so that neither unauthenticated
@@ -128,7 +128,7 @@ class CallerLimits:
         if self.limiter is None:
             yield PasswordAttempt()
             return
-        with self._password(self.limiter, "reauthentication", user, sign_in) as attempt:
+        with self._password(self.limiter, "reauthentication", user, session) as attempt:
             yield attempt
 
     def first(self, *subject: str) -> bool:

@@ -10,13 +10,13 @@ from authsite.http.rendering import go_on, see_other
 from authsite.rate_limit import recognized
 from authsite.request_state import Request
 from authsite.sessions import cookies
-from authsite.sessions.service import SignIn
+from authsite.sessions.service import BegunSession
 
 from .cookie import forget_key, keep_key
 from .pending import Pending
 
 
-def lead_in(request: Request, outcome: SignIn | Pending) -> Response:
+def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
     """Set the cookies of a session and lead to its page, or to the page of the next proof."""
     if isinstance(outcome, Pending):
         keep_key(request, outcome.key)

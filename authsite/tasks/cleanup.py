@@ -12,6 +12,7 @@ from authsite.audit.purge import purge as audit
 from authsite.db.batches import Batch
 from authsite.mail.outbox import purge as mails
 from authsite.oauth.purge import purge as families
+from authsite.oauth.purge import purge_personal_tokens as personal_tokens
 from authsite.rate_limit.purge import purge as counters
 from authsite.sessions.purge import purge as sessions
 from authsite.settings import Settings
@@ -34,6 +35,12 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("families", "Token families", "expired, or revoked a week ago", families),
+    Part(
+        "personal_tokens",
+        "Personal access tokens",
+        "expired, or revoked a week ago",
+        personal_tokens,
+    ),
     Part("sessions", "Web sessions", "idle or old for too long", sessions),
     Part("pending_logins", "Pending logins", "expired", pending_logins),
     Part("mails", "Mails", "sent or dropped a week ago, or dead for a month", mails),

@@ -21,6 +21,7 @@ from authsite.users.cli.shared import named
 
 from .. import inspection
 from ..inspection import Inspected
+from ..models import PersonalToken
 
 
 @click.group()
@@ -66,7 +67,7 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
 @json_option
 @config_option
 def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
-    """End a token, and all others of the same login.
+    """End a token, and all others of the same login; a personal access token alone.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
@@ -81,7 +82,8 @@ def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
     if before.ended:
         return click.echo(f"It had ended already: {before.ended}.")
     of = f" of {named(found.user)}" if found.user else ""
-    click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
+    others = "" if isinstance(found.row, PersonalToken) else ", and all others of the same login"
+    click.echo(f"The {found.kind}{of} is revoked{others}.")
 
 
 def _read_token() -> str:
@@ -105,13 +107,14 @@ def _inspect(ctx: Context, text: str) -> Inspected:
 def _print(found: Inspected, as_json: bool) -> None:
     if as_json:
         return print_json(_facts(found))
-    family, user, client = found.family, found.user, found.client
+    row, user, client = found.row, found.user, found.client
     facts = {"user": f"{named(user)} ({user.id})" if user else "–"}
     facts["client"] = f"{client.name} ({client.id})" if client else "–"
-    if family:
-        facts["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
-        facts["device"] = agents.in_words(family.agent)
-        facts["scope"] = family.scope or "–"
+    if row:
+        began = "created" if isinstance(row, PersonalToken) else "login"
+        facts[began] = f"{clock.rfc3339(row.created_at)} from {row.address or '–'}"
+        facts["device"] = agents.in_words(row.agent)
+        facts["scope"] = row.scope or "–"
     facts["expires"] = clock.rfc3339(found.expires_at)
     facts["active"] = "yes" if found.reason is None else f"no: {found.reason}"
     print_facts(found.kind.capitalize(), facts)
