@@ -133,8 +133,14 @@ def end(ctx: Context, token_id: UUID, why: str, *, user_id: UUID) -> None:
 
 
 def end_created_in(ctx: Context, user_id: UUID, session_id: UUID) -> None:
-    """Revoke the tokens that were created in a session of this user, recorded."""
-    _revoke(ctx, user_id, "its session was ended", PersonalToken.session_id == session_id)
+    """Revoke the active tokens that were created in a session of this user, recorded."""
+    created = ACTIVE_PERSONAL_TOKENS.where(
+        PersonalToken.user_id == user_id,
+        PersonalToken.session_id == session_id,
+        PersonalToken.expires_at > clock.now(),
+    )
+    ids = ctx.db.scalars(created).all()
+    _revoke(ctx, user_id, "its session was ended", PersonalToken.id.in_(ids))
 
 
 def _revoke(ctx: Context, user_id: UUID, why: str, which: ColumnElement[bool]) -> None:
