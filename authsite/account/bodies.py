@@ -140,6 +140,8 @@ class ExportAnswer(TypedDict):
     """The token families of logins, also ended ones."""
     sign_ins_of_browsers: _Rows
     """The browser sessions."""
+    pending_logins: _Rows
+    """Logins of the last minutes that wait for another proof."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows

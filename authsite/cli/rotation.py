@@ -242,6 +242,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
         PersonalToken.expires_at > now,
     )
     former = Family.kind == FORMER_PERSONAL_TOKEN
+    former = Family.kind == FORMER_PERSONAL_TOKEN
     for what, ends, which in (
         ("sessions of apps", Family.refresh_expires_at, (Family.kind == OAUTH, *of_families)),
         ("personal access tokens", PersonalToken.expires_at, personal),
@@ -250,12 +251,8 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
         count, last = ctx.db.execute(select(func.count(), func.max(ends)).where(*which)).one()
         if count:
             yield f"{count} {what}, the last until {clock.rfc3339(last)}"
-    links = max(
-        cfg.verification_expires_in,
-        cfg.reset_expires_in,
-        cfg.email_revert_expires_in,
-        LINK_LIFETIME,
-    )
+    mailed = cfg.verification_expires_in, cfg.reset_expires_in, cfg.email_revert_expires_in
+    links = max(*mailed, LINK_LIFETIME)
     for what, lifetime in (
         ("links in mails", links),
         ("cookies that recognize a browser", RECOGNIZED_FOR),

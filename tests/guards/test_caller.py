@@ -118,9 +118,8 @@ def test_the_caller_has_how_the_user_signed_in_and_the_groups_of_the_user(host_w
     made = host_with(look)
     ann = made.user(confirmed=True)
     token = bearer(made.login(made.client())["access_token"])
-    machine = bearer(
-        made.token(made.client("personal"), grant_type="client_credentials")["access_token"]
-    )
+    answer = made.token(made.client("personal"), grant_type="client_credentials")
+    machine = bearer(answer.json["access_token"])
     sign_in(made)
     made.http.get("/api/look", headers=token)
     made.http.get("/web/look")
