@@ -109,10 +109,15 @@ def _print(found: Inspected, as_json: bool) -> None:
         return print_json(_facts(found))
     row, user, client = found.row, found.user, found.client
     facts = {"user": f"{named(user)} ({user.id})" if user else "–"}
-    facts["client"] = f"{client.name} ({client.id})" if client else "–"
+    personal = isinstance(row, PersonalToken)
+    # A personal access token was issued to no client.
+    facts["created with" if personal else "client"] = (
+        f"{client.name} ({client.id})" if client else "–"
+    )
     if row:
-        began = "created" if isinstance(row, PersonalToken) else "login"
-        facts[began] = f"{clock.rfc3339(row.created_at)} from {row.address or '–'}"
+        facts["created" if personal else "login"] = (
+            f"{clock.rfc3339(row.created_at)} from {row.address or '–'}"
+        )
         facts["device"] = agents.in_words(row.agent)
         facts["scope"] = row.scope or "–"
     facts["expires"] = clock.rfc3339(found.expires_at)
@@ -121,10 +126,11 @@ def _print(found: Inspected, as_json: bool) -> None:
 
 
 def _facts(found: Inspected) -> dict[str, Any]:
+    personal = isinstance(found.row, PersonalToken)  # it was issued to no client
     return {
         "active": found.reason is None,
         "reason": found.reason,
         "user": str(found.user.id) if found.user else None,
-        "client": str(found.client.id) if found.client else None,
+        "client": str(found.client.id) if found.client and not personal else None,
         "expires_at": clock.rfc3339(found.expires_at),
     }
