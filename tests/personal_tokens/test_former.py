@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from authsite.db import migrate, upgrades
+from authsite.db import upgrades
 from authsite.oauth import tokens
 from authsite.oauth.models import Family, PersonalToken
 from authsite.users.models import User
@@ -18,9 +18,7 @@ from tests.support.statements import counted
 @pytest.fixture
 def ann(fresh_url):
     """Ann on a database whose upgrade is not finished: the version before may still run."""
-    site = Site(databases.migrated(fresh_url), **WEB)
-    with site.database.transactional.begin() as connection:
-        upgrades.begin(connection, sorted(migrate.earlier())[-1])
+    site = Site(databases.upgraded(fresh_url), **WEB)
     yield with_ann(site)
     site.database.dispose()
 

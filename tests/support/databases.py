@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
+from authsite.installation.features import FEATURES
 
 BACKENDS = ("sqlite", "postgresql")
 
@@ -58,9 +59,14 @@ def migrated(url):
 
 
 def upgraded(url):
-    """``url``, whose schema the former version has made and this one has upgraded."""
+    """``url``, whose schema the former version has made and this one has upgraded.
+
+    That version knows none of the features for which an upgrade has to be finished.
+    """
+    first = min(FEATURES.values())
+    former = max(revision for revision in migrate.earlier() if revision < first)
     database = open_database(url)
-    migrate.upgrade(database, sorted(migrate.earlier())[-1])
+    migrate.upgrade(database, former)
     migrate.upgrade(database)
     database.dispose()
     return url

@@ -10,7 +10,7 @@ import pytest
 
 from authsite.audit.events import FORMER_NAMES
 from authsite.audit.service import record
-from authsite.db import migrate, upgrades
+from authsite.db import migrate
 from tests.support import databases, personal
 from tests.support.acting import acting
 from tests.support.commands import CHECKOUT
@@ -65,16 +65,10 @@ def test_the_former_version_works_with_the_schema_of_this_one(former, fresh_url,
     assert not list((former / "migrations" / "versions").glob(f"{migrate.head()}_*"))
 
 
-def upgraded_from_the_former(site):
-    with site.database.transactional.begin() as connection:
-        upgrades.begin(connection, sorted(migrate.earlier())[-1])
-
-
 def test_a_personal_access_token_of_one_version_works_and_ends_at_the_other(
     former, fresh_url, tmp_path
 ):
-    site = Site(databases.migrated(fresh_url))
-    upgraded_from_the_former(site)
+    site = Site(databases.upgraded(fresh_url))
     site.user()
     login = site.login(site.client())["access_token"]
     here = personal.created(site, login)
