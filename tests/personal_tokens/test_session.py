@@ -117,7 +117,8 @@ def test_a_logout_does_not_end_the_tokens(ann):
 def test_the_page_shows_them_with_a_ticked_box(ann, ticked):
     sign_in(ann)
     form = form_of(ann, session_of(ann, ann.login_of_ann))
-    assert "Also revoke the personal access token that was created there: backup" in form.response.text
+    box = "Also revoke the personal access token that was created there: backup"
+    assert box in form.response.text
     assert form["revoke_tokens"].checked
     form["revoke_tokens"].checked = ticked
     assert form.submit().status_int == 303
