@@ -37,6 +37,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "personal_tokens",
+    "groups",
     "discovery",
     "proxy",
     "openapi",

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from sqlalchemy import Select, select
 
-from authsite.audit.models import AuditEvent
+from authsite.audit.models import AuditEvent, Detail
 from authsite.context import Context
 from authsite.i18n import _
 from authsite.oauth.models import Client
@@ -48,7 +48,7 @@ _WORDS: Mapping[str, str] = {
     "user.password_changed": _("Password changed"),
     "user.signed_out": _("Signed out everywhere by an administrator"),
 }
-_Events = Select[str, dict[str, str] | None, str, str | None, str | None, datetime]
+_Events = Select[str, dict[str, Detail] | None, str, str | None, str | None, datetime]
 _BY_USER: Mapping[str, str] = {"user.exported": _("Data of the account downloaded")}
 
 # What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
@@ -135,6 +135,6 @@ def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     return [replace(each[0], count=len(each)) for each in folded]
 
 
-def _words(event: str, details: Mapping[str, str] | None) -> str:
+def _words(event: str, details: Mapping[str, object] | None) -> str:
     by_user = (details or {}).get("by") == BY_USER
     return _BY_USER[event] if by_user and event in _BY_USER else _WORDS[event]

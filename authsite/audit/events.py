@@ -3,6 +3,8 @@
 from typing import Literal, TypeAlias
 
 EventName: TypeAlias = Literal[
+    "admin.granted",
+    "admin.revoked",
     "audit.late_accepted",
     "client.changed",
     "client.created",
@@ -18,6 +20,11 @@ EventName: TypeAlias = Literal[
     "email.change_reverted",
     "email.changed",
     "form.foreign",
+    "group.changed",
+    "group.created",
+    "group.deleted",
+    "group.member_added",
+    "group.member_removed",
     "limit.exceeded",
     "login.closed",
     "login.disowned",
@@ -66,6 +73,8 @@ FailureReason: TypeAlias = Literal[
 
 # For the operator who reads the trail.
 MEANINGS: dict[EventName, str] = {
+    "admin.granted": "The user was made an administrator: a member of a reserved group.",
+    "admin.revoked": "The user was removed from a reserved group of administrators.",
     "audit.late_accepted": "An administrator accepted a seal of the audit trail that was made over "
     "an hour after its events.",
     "client.changed": "An administrator changed the name or the scopes of a client.",
@@ -83,6 +92,13 @@ MEANINGS: dict[EventName, str] = {
     "email.change_reverted": "The former e-mail address took the change back. All sign-ins ended.",
     "email.changed": "The e-mail address was changed. The sign-ins ended.",
     "form.foreign": "A form was rejected: it had no valid CSRF token, or came from another site.",
+    "group.changed": "An administrator changed the title or the scopes of a group. Who lost a "
+    "scope by it lost the tokens that carry it.",
+    "group.created": "An administrator created a group.",
+    "group.deleted": "An administrator deleted a group.",
+    "group.member_added": "An administrator added the user to a group.",
+    "group.member_removed": "An administrator removed the user from a group, or deleted the group. "
+    "The tokens that carry a scope of this group alone ended.",
     "limit.exceeded": "A rate limit was exceeded. Until its window ends, what it counts is "
     "rejected (429), or not mailed.",
     "login.closed": "A failed login used up the attempts of the account. Further logins are "

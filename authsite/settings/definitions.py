@@ -103,7 +103,7 @@ class Settings:
     refresh_grace: timedelta = setting(duration(timedelta(hours=1), zero=True), "10s")
     family_lifetime: timedelta | None = optional(duration(CENTURY))
     guard_cache: timedelta = setting(duration(timedelta(seconds=60), zero=True), "0s")
-    scopes: Mapping[str, str] = setting(values.scopes, "")
+    scopes: values.Scopes = setting(values.scopes, "")
     personal_token_scopes: tuple[str, ...] = setting(values.list_of(values.scope), "")
     clients: Mapping[str, ProxyClient]  # from `clients.<name>.id` and `clients.<name>.secret`
 

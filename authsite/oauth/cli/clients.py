@@ -19,6 +19,7 @@ from authsite.cli.shared import (
 )
 from authsite.ids import as_client_id
 from authsite.settings import Settings
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .. import clients
 from ..models import CLIENT_TYPES, Client
@@ -268,7 +269,7 @@ def _yes_or_no(value: bool) -> str:
 
 def _require_configured(cfg: Settings, scope: str) -> None:
     """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    unknown = set(scope.split()) - set(cfg.scopes) if cfg.scopes else set()
+    unknown = set(scope.split()) - {*cfg.scopes, *ADMIN_SCOPES} if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
             f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "

@@ -12,6 +12,7 @@ from authsite.cli.shared import (
     json_option,
     print_facts,
     print_json,
+    session,
     transaction,
 )
 from authsite.context import Context
@@ -19,7 +20,7 @@ from authsite.settings import Settings
 from authsite.users import agents
 from authsite.users.cli.shared import named
 
-from .. import inspection
+from .. import inspection, scope_loss
 from ..inspection import Inspected
 
 
@@ -28,8 +29,8 @@ def token() -> None:
     """One token: whose it is, and end it."""
 
 
-def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
-    if given != "-":
+def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str | None) -> str | None:
+    if given not in ("-", None):
         raise click.BadParameter(
             "others can see the arguments of a command: give - here, and the token as input"
         )
@@ -61,16 +62,30 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
     _print(found, as_json)
 
 
-@token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
-@token_argument
+@token.command(
+    epilog=examples(
+        "authsite token revoke -",
+        "xclip -o | authsite token revoke -",
+        "authsite token revoke --scope payments:write",
+    )
+)
+@click.argument("dash", metavar="[-]", required=False, callback=_only_dash)
+@click.option("--scope", help="End every token that carries this scope, and give no token.")
 @json_option
 @config_option
-def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
+def revoke(cfg: Settings, dash: str | None, scope: str | None, as_json: bool) -> None:
     """End a token, and all others of the same login.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
+
+    With --scope all tokens end that carry the scope, of users and clients: such as those that were
+    issued before the setting scopes marked it with [groups].
     """
+    if (dash is None) == (scope is None):
+        raise click.UsageError("give - and the token as input, or --scope and the name of a scope")
+    if scope is not None:
+        return _revoke_scope(cfg, scope, as_json)
     text = _read_token()
     with transaction(cfg) as ctx:
         before = _inspect(ctx, text)
@@ -82,6 +97,18 @@ def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
         return click.echo(f"It had ended already: {before.ended}.")
     of = f" of {named(found.user)}" if found.user else ""
     click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
+
+
+def _revoke_scope(cfg: Settings, scope: str, as_json: bool) -> None:
+    count, after, more = 0, None, True
+    with session(cfg) as ctx:
+        while more:
+            with ctx.db.begin():
+                number, after = scope_loss.end_carrying(ctx, scope, after)
+            count, more = count + number, after is not None
+    if as_json:
+        return print_json({"scope": scope, "revoked": count})
+    click.echo(f"Logins whose tokens carried {scope} and are revoked: {count}.")
 
 
 def _read_token() -> str:

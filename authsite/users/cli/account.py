@@ -20,11 +20,13 @@ from authsite.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase
+from authsite.users.groups.members import groups_of
 
 from .shared import (
     facts_of,
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
     read_password,
     user_argument,
@@ -115,11 +117,14 @@ def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
         sessions, _more = list_active(ctx, found.id, None)
         facts = {
             **facts_of(found),
+            "origin": found.origin,
+            "groups": groups_of(ctx.db, found.id),
             "pending_email": change.email if change else None,
             "active_sessions": len(sessions),
         }
     if as_json:
         return print_json(facts)
+    facts["groups"] = " ".join(facts["groups"]) or None
     print_facts("The user:", {name: _text(value) for name, value in facts.items()})
 
 
@@ -159,7 +164,7 @@ def delete(cfg: Settings, email_or_id: str, yes: bool, as_json: bool) -> None:
             raise click.UsageError("there is no terminal to ask on: use --yes")
         question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
         click.confirm(question, abort=True)
-    with transaction(cfg) as ctx:
+    with transaction(cfg) as ctx, last_owner_as_line():
         erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
     if as_json:
         return print_json({"id": str(found.id), "email": found.email, "deleted": True})

@@ -13,6 +13,7 @@ from authsite.users.models import User
 from .shared import (
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
     print_done,
     read_password,
@@ -30,7 +31,7 @@ def _command(
     @json_option
     @config_option
     def command(cfg: Settings, email_or_id: str, as_json: bool) -> None:
-        with transaction(cfg) as ctx:
+        with transaction(cfg) as ctx, last_owner_as_line():
             found = find(ctx.db, email_or_id)
             change(ctx, found)
             ctx.db.flush()
