@@ -146,8 +146,9 @@ def delete(ctx: Context, name: str, cause: Cause) -> None:
 
 def list_all(db: Session) -> list[ShownGroup]:
     """All groups: the reserved ones, then the others by name."""
-    counts = select(GroupMember.group_name, func.count()).group_by(GroupMember.group_name)
-    numbers: dict[str, int] = dict(db.execute(counts).tuples().all())
+    number = func.count().label("number")
+    counts = select(GroupMember.group_name, number).group_by(GroupMember.group_name)
+    numbers = {row.group_name: row.number for row in db.execute(counts)}
     reserved = [
         ShownGroup(name, group.title, None, group.scopes, numbers.get(name, 0))
         for name, group in RESERVED.items()
