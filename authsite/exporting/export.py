@@ -30,6 +30,7 @@ from authsite.db.base import Base, UtcDateTime
 from authsite.oauth import client_auth
 from authsite.oauth.models import Client, Family
 from authsite.passwords import imports
+from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 
 from . import records
@@ -67,6 +68,8 @@ def _with_secrets(line: dict[str, Any]) -> None:
 
 PARTS = (
     Part("users", User, records.User, {"password": "password_hash"}, _with_password),
+    Part("groups", Group, records.Group, {}),
+    Part("memberships", GroupMember, records.Membership, {}),
     Part(
         "clients",
         Client,

@@ -81,7 +81,7 @@ def test_a_name_of_32_characters_is_allowed_and_a_taken_one_is_not(commands):
     assert "already" in output
 
 
-RESERVED = ["authsite:owner", "authsite:viewer", "authsite:mine"]
+RESERVED = ["authsite:owner", "authsite:mine"]
 
 
 @pytest.mark.parametrize("name", RESERVED)

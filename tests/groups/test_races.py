@@ -89,8 +89,9 @@ def demote(ctx, user):
     administrators.revoke(ctx, user, "owner", CAUSE)
 
 
-@pytest.mark.parametrize("first", [disable, delete, demote])
-@pytest.mark.parametrize("second", [disable, delete, demote])
+@pytest.mark.parametrize(
+    ("first", "second"), [(disable, delete), (delete, demote), (demote, disable)]
+)
 def test_two_owners_cannot_go_at_the_same_time(site, first, second):
     with site.db() as db:
         for email in ("ann@example.com", "bo@example.com"):
