@@ -68,8 +68,6 @@ def _with_secrets(line: dict[str, Any]) -> None:
 
 PARTS = (
     Part("users", User, records.User, {"password": "password_hash"}, _with_password),
-    Part("groups", Group, records.Group, {}),
-    Part("memberships", GroupMember, records.Membership, {}),
     Part(
         "clients",
         Client,
@@ -77,6 +75,8 @@ PARTS = (
         {"client_type": "type", "secrets": "secret_hash", "previous_secret_hash": ""},
         _with_secrets,
     ),
+    Part("groups", Group, records.Group, {}),
+    Part("memberships", GroupMember, records.Membership, {}),
     Part("families", Family, records.Family, {}),
     Part("audit_events", AuditEvent, records.AuditEvent, {}),
 )

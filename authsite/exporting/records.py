@@ -166,9 +166,9 @@ class End(TypedDict):
 
     type: Literal["end"]
     users: int
+    clients: int
     groups: int
     memberships: int
-    clients: int
     families: int
     audit_events: int
 

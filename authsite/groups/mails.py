@@ -40,7 +40,13 @@ def build(job: MailJob) -> MailContent | None:
     if email is None:
         return None
     roles = [name.removeprefix(PREFIX) for name in names if is_reserved(name)]
-    return content_for(owner, job, about_address=shown(email), about=", ".join(roles) or None)
+    return content_for(
+        owner,
+        job,
+        link=job.mail.base_url,
+        about_address=shown(email),
+        about=", ".join(roles) or None,
+    )
 
 
 BUILDERS: dict[str, MailBuilder] = {"admin_granted": build, "admin_revoked": build}
