@@ -174,7 +174,8 @@ class End(TypedDict):
 
 
 Line: TypeAlias = Annotated[
-    Head | User | Group | Membership | Client | Family | AuditEvent | End, Field(discriminator="type")
+    Head | User | Group | Membership | Client | Family | AuditEvent | End,
+    Field(discriminator="type"),
 ]
 
 

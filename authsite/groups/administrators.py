@@ -47,12 +47,12 @@ def revoke(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     name = _name(role)
     if name == OWNER:
         owners.require_another(ctx.db, user.id)
-    told = _owners(ctx.db)
+    recipients = _owners(ctx.db)
     if not members.leave(ctx, name, user.id):
         return False
     scope_loss.end_lost(ctx, [user.id], set(RESERVED[name].scopes))
     record(ctx, "admin.revoked", user_id=user.id, details=cause.details(group=name))
-    for owner in told:
+    for owner in recipients:
         mails.send_revoked(ctx, owner, user.id)
     return True
 

@@ -33,9 +33,9 @@ _GIVEN = (
 )
 # FOR SHARE waits for a transaction that changes the membership or the group, and then reads what
 # that has committed.
-_SETTLED = _GIVEN.with_for_update(read=True)
+_GIVEN_AFTER_CHANGES = _GIVEN.with_for_update(read=True)
 GIVEN = PreparedQuery(_GIVEN, Given)
-SETTLED = PreparedQuery(_SETTLED, Given)
+GIVEN_AFTER_CHANGES = PreparedQuery(_GIVEN_AFTER_CHANGES, Given)
 
 
 def is_for_groups(cfg: Settings, scope: str) -> bool:
@@ -53,14 +53,14 @@ def held(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
 
 def held_after_changes(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
     """`held`, once every change of the user's groups that has begun is committed or undone."""
-    return _held(ctx, scope, lambda: SETTLED.all(ctx.database, user_id=user_id))
+    return _held(ctx, scope, lambda: GIVEN_AFTER_CHANGES.all(ctx.database, user_id=user_id))
 
 
 def held_in_transaction(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
     """`held`; until the end of the transaction of ``ctx`` the user's groups give the same."""
 
     def read() -> Iterable[Given]:
-        return [Given(*row) for row in ctx.db.execute(_SETTLED, {"user_id": user_id})]
+        return [Given(*row) for row in ctx.db.execute(_GIVEN_AFTER_CHANGES, {"user_id": user_id})]
 
     return _held(ctx, scope, read)
 
