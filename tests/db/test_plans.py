@@ -74,11 +74,12 @@ def test_what_goes_with_a_user_is_found_by_an_index(site):
     found, missing, keys = inspect(site.database.autocommit), [], 0
     for table in GROWING:
         firsts = [index["column_names"][0] for index in found.get_indexes(table)]
+        firsts.append(found.get_pk_constraint(table)["constrained_columns"][0])
         for key in found.get_foreign_keys(table):
             if key["referred_table"] in GROWING:
                 keys += 1
                 missing += [table] if key["constrained_columns"][0] not in firsts else []
-    assert keys == 5
+    assert keys == 6
     assert missing == []
 
 
