@@ -110,9 +110,11 @@ def test_two_owners_cannot_go_at_the_same_time(site, first, second):
         other = pool.submit(
             within, site, lambda ctx, db: second(ctx, user_of(db, "bo@example.com"))
         )
-        with pytest.raises(TimeoutError):
-            other.result(LONG_ENOUGH)  # it waits
-        may_end.set()
+        try:
+            with pytest.raises(TimeoutError):
+                other.result(LONG_ENOUGH)  # it waits
+        finally:
+            may_end.set()
         assert (one.result(30), other.result(30)) == (None, LastOwner)
 
 
