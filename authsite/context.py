@@ -85,6 +85,8 @@ class Services:
     last_used: LastUsedTracker
     extensions: Extensions = field(default_factory=Extensions)
     mail_copies: Path | None = None
+    open_features: set[str] = field(default_factory=set)
+    """What `installation.features.is_open` has found open."""
 
 
 def make_services(settings: Settings, *, limits: bool = True) -> Services:

@@ -1,4 +1,4 @@
-"""Alembic's environment. authsite/db/migrate.py passes the connection."""
+"""Alembic's environment. authsite/db/migrate.py passes the connection, and whether it is `new`."""
 
 from alembic import context
 

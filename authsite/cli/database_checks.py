@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def database_findings(cfg: Settings) -> Iterator[Finding]:
-    """Schema, rights, secret, audit trail, clients and users; few if the schema cannot be used."""
+    """Schema, features, rights, secret, audit trail, clients and users.
+
+    Only the first of these if the schema cannot be used.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database, privileges
@@ -26,6 +29,7 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield line(f"schema-{schema.status}", "database-url", **values)
         if not schema.usable:
             return
+        yield from _features(database)
         if privileges.is_superuser(database.autocommit):
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
@@ -38,6 +42,16 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield line("database-unusable", "database-url", cause=cause_of(error))
     finally:
         database.dispose()
+
+
+def _features(database: "Database") -> Iterator[Finding]:
+    from authsite.db.upgrades import former_revision
+    from authsite.installation.features import UNKNOWN, unknown
+
+    if former := former_revision(database):
+        yield line("upgrade-unfinished", "database-url", former=former)
+    if names := unknown(database):
+        yield line("features-unknown", "database-url", error=UNKNOWN.format(names=", ".join(names)))
 
 
 def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:

@@ -156,14 +156,14 @@ def _write(
     step: Step,
     changes: dict[str, str | None],
 ) -> None:
-    from authsite.audit.events import EventName
+    from authsite.audit.events import Event
     from authsite.audit.service import record
     from authsite.installation import secret
 
-    event: Mapping[Step, EventName] = {
-        "announced": "secret.announced",
-        "rotated": "secret.rotated",
-        "retired": "secret.retired",
+    event: Mapping[Step, Event] = {
+        "announced": Event.SECRET_ANNOUNCED,
+        "rotated": Event.SECRET_ROTATED,
+        "retired": Event.SECRET_RETIRED,
     }
     former = {name: read_env_file(edit.path).get(name) for name in changes}
     first = (changes.get(variable("secret")) or edit.cfg.secret[0].reveal()).split()[0]
@@ -260,11 +260,12 @@ def _rotated_at(ctx: "Context", setting: Rotated) -> datetime | None:
     """When the first value was last changed, as far as the audit trail says."""
     from sqlalchemy import select
 
+    from authsite.audit.events import Event
     from authsite.audit.models import AuditEvent
 
     rows = ctx.db.execute(
         select(AuditEvent.at, AuditEvent.details)
-        .where(AuditEvent.event == "secret.rotated")
+        .where(AuditEvent.event == Event.SECRET_ROTATED)
         .order_by(AuditEvent.at.desc())
     )
     name = setting.replace("_", "-")

@@ -114,12 +114,13 @@ def accept(cfg: Settings, as_json: bool) -> None:
     `serve` refuse another secret than the one that the database knows. Tokens and links that were
     signed with that one are not accepted any more.
     """
+    from authsite.audit.events import Event
     from authsite.audit.service import record
     from authsite.installation.secret import record as record_secret
 
     with transaction(cfg) as ctx:
         record_secret(ctx.db.connection(), cfg.secret[0])
-        record(ctx, "secret.accepted")
+        record(ctx, Event.SECRET_ACCEPTED)
     if as_json:
         return print_json({"accepted": True})
     click.echo("The database knows the secret of these settings now.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from authsite.audit.events import Event
 from authsite.http.errors import ApiError
 
 
@@ -9,7 +10,7 @@ class InvalidClient(ApiError):
     summary = "The client is unknown or disabled, or its secret is missing or wrong."
     status = 401
     code = "invalid_client"
-    audit_event = "client.refused"
+    audit_event = Event.CLIENT_REJECTED
     message = "Client authentication failed"
 
     def __init__(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import uuid4
 
+from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import record_apart
 from authsite.context import Context
 from authsite.login import notices
@@ -54,7 +55,7 @@ def password(ctx: Context, client: AuthenticatedClient, request: TokenRequest) -
     if done is None:
         raise LoginFailed
     if isinstance(done, Pending):
-        record_apart(ctx, "login.failed", **done.about("factor_missing"))
+        record_apart(ctx, Event.LOGIN_FAILED, **done.about(FailureReason.FACTOR_MISSING))
         raise InvalidGrant
     family_id = uuid4()
     pair = issue(ctx, client, done, scope, family_id)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.audit.events import FailureReason
+from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import About, pseudonym, record, record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
@@ -46,8 +46,8 @@ class Attempt(NamedTuple):
     def password_failure(self) -> FailureReason:
         """Why `check_password` found no account."""
         if self.found is None:
-            return "unknown_name"
-        return "disabled" if self.found.disabled_at else "wrong_password"
+            return FailureReason.UNKNOWN_NAME
+        return FailureReason.DISABLED if self.found.disabled_at else FailureReason.WRONG_PASSWORD
 
 
 def verify(
@@ -92,12 +92,12 @@ def verify(
         if attempt.locked:
             informed = found.account if found and allowed and not found.disabled_at else None
             send_failed_logins(ctx, informed)
-        record(ctx, "login.failed", **tried.about(reason))
+        record(ctx, Event.LOGIN_FAILED, **tried.about(reason))
         if attempt.locked:
-            record(ctx, "login.closed", **tried.about())
+            record(ctx, Event.LOGIN_LOCKED, **tried.about())
         return None
     if denied:  # apart: the transaction of a denied request is rolled back
-        record_apart(ctx, "login.failed", **tried.about(reason))
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(reason))
         raise denied
     return verified
 
@@ -121,4 +121,4 @@ def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: s
     """
     subject = ("login.locked", name, ctx.limits.address)
     if error.limit == "login-account" and ctx.limits.first(*subject):
-        record_apart(ctx, "login.failed", **tried.about("locked"))
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(FailureReason.LOCKED))

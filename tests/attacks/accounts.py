@@ -140,7 +140,7 @@ class Accounts(SignIns):
             return
         assert answer.status_int in (202, 303), answer.text
         user.pending = (address, self.now + LINK)
-        self.happened("email.change_asked")
+        self.happened("email.change_requested")
         if address != user.email:
             to_new = [(address, "confirm_change")]
         else:

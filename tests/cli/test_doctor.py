@@ -1,7 +1,7 @@
 """Every line that ``authsite doctor`` can print (M10, trial 11)."""
 
 import pytest
-from sqlalchemy import MetaData, Table, delete
+from sqlalchemy import MetaData, Table, delete, text
 
 from authsite.audit.models import AuditEvent
 from authsite.cli.findings import LINES
@@ -63,6 +63,25 @@ def schema_behind(found, folder):
 def schema_newer(found, folder):
     findings = found(at_revision(folder, "head", "9999"))
     assert "at 9999, newer" in line(findings, "schema-newer", "database-url")
+
+
+def upgrade_unfinished(found, folder):
+    path = at_revision(folder, "0013", "0013")
+    database = open_database(path)
+    migrate.upgrade(database)
+    database.dispose()
+    message = line(found(path), "upgrade-unfinished", "database-url")
+    assert "authsite db upgrade --finish" in message
+    assert not [each for each in found() if "--finish" in each.message]
+
+
+def features_unknown(found, folder):
+    path = at_revision(folder, "head", migrate.head())
+    database = open_database(path)
+    with database.transactional.begin() as connection:
+        connection.execute(text("INSERT INTO used_features (name) VALUES ('of-the-future')"))
+    database.dispose()
+    assert "of-the-future" in line(found(path), "features-unknown", "database-url")
 
 
 def schema_current(found, _folder):
@@ -189,6 +208,8 @@ MAKES = {
         schema_missing,
         schema_behind,
         schema_newer,
+        upgrade_unfinished,
+        features_unknown,
         schema_current,
         database_unusable,
         database_superuser,

@@ -268,4 +268,4 @@ def test_closing_an_account_is_on_record(site):
     use_up(site, keys)
     site.try_login(keys)
     site.try_login(keys)  # while it is closed, an attempt is recorded once
-    assert site.events()[-7:] == [*["login.failed"] * 5, "login.closed", "login.failed"]
+    assert site.events()[-7:] == [*["login.failed"] * 5, "login.locked", "login.failed"]

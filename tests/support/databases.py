@@ -10,9 +10,8 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-from authsite.db import open_database
+from authsite.db import migrate, open_database
 from authsite.db.base import Base
-from authsite.db.migrate import upgrade
 
 BACKENDS = ("sqlite", "postgresql")
 
@@ -52,10 +51,19 @@ def new_url(backend, folder, name, server=None):
 def migrated(url):
     """``url``, with the schema in it; through a pooler with ``AUTHSITE_TEST_POOLER=1``."""
     database = open_database(url)
-    upgrade(database)
+    migrate.upgrade(database)
     database.dispose()
     through_pooler = os.environ.get("AUTHSITE_TEST_POOLER") and url.startswith("postgresql")
     return _pooled(url) if through_pooler else url
+
+
+def upgraded(url):
+    """``url``, whose schema the former version has made and this one has upgraded."""
+    database = open_database(url)
+    migrate.upgrade(database, sorted(migrate.earlier())[-1])
+    migrate.upgrade(database)
+    database.dispose()
+    return url
 
 
 def _pooled(url):
