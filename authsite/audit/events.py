@@ -30,6 +30,7 @@ EventName: TypeAlias = Literal[
     "recovery.refused",
     "secret.accepted",
     "secret.announced",
+    "secret.resealed",
     "secret.retired",
     "secret.rotated",
     "session.begun",
@@ -96,11 +97,13 @@ MEANINGS: dict[EventName, str] = {
     "recovery.asked": "A mail to reset a password was requested.",
     "recovery.done": "The password was reset with a mailed link. All sign-ins ended.",
     "recovery.refused": "A reset was rejected: the link is wrong, was used, or has expired.",
-    "secret.accepted": "An administrator let the database know another secret.",
-    "secret.announced": "An administrator added a secret or pepper that is accepted and does not "
-    "sign yet.",
-    "secret.retired": "An administrator removed the oldest secret or pepper.",
-    "secret.rotated": "An administrator made the new secret or pepper the one that signs.",
+    "secret.accepted": "An administrator let the database know another secret or sealing key.",
+    "secret.announced": "An administrator added a secret, pepper or sealing key that is accepted "
+    "and not used yet.",
+    "secret.resealed": "An administrator sealed all sealed values under the first sealing key.",
+    "secret.retired": "An administrator removed the oldest secret, pepper or sealing key.",
+    "secret.rotated": "An administrator made the new secret, pepper or sealing key the one that is "
+    "used.",
     "session.begun": "The user signed in with a browser.",
     "session.ended": "A browser session ended.",
     "token.created": "The user created a personal access token.",

@@ -57,14 +57,14 @@ def claim_port(host: str, port: int) -> socket.socket:
 
 
 def refuse_other_secret(cfg: Settings) -> None:
-    """Record the secret in the database, or raise `click.ClickException` if it knows another.
+    """Record secret and sealing key, or raise `click.ClickException` if the database knows others.
 
     Without a usable database nothing happens: the service starts, and waits for it.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database
-    from authsite.installation.secret import OtherSecret, check_and_record
+    from authsite.installation.fingerprints import OtherSecret, check_and_record
 
     database = open_database(cfg.database_url.reveal())
     try:

@@ -33,11 +33,13 @@ def env_file_path(environ: Mapping[str, str], folder: Path) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     """The environment for an ini in ``folder``; variables of the process override the file.
 
-    A missing file counts as empty. Raises `SettingsError` if the file cannot be read or parsed.
+    An empty one counts as not set, so it does not hide a line of the file. A missing file counts as
+    empty. Raises `SettingsError` if the file cannot be read or parsed.
     """
     process = dict(os.environ)
     file = read_env_file(env_file_path(process, folder))
-    return {name: file[name] for name in file if not _set_in_other_form(name, process)} | process
+    kept = {name: file[name] for name in file if not _set_in_other_form(name, process)}
+    return kept | {name: value for name, value in process.items() if value or name not in kept}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -93,4 +95,4 @@ def _value(text: str) -> str | None:
 def _set_in_other_form(name: str, process: Mapping[str, str]) -> bool:
     """Whether the process sets the same secret by its other variable: with or without ``_FILE``."""
     other = name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
-    return name.startswith("AUTHSITE_") and other in process
+    return name.startswith("AUTHSITE_") and bool(process.get(other))

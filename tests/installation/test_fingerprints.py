@@ -5,15 +5,19 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from authsite.installation.secret import (
+from authsite.installation.fingerprints import (
+    SEALING_KEY,
+    SECRET,
     OtherSecret,
     check,
     check_and_record,
     fingerprint,
+    problems,
     record,
+    record_all,
     recorded,
 )
-from authsite.settings import Secret, new_secret
+from authsite.settings import Secret, new_sealing_key, new_secret
 
 
 @pytest.fixture
@@ -30,13 +34,13 @@ def with_secrets(site, *texts, announced=()):
 
 def test_the_first_one_is_recorded_and_another_one_is_refused(site, connection):
     check_and_record(connection, site.cfg)
-    assert recorded(connection) == fingerprint(site.cfg.secret[0])
+    assert recorded(connection, SECRET) == fingerprint(SECRET, site.cfg.secret[0])
     other = with_secrets(site, new_secret())
     for refused in (check, check_and_record):
         with pytest.raises(OtherSecret, match="authsite secret accept"):
             refused(connection, other)
-    assert recorded(connection) == fingerprint(site.cfg.secret[0])
-    record(connection, other.secret[0])
+    assert recorded(connection, SECRET) == fingerprint(SECRET, site.cfg.secret[0])
+    record(connection, SECRET, other.secret[0])
     check(connection, other)
 
 
@@ -52,7 +56,7 @@ def test_any_secret_of_the_list_fits_and_its_first_is_recorded(site, connection)
     old, new = new_secret(), new_secret()
     check_and_record(connection, with_secrets(site, old))
     check_and_record(connection, with_secrets(site, new, old))
-    assert recorded(connection) == fingerprint(Secret(new))
+    assert recorded(connection, SECRET) == fingerprint(SECRET, Secret(new))
     check_and_record(connection, with_secrets(site, new))
     with pytest.raises(OtherSecret):
         check(connection, with_secrets(site, old))
@@ -64,7 +68,7 @@ def test_a_machine_that_is_one_step_behind_in_a_rotation_goes_on_and_records_not
     old, new = new_secret(), new_secret()
     check_and_record(connection, with_secrets(site, new, old))
     check_and_record(connection, with_secrets(site, old, announced=[new]))
-    assert recorded(connection) == fingerprint(Secret(new))
+    assert recorded(connection, SECRET) == fingerprint(SECRET, Secret(new))
 
 
 def test_of_two_that_record_at_the_same_moment_one_is_refused(site):
@@ -74,7 +78,7 @@ def test_of_two_that_record_at_the_same_moment_one_is_refused(site):
         site.database.autocommit.connect() as first,
         site.database.autocommit.connect() as second,
     ):
-        assert check(first, one) is check(second, two) is None
+        assert recorded(first, SECRET) is recorded(second, SECRET) is None
         check_and_record(first, one)
         with pytest.raises(OtherSecret):
             check_and_record(second, two)
@@ -82,7 +86,7 @@ def test_of_two_that_record_at_the_same_moment_one_is_refused(site):
 
 def test_the_fingerprint_is_none_of_the_values_that_others_see(site, connection):
     check_and_record(connection, site.cfg)
-    found = recorded(connection)
+    found = recorded(connection, SECRET)
     assert len(found) == 64
     assert site.cfg.secret[0].reveal() not in found
     rings = site.app.registry["authsite"].keys
