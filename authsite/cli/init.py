@@ -71,10 +71,11 @@ def init(
     as_json: bool,
     **urls: str | None,
 ) -> None:
-    """Create the schema, the secret, the sealing key and the web client.
+    """Create the schema, the keys and the web client.
 
-    Secret, key and the client's credentials go to the environment file. Safe to run again: what
-    exists stays as it is, what is missing is added, and if it fails, nothing was written. With --production it first writes
+    The secret, the sealing key and the client's credentials go to the environment file. Safe to
+    run again: what exists stays as it is, what is missing is added, and if it fails, nothing was
+    written. With --production it first writes
     production.ini and the environment file beside it.
     """
     variables = {f"AUTHSITE_{name.upper()}": url for name, url in urls.items() if url is not None}

@@ -169,7 +169,7 @@ def reseal(cfg: Settings, as_json: bool) -> None:
 @json_option
 @config_option
 def accept(cfg: Settings, as_json: bool) -> None:
-    """Let the database know the secret and the sealing key of these settings.
+    """Let the database know the secret and sealing key.
 
     For a database that was copied or restored, or whose secret or sealing key is lost: `init`,
     `doctor` and `serve` refuse others than those that the database knows. Tokens and links that

@@ -1,4 +1,4 @@
-"""Columns of sealed values, which `authsite.crypto.sealing` makes, and their sealing under a new key.
+"""Columns of sealed values (`authsite.crypto.sealing`), and how they are sealed under a new key.
 
 The type of a column registers it: its values are found wherever a model has one.
 """
@@ -99,7 +99,7 @@ def reseal(database: Database, keys: SealingKeys, columns: Sequence[SealedColumn
                 with database.transactional.begin() as connection:
                     for row, value in opened:
                         text = keys.seal(value, column.binding(row))
-                        resealed += _replace(connection, column, row, text)
+                        resealed += replace(connection, column, row, text)
     return Resealed(resealed, unusable)
 
 
@@ -128,7 +128,8 @@ def _opened(
     return found
 
 
-def _replace(connection: Connection, column: SealedColumn, row: Row[Any], text: str) -> int:
+def replace(connection: Connection, column: SealedColumn, row: Row[Any], text: str) -> int:
+    """Write ``text`` to ``row`` unless its value has changed; how many rows that were."""
     statement = (
         update(column.value.table)
         .where(column.row == row.row, column.value == row.value)

@@ -38,8 +38,8 @@ def environment(folder: Path) -> dict[str, str]:
     """
     process = dict(os.environ)
     file = read_env_file(env_file_path(process, folder))
-    kept = {name: file[name] for name in file if not _set_in_other_form(name, process)}
-    return kept | {name: value for name, value in process.items() if value or name not in kept}
+    lines = {name: file[name] for name in file if not _set_in_other_form(name, process)}
+    return lines | {name: value for name, value in process.items() if value or name not in lines}
 
 
 def read_env_file(path: Path) -> dict[str, str]:

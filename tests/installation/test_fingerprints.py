@@ -1,4 +1,4 @@
-"""The database knows its secret: who has another one is told so, and changes nothing."""
+"""The database knows its secret and sealing key: others are refused, and change nothing."""
 
 from dataclasses import replace
 
@@ -92,3 +92,55 @@ def test_the_fingerprint_is_none_of_the_values_that_others_see(site, connection)
     rings = site.app.registry["authsite"].keys
     seen = {rings[name].signing.fingerprint.hex() for name in ("token", "csrf", "installation")}
     assert not [each for each in seen if each in found]
+
+
+def with_keys(site, *texts, announced=()):
+    return replace(
+        site.cfg,
+        sealing_key=tuple(map(Secret, texts)),
+        sealing_key_next=tuple(map(Secret, announced)),
+    )
+
+
+def said(connection, settings):
+    return [(known.name, message) for known, message in problems(connection, settings)]
+
+
+def test_a_sealing_key_is_known_by_its_bytes_and_recorded_once_there_is_one(site, connection):
+    check_and_record(connection, with_keys(site))
+    assert recorded(connection, SEALING_KEY) is None
+    old, new = new_sealing_key(), new_sealing_key()
+    check_and_record(connection, with_keys(site, old.upper()))
+    check(connection, with_keys(site, old))
+    check_and_record(connection, with_keys(site, new, old))
+    assert recorded(connection, SEALING_KEY) == fingerprint(SEALING_KEY, Secret(new))
+    check_and_record(connection, with_keys(site, old, announced=[new]))  # one step behind
+    assert recorded(connection, SEALING_KEY) == fingerprint(SEALING_KEY, Secret(new))
+
+
+def test_another_sealing_key_and_none_are_refused_and_each_says_what_to_do(site, connection):
+    key = new_sealing_key()
+    check_and_record(connection, with_keys(site, key))
+    for settings, words in (
+        (with_keys(site), "is not set here: copy it"),
+        (with_keys(site, new_sealing_key()), "another sealing key than AUTHSITE_SEALING_KEY"),
+    ):
+        [(name, message)] = said(connection, settings)
+        assert name == "sealing-key"
+        assert words in message
+        assert "authsite secret accept" in message
+        for refused in (check, check_and_record):
+            with pytest.raises(OtherSecret, match="sealing key"):
+                refused(connection, settings)
+    both = replace(with_keys(site), secret=(Secret(new_secret()),))
+    assert [name for name, _ in said(connection, both)] == ["secret", "sealing-key"]
+    assert recorded(connection, SEALING_KEY) == fingerprint(SEALING_KEY, Secret(key))
+
+
+def test_what_is_accepted_is_recorded_also_that_there_is_no_sealing_key(site, connection):
+    check_and_record(connection, with_keys(site, new_sealing_key()))
+    accepted = replace(with_keys(site), secret=(Secret(new_secret()),))
+    record_all(connection, accepted)
+    check(connection, accepted)
+    assert recorded(connection, SEALING_KEY) is None
+    assert recorded(connection, SECRET) == fingerprint(SECRET, accepted.secret[0])
