@@ -1,4 +1,4 @@
-"""Sealed values open for what they belong to, under each key of the settings, and for nothing else."""
+"""Sealed values open for what they belong to, under each key of the settings, and nothing else."""
 
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
