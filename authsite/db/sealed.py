@@ -11,7 +11,6 @@ from sqlalchemy import (
     Column,
     Connection,
     MetaData,
-    Row,
     Text,
     TypeDecorator,
     null,
@@ -41,6 +40,14 @@ class SealedText(TypeDecorator[str]):
         self.kind = kind
 
 
+class SealedValue(NamedTuple):
+    """The sealed text of one row, and what it is bound to besides its kind."""
+
+    row: Any
+    user: Any
+    text: str
+
+
 class SealedColumn(NamedTuple):
     """One column of the type `SealedText`, and those that its values are bound to."""
 
@@ -49,19 +56,23 @@ class SealedColumn(NamedTuple):
     user: Column[Any] | None
     value: Column[Any]
 
-    def batches(self, connection: Connection) -> Iterator[Sequence[Row[Any]]]:
-        """The rows (``row, user, value``) with a value, in batches in the order of their keys."""
+    def batches(self, connection: Connection) -> Iterator[list[SealedValue]]:
+        """All values, in batches in the order of their rows' keys."""
         user = null() if self.user is None else self.user
-        columns = self.row.label("row"), user.label("user"), self.value.label("value")
-        query = select(*columns).where(self.value.is_not(None)).order_by(self.row).limit(ROWS)
-        rows = connection.execute(query).all()
-        while rows:
-            yield rows
-            rows = connection.execute(query.where(self.row > rows[-1].row)).all()
+        query = (
+            select(self.row, user, self.value)
+            .where(self.value.is_not(None))
+            .order_by(self.row)
+            .limit(ROWS)
+        )
+        batch = query
+        while found := [SealedValue(*each) for each in connection.execute(batch)]:
+            yield found
+            batch = query.where(self.row > found[-1].row)
 
-    def binding(self, row: Row[Any]) -> Binding:
-        """What the value of a row of `batches` is bound to."""
-        return Binding(self.kind, row.row, user=row.user)
+    def binding(self, value: SealedValue) -> Binding:
+        """What the value is bound to."""
+        return Binding(self.kind, value.row, user=value.user)
 
 
 class Resealed(NamedTuple):
@@ -92,14 +103,14 @@ def reseal(database: Database, keys: SealingKeys, columns: Sequence[SealedColumn
     resealed = unusable = 0
     with database.autocommit.connect() as reading:
         for column in columns:
-            for rows in column.batches(reading):
-                others = [row for row in rows if not row.value.startswith(keys.prefix)]
+            for batch in column.batches(reading):
+                others = [each for each in batch if not each.text.startswith(keys.prefix)]
                 opened = _opened(keys, column, others)
                 unusable += len(others) - len(opened)
                 with database.transactional.begin() as connection:
-                    for row, value in opened:
-                        text = keys.seal(value, column.binding(row))
-                        resealed += replace(connection, column, row, text)
+                    for value, plain in opened:
+                        text = keys.seal(plain, column.binding(value))
+                        resealed += replace(connection, column, value, text)
     return Resealed(resealed, unusable)
 
 
@@ -111,28 +122,30 @@ def count_needing(
 ) -> int:
     """How many values begin with one of ``prefixes``, those of their keys, and open."""
     return sum(
-        len(_opened(keys, column, [row for row in rows if row.value.startswith(tuple(prefixes))]))
+        len(
+            _opened(keys, column, [each for each in batch if each.text.startswith(tuple(prefixes))])
+        )
         for column in columns
-        for rows in column.batches(connection)
+        for batch in column.batches(connection)
     )
 
 
 def _opened(
-    keys: SealingKeys, column: SealedColumn, rows: Sequence[Row[Any]]
-) -> list[tuple[Row[Any], bytes]]:
-    """The rows whose values open, each with its value."""
+    keys: SealingKeys, column: SealedColumn, values: Sequence[SealedValue]
+) -> list[tuple[SealedValue, bytes]]:
+    """The values that open, each with what was sealed."""
     found = []
-    for row in rows:
+    for each in values:
         with suppress(Unusable):
-            found.append((row, keys.open(row.value, column.binding(row))))
+            found.append((each, keys.open(each.text, column.binding(each))))
     return found
 
 
-def replace(connection: Connection, column: SealedColumn, row: Row[Any], text: str) -> int:
-    """Write ``text`` to ``row`` unless its value has changed; how many rows that were."""
+def replace(connection: Connection, column: SealedColumn, value: SealedValue, text: str) -> int:
+    """Write ``text`` in place of ``value`` unless that has changed; how many rows that were."""
     statement = (
         update(column.value.table)
-        .where(column.row == row.row, column.value == row.value)
+        .where(column.row == value.row, column.value == value.text)
         .values({column.value: text})
     )
     return connection.execute(statement).rowcount

@@ -121,7 +121,7 @@ def _from_variables(
         name, definition = setting
         if variable == VARIABLE_PREFIX + name.upper():
             yield SourceValue(name, definition, text.strip(), variable)
-        elif environ.get(variable.removesuffix(_FILE)):
+        elif variable.removesuffix(_FILE) in environ:
             message = f"{variable.removesuffix(_FILE)} is set too; keep one of the two"
             yield InvalidSetting(definition.key, message, variable)
         else:

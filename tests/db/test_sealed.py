@@ -78,9 +78,9 @@ def test_a_value_that_changes_at_the_same_time_is_not_written_back(site, table, 
     binding = add(engine, table, OLD_KEYS, b"first")
     [column] = sealed_columns(table.metadata)
     with site.database.autocommit.connect() as reading:
-        [[row]] = column.batches(reading)
+        [[value]] = column.batches(reading)
     newer = BOTH.seal(b"second", binding)
     with engine.begin() as connection:
         connection.execute(table.update().values(value=newer))
-        assert sealed.replace(connection, column, row, BOTH.seal(b"first", binding)) == 0
+        assert sealed.replace(connection, column, value, BOTH.seal(b"first", binding)) == 0
     assert stored(engine, table) == {binding.row: newer}
