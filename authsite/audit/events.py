@@ -129,11 +129,19 @@ class Event(_Explained):
         "A mail to reset a password was requested.",
         "`name` (hash) if it is unknown",
     )
-    SECRET_ACCEPTED = "secret.accepted", "An administrator let the database know another secret."
+    SECRET_ACCEPTED = (
+        "secret.accepted",
+        "An administrator let the database know another secret or sealing key.",
+    )
     SECRET_ANNOUNCED = (
         "secret.announced",
         "An administrator added a secret or pepper that is accepted and does not sign yet.",
         "`setting`",
+    )
+    SECRET_RESEALED = (
+        "secret.resealed",
+        "An administrator sealed again what another key had sealed.",
+        "`resealed`, `unusable`: how many",
     )
     SECRET_RETIRED = (
         "secret.retired",

@@ -12,7 +12,7 @@ import click
 COMMANDS = {
     "init": (
         "authsite.cli.init",
-        "Create the schema, the secret and the web client.",
+        "Create the schema, the keys and the web client.",
     ),
     "serve": ("authsite.cli.serve", "Run the service."),
     "client": (

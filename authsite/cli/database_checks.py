@@ -34,7 +34,7 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield line("database-untimed", "database-url")
-        yield from _secret(cfg, database)
+        yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _registration(cfg, database)
@@ -54,14 +54,12 @@ def _features(database: "Database") -> Iterator[Finding]:
         yield line("features-unknown", "database-url", error=UNKNOWN.format(names=", ".join(names)))
 
 
-def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.installation.secret import OtherSecret, check
+def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.fingerprints import problems
 
-    try:
-        with database.autocommit.connect() as connection:
-            check(connection, cfg)
-    except OtherSecret as error:
-        yield line("secret-other", "secret", error=error)
+    with database.autocommit.connect() as connection:
+        for known, message in problems(connection, cfg):
+            yield line("secret-other", known.name, error=message)
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:

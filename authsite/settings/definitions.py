@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 from . import service_urls, urls, values
 from .domains import domains
 from .durations import CENTURY, duration, duration_or_forever
-from .secret import Secret, audit_keys, key_in_hex, strong_secret, strong_secrets
+from .secret import Secret, audit_keys, key_in_hex, sealing_keys, strong_secret, strong_secrets
 
 T = TypeVar("T")
 PREFIX = "authsite."
@@ -85,6 +85,8 @@ class Settings:
     # Keys and storage
     secret: tuple[Secret, ...] = required(strong_secrets, _MISSING_SECRET, secret=True)
     secret_next: tuple[Secret, ...] = setting(strong_secrets, "", secret=True)
+    sealing_key: tuple[Secret, ...] = setting(sealing_keys, "", secret=True)
+    sealing_key_next: tuple[Secret, ...] = setting(sealing_keys, "", secret=True)
     database_url: Secret = setting(
         service_urls.database_url, "sqlite:///var/authsite.sqlite", secret=True
     )

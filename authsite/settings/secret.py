@@ -117,6 +117,11 @@ def new_secret() -> str:
     return text
 
 
+def new_sealing_key() -> str:
+    """32 random bytes as 64 hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
 def strong_secret(text: str) -> Secret:
     """A secret of at least 32 bytes, not a sample value (ASVS 13.2.3). Raises `ValueError`."""
     if len(text.encode()) < MIN_BYTES:
@@ -141,6 +146,20 @@ def key_in_hex(text: str) -> Secret | None:
             "give 64 hexadecimal digits, as `authsite secret rotate` writes them, or remove it"
         )
     return Secret(text) if text else None
+
+
+def sealing_key(text: str) -> Secret:
+    """A key of 32 bytes as 64 hexadecimal digits, in upper or lower case. Raises `ValueError`."""
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        raise ValueError(
+            "give keys of 64 hexadecimal digits; take the output of `authsite secret new"
+            " --sealing-key`"
+        )
+    return Secret(text)
+
+
+# The first key seals, all open.
+sealing_keys = list_of(sealing_key)
 
 
 def audit_keys(text: str) -> tuple[Secret, ...]:

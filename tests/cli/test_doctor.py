@@ -6,7 +6,8 @@ from sqlalchemy import MetaData, Table, delete, text
 from authsite.audit.models import AuditEvent
 from authsite.cli.findings import LINES
 from authsite.db import migrate, open_database
-from authsite.installation.secret import OTHER_SECRET, record
+from authsite.installation.fingerprints import SECRET as KNOWN_SECRET
+from authsite.installation.fingerprints import record
 from authsite.settings import (
     Secret,
     new_secret,
@@ -139,11 +140,11 @@ def application_wrong(found, _folder):
 
 def secret_other(found, _folder):
     with found.site.database.autocommit.connect() as connection:
-        record(connection, Secret(new_secret()))
+        record(connection, KNOWN_SECRET, Secret(new_secret()))
     assert "secret accept" in line(found(), "secret-other", "secret")
     with found.site.database.autocommit.connect() as connection:
-        record(connection, found.site.cfg.secret[0])
-    assert not [each for each in found() if each.message == OTHER_SECRET]
+        record(connection, KNOWN_SECRET, found.site.cfg.secret[0])
+    assert not [each for each in found() if each.message == KNOWN_SECRET.other]
 
 
 def audit_key_lost(found, _folder):
