@@ -35,7 +35,8 @@ def env_file_path(environ: Mapping[str, str], folder: Path) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     """The environment for an ini in ``folder``; variables of the process override the file.
 
-    An empty one of `EMPTY_IS_UNSET` does not. A missing file counts as empty. Raises `SettingsError` if the file cannot be read or parsed.
+    An empty one of `EMPTY_IS_UNSET` does not. A missing file counts as empty. Raises
+    `SettingsError` if the file cannot be read or parsed.
     """
     process = {
         name: value for name, value in os.environ.items() if value or name not in EMPTY_IS_UNSET
