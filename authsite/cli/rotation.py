@@ -175,10 +175,11 @@ def _write(
     written = False
     try:
         with transaction(edit.cfg) as ctx:
-            fingerprints.check(ctx.db.connection(), edit.cfg)
+            connection = ctx.db.connection()
             for known in fingerprints.ALL_KNOWN:
-                if firsts and known.name == name:
-                    fingerprints.record(ctx.db.connection(), known, Secret(firsts[0]))
+                if known.name == name:
+                    fingerprints.check(connection, edit.cfg, (known,))
+                    fingerprints.record(connection, known, next(map(Secret, firsts), None))
             record(ctx, event[step], details={"setting": name})
             edit.write(changes)  # before the commit: if it fails, nothing is recorded
             written = True

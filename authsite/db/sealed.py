@@ -121,13 +121,12 @@ def count_needing(
     columns: Sequence[SealedColumn],
 ) -> int:
     """How many values begin with one of ``prefixes``, those of their keys, and open."""
-    return sum(
-        len(
-            _opened(keys, column, [each for each in batch if each.text.startswith(tuple(prefixes))])
-        )
-        for column in columns
-        for batch in column.batches(connection)
-    )
+    count = 0
+    for column in columns:
+        for batch in column.batches(connection):
+            theirs = [each for each in batch if each.text.startswith(tuple(prefixes))]
+            count += len(_opened(keys, column, theirs))
+    return count
 
 
 def _opened(

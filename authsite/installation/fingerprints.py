@@ -7,7 +7,7 @@ anything else.
 """
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from sqlalchemy import Connection, Table, bindparam, delete, inspect, select, text
@@ -99,22 +99,24 @@ def recorded(connection: Connection, known: Known) -> str | None:
     return found
 
 
-def problems(connection: Connection, settings: Settings) -> Iterator[tuple[Known, str]]:
+def problems(
+    connection: Connection, settings: Settings, of: Sequence[Known] = ALL_KNOWN
+) -> Iterator[tuple[Known, str]]:
     """What the database knows and the settings do not have, and what to do.
 
     A fingerprint may be that of any value of the list, also of an announced one. Raises
     SQLAlchemy's errors.
     """
-    for known in ALL_KNOWN:
+    for known in of:
         found = recorded(connection, known)
         values = known.values(settings)
         if found is not None and not _fits(known, found, (*values, *known.announced(settings))):
             yield known, known.other if values else known.unset
 
 
-def check(connection: Connection, settings: Settings) -> None:
+def check(connection: Connection, settings: Settings, of: Sequence[Known] = ALL_KNOWN) -> None:
     """Raise `OtherSecret` for the first of `problems`. Raises SQLAlchemy's errors, too."""
-    for _, message in problems(connection, settings):
+    for _, message in problems(connection, settings, of):
         raise OtherSecret(message)
 
 

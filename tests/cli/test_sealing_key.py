@@ -101,7 +101,12 @@ def test_a_line_without_a_value_counts_as_none(without_key):
 def test_where_another_one_is_known_init_adds_none_and_the_doctor_finds_an_error(home, text):
     set_key(home, text)
     before = home.env_file.read_text()
-    for command in (("init",), ("doctor",), ("secret", "rotate"), ("secret", "reseal")):
+    for command in (
+        ("init",),
+        ("doctor",),
+        ("secret", "rotate", "--sealing-key"),
+        ("secret", "reseal"),
+    ):
         done = home.run(*command, status=1)
         said = done.stdout + done.stderr
         assert "the database knows" in said
