@@ -1,8 +1,12 @@
 """Renamed events: rows of before keep their names, and every reader knows both."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
+
+import authsite as package
 
 from authsite.audit.events import FORMER_NAMES, Event
 from authsite.audit.service import record
@@ -56,3 +60,18 @@ def test_a_former_name_is_that_of_one_event_and_of_no_other():
     names = [name for event in Event for name in event.names]
     assert len(names) == len(set(names))
     assert all(Event.of(name) is event for event in Event for name in event.names)
+
+
+def test_no_comparison_reads_a_renamed_event_by_one_of_its_names():
+    """`names_of` has both."""
+    renamed = {event.name for event in FORMER_NAMES} | {n for e in FORMER_NAMES for n in e.names}
+    found = []
+    for path in Path(package.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            compares = isinstance(node, ast.Compare) or (
+                isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "in_"
+            )
+            if compares:
+                named = {getattr(x, "attr", getattr(x, "value", None)) for x in ast.walk(node)}
+                found += [(path.name, node.lineno) for name in renamed if name in named]
+    assert found == []
