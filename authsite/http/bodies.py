@@ -108,6 +108,8 @@ class Body(BaseModel):
     description: ClassVar[str] = ""
     form_only: ClassVar[bool] = False
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    discriminator: ClassVar[str] = ""
+    one_of: ClassVar[Mapping[str, type["Body"]]] = {}
 
 
 Model = TypeVar("Model", bound=Body)
@@ -125,13 +127,16 @@ _CODES = {
 }
 
 
-def read(request: Request, model: type[Model]) -> Model:
-    """Read the body of ``request`` as an instance of ``model``.
+def read(request: Request, model: type[Body]) -> Body:
+    """Read the body of ``request`` as an instance of ``model``, or of the form that it names.
 
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
     `ValidationFailed`.
     """
-    return validate(values_of(request, form_only=model.form_only), model)
+    values = values_of(request, form_only=model.form_only)
+    if model.one_of:
+        model = model.one_of.get(str(values.get(model.discriminator)), model)
+    return validate(values, model)
 
 
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:

@@ -1,0 +1,94 @@
+"""The grants of the token endpoint (RFC 6749). A new one is a module here and a line in `GRANTS`.
+
+The types of client that have it as a preset are in `oauth.models`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, create_model
+from pydantic.json_schema import SkipJsonSchema
+
+from authsite.context import Context
+from authsite.http.bodies import Body
+from authsite.http.errors import ApiError
+
+from ..client_auth import AuthenticatedClient
+from ..errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
+from ..tokens import TokenPair
+from .client_credentials import by_client_credentials
+from .grant import Grant, GrantBody
+from .password import by_password
+from .refresh_token import by_refresh_token
+
+GRANTS: Mapping[str, Grant[Any]] = {
+    each.name: each for each in (by_password, by_client_credentials, by_refresh_token)
+}
+
+_FIELDS = {
+    name: field
+    for each in reversed(GRANTS.values())
+    for name, field in each.body.model_fields.items()
+    if name not in GrantBody.model_fields
+}
+
+
+def _bounding_all(body: type[GrantBody]) -> type[GrantBody]:
+    """``body``, which also refuses an unfit parameter of another grant, as the endpoint has to."""
+    others: dict[str, Any] = {
+        name: (Annotated[field.annotation, SkipJsonSchema()], field)
+        for name, field in _FIELDS.items()
+        if name not in body.model_fields
+    }
+    return create_model(body.__name__, __base__=body, **others)
+
+
+class _AnyGrant(GrantBody):
+    description = "The parameters of the token endpoint (RFC 6749, sections 4.3, 4.4 and 6)."
+    discriminator: ClassVar[str] = "grant_type"
+    one_of: ClassVar[Mapping[str, type[Body]]] = {
+        name: _bounding_all(each.body) for name, each in GRANTS.items()
+    }
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        name: example for each in GRANTS.values() for name, example in each.body.examples.items()
+    }
+
+
+_PARAMETERS: dict[str, Any] = {name: (field.annotation, field) for name, field in _FIELDS.items()}
+TokenBody = create_model("TokenBody", __base__=_AnyGrant, **_PARAMETERS)
+"""The parameters of all grants; the body of a known grant is the one that the grant states."""
+
+ERRORS: tuple[type[ApiError] | ApiError, ...] = (
+    *dict.fromkeys(error for each in GRANTS.values() for error in each.errors),
+    UnsupportedGrantType(GRANTS),
+    UnauthorizedClient,
+    *(MissingParameter(each.body.needs) for each in GRANTS.values() if each.body.needs),
+)
+"""The errors of the token endpoint behind the authentication of the client."""
+
+
+def find(grant_type: str) -> Grant[Any]:
+    """The grant of this type; raises `UnsupportedGrantType`."""
+    if grant_type not in GRANTS:
+        raise UnsupportedGrantType(GRANTS)
+    return GRANTS[grant_type]
+
+
+def check_allowed(client: AuthenticatedClient, grant: Grant[Any]) -> None:
+    """Raise `UnauthorizedClient` unless ``client`` may use ``grant``."""
+    if not client.may_use(grant.name):
+        raise UnauthorizedClient
+
+
+def execute(
+    ctx: Context, grant: Grant[Any], client: AuthenticatedClient, body: GrantBody
+) -> TokenPair:
+    """The token pair that ``client`` gets by ``grant``.
+
+    Raises `UnauthorizedClient`, `MissingParameter`, and what the grant raises.
+    """
+    check_allowed(client, grant)
+    for name in grant.body.needs:
+        if not getattr(body, name):
+            raise MissingParameter(grant.body.needs)
+    return grant.issue(ctx, client, body)
