@@ -1,7 +1,7 @@
 """JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of request and response bodies."""
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
@@ -54,6 +54,7 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**others[0], "type": [others[0]["type"], "null"], **rest}
 
 
+@cache  # one object for each body: `schemas_of` looks it up
 def union_of(body: type[Body]) -> Any:
     """The type of a ``body`` of several forms: a union that a field distinguishes."""
     forms: Any = reduce(or_, body.one_of.values())
