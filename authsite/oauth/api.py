@@ -77,7 +77,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
 @view_config(
     route_name="authsite.oauth.token",
     request_method="POST",
-    body=grants.TokenBody,
+    body=grants.TokenParameters,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )

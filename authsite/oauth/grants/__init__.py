@@ -6,7 +6,8 @@ The types of client that have it as a preset are in `oauth.models`.
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, create_model
+from pydantic import create_model
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
 from authsite.context import Context
@@ -25,16 +26,21 @@ GRANTS: Mapping[str, Grant[Any]] = {
     each.name: each for each in (by_password, by_client_credentials, by_refresh_token)
 }
 
-_FIELDS = {
-    name: field
-    for each in reversed(GRANTS.values())
-    for name, field in each.body.model_fields.items()
-    if name not in GrantBody.model_fields
-}
+def _own_fields() -> dict[str, FieldInfo]:
+    """The parameters that not all grants have; of two with one name, that of the first grant."""
+    found: dict[str, FieldInfo] = {}
+    for each in GRANTS.values():
+        for name, field in each.body.model_fields.items():
+            if name not in GrantBody.model_fields:
+                found.setdefault(name, field)
+    return found
 
 
-def _bounding_all(body: type[GrantBody]) -> type[GrantBody]:
-    """``body``, which also refuses an unfit parameter of another grant, as the endpoint has to."""
+_FIELDS = _own_fields()
+
+
+def _checking_all(body: type[GrantBody]) -> type[GrantBody]:
+    """``body`` that also rejects a malformed parameter of another grant, which it then ignores."""
     others: dict[str, Any] = {
         name: (Annotated[field.annotation, SkipJsonSchema()], field)
         for name, field in _FIELDS.items()
@@ -44,10 +50,10 @@ def _bounding_all(body: type[GrantBody]) -> type[GrantBody]:
 
 
 class _AnyGrant(GrantBody):
-    description = "The parameters of the token endpoint (RFC 6749, sections 4.3, 4.4 and 6)."
+    description = "The parameters of the token endpoint; `grant_type` says which are read."
     discriminator: ClassVar[str] = "grant_type"
     one_of: ClassVar[Mapping[str, type[Body]]] = {
-        name: _bounding_all(each.body) for name, each in GRANTS.items()
+        name: _checking_all(each.body) for name, each in GRANTS.items()
     }
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
         name: example for each in GRANTS.values() for name, example in each.body.examples.items()
@@ -55,8 +61,8 @@ class _AnyGrant(GrantBody):
 
 
 _PARAMETERS: dict[str, Any] = {name: (field.annotation, field) for name, field in _FIELDS.items()}
-TokenBody = create_model("TokenBody", __base__=_AnyGrant, **_PARAMETERS)
-"""The parameters of all grants; the body of a known grant is the one that the grant states."""
+TokenParameters = create_model("TokenParameters", __base__=_AnyGrant, **_PARAMETERS)
+"""The body of the token endpoint: that of the grant, or for an unknown grant all parameters."""
 
 ERRORS: tuple[type[ApiError] | ApiError, ...] = (
     *dict.fromkeys(error for each in GRANTS.values() for error in each.errors),

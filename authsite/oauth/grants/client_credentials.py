@@ -13,7 +13,7 @@ from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 
-class ClientCredentialsBody(GrantBody):
+class ClientCredentialsGrant(GrantBody):
     description = "A client acts for itself and for no user (RFC 6749, section 4.4)."
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "a machine acts for itself": {"grant_type": "client_credentials"},
@@ -23,9 +23,9 @@ class ClientCredentialsBody(GrantBody):
     """`client_credentials`."""
 
 
-@grant("client_credentials", body=ClientCredentialsBody, errors=(InvalidScope,))
+@grant("client_credentials", body=ClientCredentialsGrant, errors=(InvalidScope,))
 def by_client_credentials(
-    ctx: Context, client: AuthenticatedClient, body: ClientCredentialsBody
+    ctx: Context, client: AuthenticatedClient, body: ClientCredentialsGrant
 ) -> TokenPair:
     """Raises `InvalidScope`. A refresh token comes with it, though section 4.4.3 advises otherwise."""
     scope = scopes.choose(body.scope, client.scope, client.default_scope)

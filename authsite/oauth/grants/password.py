@@ -20,7 +20,7 @@ from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 
-class PasswordBody(GrantBody):
+class PasswordGrant(GrantBody):
     description = "A user logs in with a first-party client (RFC 6749, section 4.3)."
     needs = ("username", "password")
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
@@ -39,8 +39,8 @@ class PasswordBody(GrantBody):
     """Grant `password`: the user's password."""
 
 
-@grant("password", body=PasswordBody, errors=(InvalidGrant, InvalidScope))
-def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordBody) -> TokenPair:
+@grant("password", body=PasswordGrant, errors=(InvalidGrant, InvalidScope))
+def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordGrant) -> TokenPair:
     """Raises as `issue_by_password`."""
     given = {"username": body.username, "password": body.password}
     return issue_by_password(ctx, client, given, body.scope)

@@ -13,7 +13,7 @@ from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 
-class RefreshTokenBody(GrantBody):
+class RefreshTokenGrant(GrantBody):
     description = "The tokens of a login are renewed (RFC 6749, section 6)."
     needs = ("refresh_token",)
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
@@ -26,9 +26,9 @@ class RefreshTokenBody(GrantBody):
     """Grant `refresh_token`: the newest refresh token of this login."""
 
 
-@grant("refresh_token", body=RefreshTokenBody, errors=(InvalidGrant, InvalidScope))
+@grant("refresh_token", body=RefreshTokenGrant, errors=(InvalidGrant, InvalidScope))
 def by_refresh_token(
-    ctx: Context, client: AuthenticatedClient, body: RefreshTokenBody
+    ctx: Context, client: AuthenticatedClient, body: RefreshTokenGrant
 ) -> TokenPair:
     """Raises as `refresh`."""
     return refresh(ctx, client.id, body.refresh_token, body.scope)
