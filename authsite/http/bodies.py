@@ -142,13 +142,13 @@ def read(request: Request, model: type[Body]) -> Body:
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
     fields = model.model_fields
-    not_text = [
-        FieldError("invalid", name, _("This contains characters that are not text. Remove them."))
-        for name, value in values.items()
-        if isinstance(value, str) and name in fields and not _is_text(value)
-    ]
-    if not_text:
-        raise ValidationFailed(details=not_text)
+    texts = {
+        name: value for name, value in values.items() if isinstance(value, str) and name in fields
+    }
+    if not _is_text("".join(texts.values())):
+        message = _("This contains characters that are not text. Remove them.")
+        bad = [name for name, value in texts.items() if not _is_text(value)]
+        raise ValidationFailed(details=[FieldError("invalid", name, message) for name in bad])
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -43,7 +43,7 @@ class Client(Base):
     disabled_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
-    grant_types: Mapped[str | None] = mapped_column(Text)
+    grant_types: Mapped[str | None] = mapped_column(String(1024))
 
 
 class Family(Base):

@@ -9,7 +9,7 @@ down_revision = "0013"
 
 def upgrade() -> None:
     # NULL: those of the client's type, so that no row is rewritten.
-    op.add_column("clients", sa.Column("grant_types", sa.Text(), nullable=True))
+    op.add_column("clients", sa.Column("grant_types", sa.String(length=1024), nullable=True))
 
 
 def downgrade() -> None:
