@@ -27,6 +27,7 @@ from .introspection import IntrospectionAnswer
 from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
 from .tokens import TokenPair
 
+
 class PresentedToken(ClientBody):
     description = "A token, and the client that presents it (RFC 7662, 2.1; RFC 7009, 2.1)."
 

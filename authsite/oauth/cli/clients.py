@@ -84,7 +84,9 @@ def create(
     epilog=examples("authsite client list --type personal", "authsite client list --disabled"),
 )
 @click.option("--name", metavar="TEXT", default="", help="Only names with this text in them.")
-@click.option("--type", "client_type", type=click.Choice(list(CLIENT_TYPES)), help="Only this type.")
+@click.option(
+    "--type", "client_type", type=click.Choice(list(CLIENT_TYPES)), help="Only this type."
+)
 @click.option("--disabled", is_flag=True, help="Only disabled clients.")
 @limit_option
 @json_option

@@ -26,6 +26,7 @@ GRANTS: Mapping[str, Grant[Any]] = {
     each.name: each for each in (by_password, by_client_credentials, by_refresh_token)
 }
 
+
 def _own_fields() -> dict[str, FieldInfo]:
     """The parameters that not all grants have; of two with one name, that of the first grant."""
     found: dict[str, FieldInfo] = {}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import ConfigDict, Field
 
 from authsite.context import Context
-from authsite.http.bodies import Body, MaybeEmpty
+from authsite.http.bodies import MaybeEmpty
 from authsite.http.errors import ApiError
 
 from ..client_auth import AuthenticatedClient
@@ -68,4 +68,3 @@ def grant(
     ``name`` is the value of ``grant_type``, which ``body`` has as a `Literal`.
     """
     return lambda issue: Grant(name, body, errors, issue)
-
