@@ -21,7 +21,7 @@ NO_PEPPER = "-"
 MAX_PASSWORD_BYTES = 4096
 MIN_COST, MAX_COST = 4, 16  # 4 is bcrypt's minimum; over 16 one login would take seconds
 
-# The categories Cc and Cs of Unicode, which are fixed (Unicode Character Encoding Stability Policies).
+# The categories Cc and Cs of Unicode, which no version of Unicode changes.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # The last characters of salt and digest have unused bits, which every bcrypt sets to zero.

@@ -44,7 +44,7 @@ class Windows:
         return self._read[key].hits if key in self._read else 0
 
     def get_expiry(self, key: str) -> float:
-        """When the window of ``key`` ends, in seconds since 1970; not later than now without one."""
+        """When the window of ``key`` ends, in seconds since 1970; without one, not in future."""
         if self._read is None or key not in self._keys:
             return self._storage.get_expiry(key)
         return self._read[key].end if key in self._read else 0

@@ -94,7 +94,8 @@ def test_every_grant_states_its_name_and_a_type_of_client_has_only_known_grants(
         [stated] = get_args(grant.body.model_fields["grant_type"].annotation)
         assert stated == name
         assert set(grant.body.needs) <= set(grant.body.model_fields)
-        assert grant.body.description and grant.body.examples
+        assert grant.body.description
+        assert grant.body.examples
     assert {name for preset in CLIENT_TYPES.values() for name in preset} <= set(GRANTS)
 
 

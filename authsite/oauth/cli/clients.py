@@ -24,6 +24,7 @@ from .. import clients
 from ..models import CLIENT_TYPES, Client, grant_types_of
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
+_TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
 
 
@@ -58,7 +59,7 @@ def client() -> None:
     "--type",
     "client_type",
     required=True,
-    type=click.Choice(list(CLIENT_TYPES)),
+    type=_TYPE,
     help="password: a first-party application. personal: a program of a third party. "
     "resource-server: an API that introspects tokens.",
 )
@@ -84,9 +85,7 @@ def create(
     epilog=examples("authsite client list --type personal", "authsite client list --disabled"),
 )
 @click.option("--name", metavar="TEXT", default="", help="Only names with this text in them.")
-@click.option(
-    "--type", "client_type", type=click.Choice(list(CLIENT_TYPES)), help="Only this type."
-)
+@click.option("--type", "client_type", type=_TYPE, help="Only this type.")
 @click.option("--disabled", is_flag=True, help="Only disabled clients.")
 @limit_option
 @json_option

@@ -38,12 +38,13 @@ def _own_fields() -> dict[str, FieldInfo]:
 
 
 _FIELDS = _own_fields()
+_HIDDEN: Any = SkipJsonSchema()  # from the API document
 
 
 def _checking_all(body: type[GrantBody]) -> type[GrantBody]:
     """``body`` that also rejects a malformed parameter of another grant, which it then ignores."""
     others: dict[str, Any] = {
-        name: (Annotated[field.annotation, SkipJsonSchema()], field)
+        name: (Annotated[field.annotation, _HIDDEN], field)
         for name, field in _FIELDS.items()
         if name not in body.model_fields
     }

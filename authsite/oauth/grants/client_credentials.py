@@ -27,6 +27,9 @@ class ClientCredentialsGrant(GrantBody):
 def by_client_credentials(
     ctx: Context, client: AuthenticatedClient, body: ClientCredentialsGrant
 ) -> TokenPair:
-    """Raises `InvalidScope`. A refresh token comes with it, though section 4.4.3 advises otherwise."""
+    """Raises `InvalidScope`.
+
+    A refresh token comes with it, though section 4.4.3 advises against one.
+    """
     scope = scopes.choose(body.scope, client.scope, client.default_scope)
     return issue_for_client(ctx, client, scope)
