@@ -83,10 +83,10 @@ def test_the_commands_show_the_grant_types_of_the_type_and_of_the_client(site, t
     shown = json.loads(run("show", own.client_id, "--json"))
     assert {each["name"]: each["grant_types"] for each in listed} == {
         "own": ["password", "urn:example:other"],
-        "preset": ["client_credentials", "refresh_token"],
+        "preset": list(CLIENT_TYPES["personal"]),
     }
     assert shown["grant_types"] == ["password", "urn:example:other"]
-    assert "client_credentials refresh_token" in run("show", preset.client_id)
+    assert " ".join(CLIENT_TYPES["personal"]) in run("show", preset.client_id)
 
 
 def test_every_grant_states_its_name_and_a_type_of_client_has_only_known_grants():

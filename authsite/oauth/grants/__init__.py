@@ -4,7 +4,7 @@ The types of client that have it as a preset are in `oauth.models`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
@@ -38,13 +38,12 @@ def _own_fields() -> dict[str, FieldInfo]:
 
 
 _FIELDS = _own_fields()
-_HIDDEN: Any = SkipJsonSchema()  # from the API document
 
 
 def _checking_all(body: type[GrantBody]) -> type[GrantBody]:
     """``body`` that also rejects a malformed parameter of another grant, which it then ignores."""
     others: dict[str, Any] = {
-        name: (Annotated[field.annotation, _HIDDEN], field)
+        name: (SkipJsonSchema[str], field)
         for name, field in _FIELDS.items()
         if name not in body.model_fields
     }
