@@ -96,7 +96,7 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
         except InvalidClient:
             yield line("client-unknown", key)
             continue
-        if client.type == "password":
+        if client.may_use("password"):
             yield line("client-good", key)
         else:
             yield line("client-type", key, type=client.type)

@@ -97,6 +97,7 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
         "id": id_,
         "name": draft.name[: size(_CLIENTS.c.name)],
         "type": draft.type,
+        "grant_types": draft.grant_types,
         "secret_hash": _secret_hash(rules, draft.secret),
         "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
         "scope": scope,

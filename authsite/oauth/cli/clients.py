@@ -21,9 +21,10 @@ from authsite.ids import as_client_id
 from authsite.settings import Settings
 
 from .. import clients
-from ..models import CLIENT_TYPES, Client
+from ..models import CLIENT_TYPES, Client, grant_types_of
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
+_TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
 
 
@@ -33,6 +34,7 @@ class ClientFacts(TypedDict):
     client_id: str
     name: str
     type: str
+    grant_types: list[str]
     scope: str
     default_scope: str
     secrets: int
@@ -57,7 +59,7 @@ def client() -> None:
     "--type",
     "client_type",
     required=True,
-    type=click.Choice(CLIENT_TYPES),
+    type=_TYPE,
     help="password: a first-party application. personal: a program of a third party. "
     "resource-server: an API that introspects tokens.",
 )
@@ -83,7 +85,7 @@ def create(
     epilog=examples("authsite client list --type personal", "authsite client list --disabled"),
 )
 @click.option("--name", metavar="TEXT", default="", help="Only names with this text in them.")
-@click.option("--type", "client_type", type=click.Choice(CLIENT_TYPES), help="Only this type.")
+@click.option("--type", "client_type", type=_TYPE, help="Only this type.")
 @click.option("--disabled", is_flag=True, help="Only disabled clients.")
 @limit_option
 @json_option
@@ -121,6 +123,7 @@ def show(cfg: Settings, client_id: str, as_json: bool) -> None:
     if as_json:
         return print_json(facts)
     shown = {key: str(value) or "–" for key, value in facts.items()}
+    shown["grant_types"] = " ".join(facts["grant_types"]) or "–"
     print_facts("The client:", shown | {"enabled": _yes_or_no(facts["enabled"])})
 
 
@@ -242,6 +245,7 @@ def _facts(client: Client) -> ClientFacts:
         "client_id": str(client.id),
         "name": client.name,
         "type": client.type,
+        "grant_types": list(grant_types_of(client.type, client.grant_types)),
         "scope": client.scope,
         "default_scope": client.default_scope,
         "secrets": 2 if client.previous_secret_hash else 1,
