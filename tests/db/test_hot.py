@@ -22,10 +22,8 @@ UPDATES = text(
 )
 
 
-@pytest.fixture
-def backend():
-    """SQLite writes every row in its place and has no such thing."""
-    return "postgresql"
+# SQLite writes every row in its place and has no such thing.
+pytestmark = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from authsite.installation.secret import (
 )
 from authsite.settings import Secret, new_secret
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def connection(site):

@@ -17,6 +17,11 @@ from authsite.db.migrate import upgrade
 BACKENDS = ("sqlite", "postgresql")
 
 
+def both(collector):
+    """Mark the tests of a folder: ``pytest_collectstart = databases.both`` in its conftest."""
+    collector.add_marker("both_databases")
+
+
 @functools.cache
 def postgres_server(purpose="tests"):
     """A PostgreSQL of this test process, in a folder of its own, on a Unix socket only.

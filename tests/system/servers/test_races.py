@@ -20,7 +20,7 @@ from tests.support.pair import pair
 from tests.support.site import SECRET, bearer
 from tests.support.together import together
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
 ROUNDS = 20
 
 
