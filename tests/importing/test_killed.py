@@ -14,9 +14,10 @@ from authsite.db import open_database
 from authsite.users.models import LoginName, User
 from tests.importing.test_faults import good, write_csv
 from tests.support import databases
+from tests.support.extent import volume
 from tests.support.in_process import write_ini
 
-ROWS = 5000
+ROWS = volume(2000, 5000)
 
 
 def imported(database):

@@ -94,6 +94,25 @@ def truncate(database):
 
 
 @contextmanager
+def without_autovacuum(database):
+    """No VACUUM and no ANALYZE by itself (PostgreSQL); what is at work has ended before."""
+    name = database.transactional.url.database
+    at_work = (
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        " WHERE backend_type = 'autovacuum worker' AND datname = %s"
+    )
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET autovacuum = off")
+        connection.execute("SELECT pg_reload_conf()")
+        try:
+            connection.execute(at_work, [name])
+            yield
+        finally:
+            connection.execute("ALTER SYSTEM RESET autovacuum")
+            connection.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
 def away(database):
     """The storage is gone meanwhile: no file to open, no connection that the server takes."""
     url = database.transactional.url
