@@ -11,8 +11,8 @@ import pytest
 
 from authsite.http.error_bodies import error_format_of
 from tests.support import databases
-from tests.support.extent import seed, volume
 from tests.support.endpoints import IN_PATHS, views_and_patterns
+from tests.support.extent import seed, volume
 from tests.support.pages import sign_in
 from tests.support.servers import serving, write_ini
 from tests.support.site import WEB, Site

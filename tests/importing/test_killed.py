@@ -12,7 +12,7 @@ from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
 from authsite.db import open_database
 from authsite.users.models import LoginName, User
-from tests.importing.test_faults import good, write_csv
+from tests.importing.csv_rows import good, write_csv
 from tests.support import databases
 from tests.support.extent import volume
 from tests.support.in_process import write_ini
