@@ -22,7 +22,7 @@ gc.set_threshold(50_000)
 
 from authsite import clock
 from authsite.db.base import Base
-from tests.support import commands, databases, extent, mails, quick_bcrypt
+from tests.support import commands, databases, extent, folders, mails, quick_bcrypt
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
 from tests.support.site import WEB, Site
@@ -150,10 +150,10 @@ _RECENT = []  # the sites used last: the others have no connections any more
 
 
 @pytest.fixture(scope="session")
-def database_url(backend, tmp_path_factory):
+def database_url(backend):
     """A migrated database that the tests of this process share."""
     if backend not in _URLS:
-        url = databases.new_url(backend, tmp_path_factory.mktemp(backend), "shared")
+        url = databases.new_url(backend, folders.new_memory_folder(backend), "shared")
         _URLS[backend] = databases.migrated(url)
     return _URLS[backend]
 

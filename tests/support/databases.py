@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import tempfile
 import warnings
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ from sqlalchemy import make_url
 from authsite.db import open_database
 from authsite.db.base import Base
 from authsite.db.migrate import upgrade
+from tests.support.folders import new_folder
 
 BACKENDS = ("sqlite", "postgresql")
+_TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
 
 
 def both(collector):
@@ -56,11 +59,44 @@ def new_url(backend, folder, name, server=None):
 
 def migrated(url):
     """``url``, with the schema in it; through a pooler with ``AUTHSITE_TEST_POOLER=1``."""
+    if not _copied(url):
+        _upgrade(url)
+    through_pooler = os.environ.get("AUTHSITE_TEST_POOLER") and url.startswith("postgresql")
+    return _pooled(url) if through_pooler else url
+
+
+def _upgrade(url):
     database = open_database(url)
     upgrade(database)
     database.dispose()
-    through_pooler = os.environ.get("AUTHSITE_TEST_POOLER") and url.startswith("postgresql")
-    return _pooled(url) if through_pooler else url
+
+
+@functools.cache
+def _template(backend):
+    """A database with the schema, for copies: the migrations take longer than all else."""
+    url = new_url(backend, new_folder("template"), "authsite_template")
+    _upgrade(url)
+    return make_url(url)
+
+
+def _copied(url):
+    """Whether the database, which was empty, is now a copy of the template."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        if Path(parsed.database).exists():
+            return False
+        shutil.copy(_template("sqlite").database, parsed.database)
+        return True
+    template = _template("postgresql")
+    if parsed.query.get("host") != template.query["host"]:
+        return False  # of another server
+    with psycopg.connect(url) as connection:
+        if connection.execute(_TABLES).fetchone()[0]:
+            return False
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{parsed.database}"')
+        connection.execute(f'CREATE DATABASE "{parsed.database}" TEMPLATE "{template.database}"')
+    return True
 
 
 def _pooled(url):
