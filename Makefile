@@ -14,7 +14,7 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+.PHONY: serve test test-all t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
   cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(VENV)/.runtime
@@ -22,6 +22,10 @@ serve: $(VENV)/.runtime
 
 test: $(VENV)/.tests
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Each night: every test on both databases, with large volumes and a random seed, which is printed.
+test-all: $(VENV)/.tests
+	AUTHSITE_TEST_ALL=1 $(BIN)/pytest $(PYTEST_ARGS)
 
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
 dev: $(VENV)/.tests

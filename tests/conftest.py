@@ -101,8 +101,7 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
-    slow = {SYSTEM, TESTS / "attacks"}
-    items.sort(key=lambda item: slow.isdisjoint(item.path.parents))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
