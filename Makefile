@@ -19,7 +19,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard authsite/locale/*/LC_MESSAGES/*.po
 RUNTIME := $(VENV)/.runtime $(CATALOGUES)
 TESTS := $(VENV)/.tests $(CATALOGUES)
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+.PHONY: serve test test-all t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
   cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(RUNTIME)
@@ -27,6 +27,10 @@ serve: $(RUNTIME)
 
 test: $(TESTS)
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Each night: every test on both databases, with large volumes and a random seed, which is printed.
+test-all: $(TESTS)
+	AUTHSITE_TEST_ALL=1 $(BIN)/pytest $(PYTEST_ARGS)
 
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
 dev: $(TESTS)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import authsite as package
-
 from authsite.audit.events import FORMER_NAMES, Event
 from authsite.audit.service import record
 from tests.support import databases

@@ -16,6 +16,8 @@ from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET
 
+pytestmark = pytest.mark.both_databases
+
 
 def settings_understood(found, _folder):
     assert "some.ini" in line(found(), "settings-understood", "settings")

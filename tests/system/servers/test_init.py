@@ -81,6 +81,7 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
         each.run("doctor")
 
 
+@pytest.mark.both_databases
 def test_trial_7_two_init_at_once_make_one_web_client(tmp_path, fresh_url):
     homes = [machine(tmp_path, name, fresh_url) for name in ("one", "two")]
     homes[0].run("db", "upgrade", AUTHSITE_SECRET="vB7wQz2LmXk9RtYc4HsNd6JfGp1UaE0T")
