@@ -1,0 +1,52 @@
+"""The settings of *Keys and storage* in ``docs/settings.md``."""
+
+from dataclasses import dataclass
+
+from .. import service_urls, values
+from ..definition import required, setting
+from ..secret import Secret, strong_secrets
+
+_MISSING_SECRET = (
+    "run `authsite init`, which writes one to the environment file, or put the"
+    " output of `authsite secret new` into the variable AUTHSITE_SECRET"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """Keys and storage."""
+
+    secret: tuple[Secret, ...] = required(
+        strong_secrets,
+        _MISSING_SECRET,
+        secret=True,
+        text="Signs tokens, links and cookies; of several, separated by spaces, the first one"
+        " signs, and all verify. At least 32 bytes, and not a sample value; `authsite secret new`"
+        " prints one, `authsite init` stores one.",
+    )
+    secret_next: tuple[Secret, ...] = setting(
+        strong_secrets,
+        "",
+        secret=True,
+        text="Verifies already, and does not sign yet; one or several. `authsite secret rotate`"
+        " writes it, and makes it the first `secret` when it runs again: [rotating"
+        " secrets](operations.md#rotate-the-secret).",
+    )
+    database_url: Secret = setting(
+        service_urls.database_url,
+        "sqlite:///var/authsite.sqlite",
+        secret=True,
+        text="The database: `sqlite:///path` or `postgresql://user:password@host/database`;"
+        " percent-encode `@`, `:`, `/`, `?`, `#` and `%` in user and password (`%40` for `@`)."
+        " Several hosts, as in `postgresql://user:password@first,second:5433/database`: [high"
+        " availability](high-availability.md#a-postgresql-that-fails-over).",
+    )
+    production: bool = setting(
+        values.boolean,
+        "false",
+        text="If true, authsite does not start without `base-url`, with the mail driver `log`,"
+        " with an SMTP password that would be sent to another host without TLS, or with plain"
+        " `http` in `base-url`, the pages that links in mails lead to, `login-page-url`,"
+        " `return-origins`, `cors-origins` or `password-breach-check` (`http` on `localhost` is"
+        " allowed).",
+    )
