@@ -14,12 +14,11 @@ from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
 
-from authsite.colors import ACCENT, readable_on
+from authsite.colors import ACCENT, accent_css, readable_on
 from authsite.request_state import Request
 from authsite.settings import Settings, files_of
 
 from .address import route_path
-from .brand import brand_css
 from .cached_response import (
     CachedResponse,
     add_files,
@@ -91,7 +90,7 @@ def _assets(request: Request) -> Assets:
 
 def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
-    brand = brand_css(cfg)
+    brand = _brand_css(cfg)
     styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
     made = {
         "docs.css": (FOLDER / "docs.css").read_bytes() + brand,
@@ -99,6 +98,18 @@ def _load(registry: Registry) -> Assets:
         "icon.svg": _letter_icon(cfg),
     }
     return load(FOLDER, made)
+
+
+def _brand_css(cfg: Settings) -> bytes:
+    """What `accent-color`, `font` and `corner-radius` add to ``authsite.css`` and ``docs.css``.
+
+    It is in the files, since the Content-Security-Policy forbids inline styles. The parsers of the
+    settings leave nothing in a value that could end the declaration.
+    """
+    properties = {"--font": cfg.font, "--radius": cfg.corner_radius}
+    declared = ";".join(f"{name}:{value}" for name, value in properties.items() if value)
+    own = f":root{{{declared}}}\n" if declared else ""
+    return own.encode() + accent_css(cfg.accent_color)
 
 
 def _letter_icon(cfg: Settings) -> bytes:
