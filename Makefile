@@ -126,12 +126,13 @@ lock: $(TESTS)
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-dist.in -o requirements-dist.txt
 
-# Writes the references of commands, endpoints, errors and audit events from the code.
+# Writes the references of commands, endpoints, errors, audit events and settings, and both ini files.
 reference: $(TESTS)
 	$(BIN)/python -m tests.support.cli_reference
 	$(BIN)/python -m tests.support.api_reference
 	$(BIN)/python -m tests.support.error_reference
 	$(BIN)/python -m tests.support.audit_reference
+	$(BIN)/python -m tests.support.settings_reference
 
 cli-reference: reference
 

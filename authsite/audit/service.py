@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from authsite.context import Context
 from authsite.db import NoRow, PreparedQuery
-from authsite.db.now import database_now
+from authsite.db.base import database_now
 from authsite.installation import features
 
 from .events import FORMER_NAMES, Event, beginning_with, names_of

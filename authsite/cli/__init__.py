@@ -31,7 +31,7 @@ COMMANDS = {
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
     "settings": ("authsite.cli.settings", "Show what the settings are."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
-    "completion": ("authsite.cli.completion", "Print the completion script of a shell."),
+    "completion": ("authsite.cli.help", "Print the completion script of a shell."),
     "help": ("authsite.cli.help", "Print the help of a command."),
 }
 ALIASES = {"users": "user", "clients": "client", "tokens": "token"}

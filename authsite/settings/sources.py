@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .definitions import DEFINITIONS, PREFIX, Definition
+from .definition import PREFIX, Definition
+from .definitions import DEFINITIONS
 from .errors import InvalidSetting, display_value
 from .lookup import CLIENT_NAME, find_definition, normalize, unknown_key
 
