@@ -39,8 +39,8 @@ class Storage:
         text="Seals in the database what must be read again (AES-256-GCM), such as second factors"
         " and signing keys: the first key seals, all open. 64 hexadecimal digits each; `authsite"
         " init` adds one, `authsite secret new --sealing-key` prints one. Without it the key"
-        " is derived from `secret`, and every start has a note. It is not part of `secret`, so that a leaked"
-        " secret can be replaced at once. See [the sealing"
+        " is derived from `secret`, and every start has a note. It is not part of `secret`, so that"
+        " a leaked secret can be replaced at once. See [the sealing"
         " key](operations.md#rotate-the-sealing-key).",
     )
     sealing_key_next: tuple[Secret, ...] = setting(
