@@ -72,7 +72,7 @@ def test_many_refreshes_are_one_row_and_as_many_hot_updates(site):
 
 @pytest.mark.slow
 def test_refreshes_of_many_families_find_space_on_their_pages(site):
-    count = volume(100, 300)  # several pages of 8 kB
+    count = volume(200, 300)  # several pages of 8 kB
     keys = site.client("personal")
     tokens = [
         site.token(keys, grant_type="client_credentials").json["refresh_token"]

@@ -47,6 +47,7 @@ def test_mails_survive_two_senders_that_are_killed_at_random(fresh_url, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.both_databases
 @pytest.mark.control("M05")
 @pytest.mark.parametrize("fault", ["4xx", "refuse all"])
 def test_what_a_server_put_off_for_a_while_arrives_exactly_once(fresh_url, tmp_path, fault):

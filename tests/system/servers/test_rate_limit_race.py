@@ -76,6 +76,7 @@ def check(site, servers, most):
 
 
 @pytest.mark.slow
+@pytest.mark.both_databases
 @pytest.mark.control("L07")
 def test_of_many_wrong_logins_at_once_over_two_servers_10_are_hashed(servers):
     site, both = servers()
