@@ -98,10 +98,10 @@ def _copied(url):
     return True
 
 
-def upgraded(url):
-    """``url``, whose schema the former version has made and this one has upgraded."""
+def upgraded(url, former=None):
+    """``url``, whose schema this version has upgraded from ``former``, else from the one before."""
     database = open_database(url)
-    migrate.upgrade(database, sorted(migrate.earlier())[-1])
+    migrate.upgrade(database, former or sorted(migrate.earlier())[-1])
     migrate.upgrade(database)
     database.dispose()
     return url
