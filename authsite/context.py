@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from authsite.crypto.keys import Keys
+from authsite.crypto.sealing import SealingKeys, sealing_keys
 from authsite.db import Database, open_database, request_session
 from authsite.db.last_used import LastUsedTracker, precision
 from authsite.db.privileges import warn_of_superuser
@@ -80,11 +81,14 @@ class Services:
     settings: Settings
     database: Database
     keys: Keys
+    sealing: SealingKeys
     passwords: Passwords
     rate_limits: "RateLimiter | None"
     last_used: LastUsedTracker
     extensions: Extensions = field(default_factory=Extensions)
     mail_copies: Path | None = None
+    open_features: set[str] = field(default_factory=set)
+    """What `installation.features.is_open` has found open."""
 
 
 def make_services(settings: Settings, *, limits: bool = True) -> Services:
@@ -102,6 +106,11 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
         settings=settings,
         database=database,
         keys=Keys(revealed((*settings.secret, *settings.secret_next))),
+        sealing=sealing_keys(
+            revealed(settings.sealing_key),
+            revealed((*settings.secret, *settings.secret_next)),
+            revealed(settings.sealing_key_next),
+        ),
         passwords=Passwords(
             settings.bcrypt_cost,
             revealed(settings.password_pepper),

@@ -20,9 +20,10 @@ LAYERS = (
     "login",
     "users",
     "audit mail logs",
+    "installation",
     "context",
     "rate_limit",
-    "http passwords installation",
+    "http passwords",
     "settings crypto slots clock cores counters forks db catalogs i18n ids colors addresses",
 )
 LAYER = {

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, or_, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
@@ -108,7 +109,7 @@ def _export(ctx: Context, user: User, details: dict[str, str]) -> dict[str, Any]
     for part, (model, kind, columns) in PARTS.items():
         found[part] = _rows(ctx, user.id, model, kind, columns.split())
     found["rate_limits"] = _counters(ctx, user.id, [row["key"] for row in found["login_names"]])
-    record(ctx, "user.exported", user_id=user.id, details=details)
+    record(ctx, Event.USER_EXPORTED, user_id=user.id, details=details)
     return found
 
 

@@ -98,12 +98,16 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
 
 @contextmanager
 def session(cfg: Settings) -> "Iterator[Context]":
-    """The context of a command that begins its own transactions, without rate limits."""
+    """The context of a command that begins its own transactions, without rate limits.
+
+    Errors of the database, and `FeatureNotOpen`, become a `click.ClickException`.
+    """
     from sqlalchemy.orm import Session
 
     from authsite.audit.service import RECORDED
     from authsite.context import Context, make_services
     from authsite.http.request_info import RequestInfo
+    from authsite.installation.features import FeatureNotOpen
     from authsite.logs import configure_default
 
     configure_default()  # structlog's own default writes to the standard output
@@ -119,6 +123,8 @@ def session(cfg: Settings) -> "Iterator[Context]":
             recorded = RECORDED in db.info
         if recorded:
             _seal(services)
+    except FeatureNotOpen as error:
+        raise click.ClickException(str(error)) from None
     finally:
         services.database.dispose()
 

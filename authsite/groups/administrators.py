@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.audit.cause import Cause
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.mail import outbox
@@ -33,7 +34,7 @@ def grant(ctx: Context, user: User, role: str, cause: Cause) -> bool:
         raise NotConfirmed
     if not members.enter(ctx, name, user.id):
         return False
-    record(ctx, "admin.granted", user_id=user.id, details=cause.details(group=name))
+    record(ctx, Event.ADMIN_GRANTED, user_id=user.id, details=cause.details(group=name))
     for owner in _owners(ctx.db):
         mails.send_granted(ctx, owner, user.id)
     return True
@@ -51,7 +52,7 @@ def revoke(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     if not members.leave(ctx, name, user.id):
         return False
     scope_loss.end_lost(ctx, [user.id], set(RESERVED[name].scopes))
-    record(ctx, "admin.revoked", user_id=user.id, details=cause.details(group=name))
+    record(ctx, Event.ADMIN_REVOKED, user_id=user.id, details=cause.details(group=name))
     for owner in recipients:
         mails.send_revoked(ctx, owner, user.id)
     return True

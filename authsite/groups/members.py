@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from authsite import clock
 from authsite.audit.cause import Cause
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import scope_loss
@@ -31,7 +32,7 @@ def add(ctx: Context, name: str, user_id: uuid.UUID, cause: Cause) -> bool:
     find(ctx.db, name)
     if not enter(ctx, name, user_id):
         return False
-    record(ctx, "group.member_added", user_id=user_id, details=cause.details(group=name))
+    record(ctx, Event.GROUP_MEMBER_ADDED, user_id=user_id, details=cause.details(group=name))
     return True
 
 
@@ -45,7 +46,7 @@ def remove(ctx: Context, name: str, user_id: uuid.UUID, cause: Cause) -> bool:
     if not leave(ctx, name, user_id):
         return False
     scope_loss.end_lost(ctx, [user_id], set(scopes.split()))
-    record(ctx, "group.member_removed", user_id=user_id, details=cause.details(group=name))
+    record(ctx, Event.GROUP_MEMBER_REMOVED, user_id=user_id, details=cause.details(group=name))
     return True
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from authsite import clock
 from authsite.audit.cause import Cause
+from authsite.audit.events import Event
 from authsite.audit.service import About, record, record_all
 from authsite.context import Context
 from authsite.oauth import scope_loss
@@ -76,7 +77,7 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
             ctx.db.flush()
     except IntegrityError:
         raise GroupTaken(name) from None
-    record(ctx, "group.created", details=cause.details(group=name, scopes=group.scopes))
+    record(ctx, Event.GROUP_CREATED, details=cause.details(group=name, scopes=group.scopes))
     return group
 
 
@@ -95,7 +96,7 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str
         group.scopes = _scopes(ctx.settings, given.scopes, before)
     group.updated_at = clock.now()
     ctx.db.flush()
-    record(ctx, "group.changed", details=cause.details(group=name, scopes=group.scopes))
+    record(ctx, Event.GROUP_CHANGED, details=cause.details(group=name, scopes=group.scopes))
     return before - set(group.scopes.split())
 
 
@@ -127,7 +128,7 @@ def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
     causes: list[About] = [
         {"user_id": user_id, "details": cause.details(group=name)} for user_id in left
     ]
-    record_all(ctx, "group.member_removed", causes)
+    record_all(ctx, Event.GROUP_MEMBER_REMOVED, causes)
     return len(found) == BATCH
 
 
@@ -141,7 +142,7 @@ def delete(ctx: Context, name: str, cause: Cause) -> None:
         pass
     ctx.db.delete(group)
     ctx.db.flush()
-    record(ctx, "group.deleted", details=cause.details(group=name))
+    record(ctx, Event.GROUP_DELETED, details=cause.details(group=name))
 
 
 def list_all(db: Session) -> list[ShownGroup]:

@@ -12,7 +12,7 @@ from uuid import UUID
 from authsite.i18n import _, translate
 
 if TYPE_CHECKING:
-    from authsite.audit.events import EventName
+    from authsite.audit.events import Event
 
 
 ERROR_OF_REQUEST = "authsite.error"
@@ -48,7 +48,7 @@ class ApiError(Exception):
     listed = True
     keeps_writes = False
     reason: str | None = None
-    audit_event: "EventName | None" = None
+    audit_event: "Event | None" = None
     client_id: UUID | None = None
 
     def __init__(

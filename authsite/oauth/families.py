@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, func, literal_column, select, update
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record, record_apart
 from authsite.context import Context
 from authsite.db import PreparedQuery
@@ -60,7 +61,7 @@ def end(
     """End a family at the request of its holder; of concurrent requests one is recorded."""
     if revoke(ctx, family_id, why):
         details = {"family": str(family_id), "why": why}
-        record(ctx, "token.revoked", user_id=user_id, client_id=client_id, details=details)
+        record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=client_id, details=details)
 
 
 REVOKE = PreparedQuery(
@@ -79,7 +80,7 @@ def end_apart(ctx: Context, family_id: UUID, why: str, user_id: UUID) -> None:
     """End a family of a user in a separate transaction, committed on return."""
     if REVOKE.one(ctx.database, family_id=family_id, now=clock.now(), why=why):
         details = {"family": str(family_id), "why": why}
-        record_apart(ctx, "token.revoked", user_id=user_id, details=details)
+        record_apart(ctx, Event.TOKEN_REVOKED, user_id=user_id, details=details)
 
 
 def exempt(ctx: Context, user_id: UUID, family_id: UUID, epoch: int) -> None:

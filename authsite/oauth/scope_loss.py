@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, Select, or_, select, update
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import About, record_all
 from authsite.context import Context
 from authsite.users.groups import bound
@@ -124,5 +125,5 @@ def _end(ctx: Context, found: Collection[Carrying], why: str) -> int:
         for each in found
         if each.id in ended
     ]
-    record_all(ctx, "token.revoked", causes)
+    record_all(ctx, Event.TOKEN_REVOKED, causes)
     return len(causes)

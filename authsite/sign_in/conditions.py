@@ -26,7 +26,7 @@ class AccountCondition(NamedTuple):
 
     check: Check
     notify: Notify | None = None
-    reason: FailureReason = "denied"
+    reason: FailureReason = FailureReason.DENIED
 
 
 class Denial(NamedTuple):

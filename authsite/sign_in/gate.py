@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from authsite import clock
+from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
@@ -119,7 +120,7 @@ def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str])
         raise
     if verified is None:
         LOGINS.add("failed")
-        record_apart(ctx, "login.failed", **found.about("wrong_factor"))
+        record_apart(ctx, Event.LOGIN_FAILED, **found.about(FailureReason.WRONG_FACTOR))
         return None
     return _complete_pending(ctx, verified, found)
 

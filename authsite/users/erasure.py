@@ -4,6 +4,7 @@ from uuid import UUID
 
 from sqlalchemy import delete
 
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.mail import outbox
@@ -33,4 +34,4 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
         raise SignInEnded
     outbox.erase(ctx.db, user_id)
     details = {"why": why} if why else None
-    record(ctx, "user.erased", user_id=user_id, details=details)
+    record(ctx, Event.USER_ERASED, user_id=user_id, details=details)

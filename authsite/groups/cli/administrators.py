@@ -2,14 +2,8 @@
 
 import click
 
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    print_json,
-    print_table,
-    transaction,
-)
+from authsite.cli.results import Done, Listing, result_command
+from authsite.cli.shared import examples, transaction
 from authsite.settings import Settings
 from authsite.users.cli.shared import find, user_argument
 
@@ -17,6 +11,7 @@ from .. import administrators
 from .shared import by_command, errors_as_lines, reason_option
 
 role_argument = click.argument("role", metavar="GROUP")
+COLUMNS = {"e-mail": "email", "groups": "groups"}
 NO_MAIL = (
     "no mail has been sent from here in the last seven days, as far as is known: an administrator "
     "needs one to sign in for the first time. Try it with `authsite mail send`."
@@ -37,9 +32,8 @@ def admin() -> None:
 @user_argument
 @role_argument
 @reason_option
-@json_option
-@config_option
-def grant(cfg: Settings, email_or_id: str, role: str, reason: str | None, as_json: bool) -> None:
+@result_command
+def grant(cfg: Settings, email_or_id: str, role: str, reason: str | None) -> Done:
     """Make a user an administrator.
 
     GROUP is owner, security, support or viewer, or its full name: authsite:owner. The user must
@@ -51,18 +45,16 @@ def grant(cfg: Settings, email_or_id: str, role: str, reason: str | None, as_jso
         unsent = administrators.no_mail_was_sent(ctx.db)
     if unsent:
         click.echo(NO_MAIL, err=True)
-    if as_json:
-        return print_json({"email": user.email, "group": role, "changed": new})
-    click.echo(f"{user.email} is {'now' if new else 'already'} an administrator: {role}.")
+    text = f"{user.email} is {'now' if new else 'already'} an administrator: {role}."
+    return Done(text, {"email": user.email, "group": role, "changed": new})
 
 
 @admin.command(epilog=examples("authsite admin revoke bo@example.com support"))
 @user_argument
 @role_argument
 @reason_option
-@json_option
-@config_option
-def revoke(cfg: Settings, email_or_id: str, role: str, reason: str | None, as_json: bool) -> None:
+@result_command
+def revoke(cfg: Settings, email_or_id: str, role: str, reason: str | None) -> Done:
     """Take a role of administrator away.
 
     GROUP is as in `admin grant`. The last enabled owner stays. All owners are told by mail.
@@ -70,22 +62,16 @@ def revoke(cfg: Settings, email_or_id: str, role: str, reason: str | None, as_js
     with transaction(cfg) as ctx, errors_as_lines():
         user = find(ctx.db, email_or_id)
         left = administrators.revoke(ctx, user, role, by_command(reason))
-    if as_json:
-        return print_json({"email": user.email, "group": role, "changed": left})
-    click.echo(f"{user.email} is {'no longer' if left else 'not'} an administrator: {role}.")
+    text = f"{user.email} is {'no longer' if left else 'not'} an administrator: {role}."
+    return Done(text, {"email": user.email, "group": role, "changed": left})
 
 
 @admin.command("list", epilog=examples("authsite admin list --json"))
-@json_option
-@config_option
-def list_(cfg: Settings, as_json: bool) -> None:
+@result_command
+def list_(cfg: Settings) -> Listing:
     """List the administrators, with their groups."""
     with transaction(cfg) as ctx:
         found = administrators.list_all(ctx.db)
-    if as_json:
-        return print_json({"administrators": [each._asdict() for each in found]})
-    print_table(
-        ("e-mail", "groups"),
-        [(each.email, " ".join(each.groups)) for each in found],
-        empty="No administrators yet. Make one with `authsite admin grant EMAIL owner`.",
-    )
+    rows = [each._asdict() for each in found]
+    empty = "No administrators yet. Make one with `authsite admin grant EMAIL owner`."
+    return Listing("administrators", rows, len(rows), COLUMNS, empty)

@@ -1,25 +1,17 @@
 """``authsite group …``"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import click
 
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    limit_option,
-    print_facts,
-    print_json,
-    print_more,
-    print_table,
-    session,
-    transaction,
-)
+from authsite.cli.results import Data, Done, Facts, Listing, result_command
+from authsite.cli.shared import examples, limit_option, session, transaction
 from authsite.settings import Settings
 from authsite.users.cli.shared import find, user_argument
 
 from .. import members, service
+from ..members import Member
 from ..service import GroupValues, ShownGroup
 from .shared import by_command, errors_as_lines, reason_option
 
@@ -30,10 +22,42 @@ acr_option = click.option(
     metavar="LEVEL",
     help="The level that a sign-in must have. This version has no levels, and refuses it.",
 )
+COLUMNS = {"name": "name", "title": "title", "members": "member_count", "scopes": "scopes"}
 UNCONFIRMED = (
     "the user has not confirmed the e-mail address, so it may be another person's: check that it "
     "is the right account"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWithMembers:
+    """A group, and some of its members."""
+
+    group: ShownGroup
+    members: Sequence[Member]
+
+    @property
+    def data(self) -> Data:
+        """The group, with a list of members."""
+        return {**self.group._asdict(), "members": self._rows()}
+
+    def show(self) -> None:
+        """Print the facts of the group, and a table of the members."""
+        group = self.group
+        facts = {
+            "name": group.name,
+            "title": group.title,
+            "scopes": group.scopes,
+            "members": group.member_count,
+            "created_at": group.created_at,
+        }
+        Facts("The group:", facts).show()
+        columns = {"id": "id", "e-mail": "email"}
+        total = group.member_count
+        Listing("members", self._rows(), total, columns, empty="No members yet.").show()
+
+    def _rows(self) -> list[Data]:
+        return [{"id": str(each.id), "email": each.email} for each in self.members]
 
 
 @click.group()
@@ -52,8 +76,7 @@ def group() -> None:
 @click.option("--scope", default="", help=scope_help)
 @acr_option
 @reason_option
-@json_option
-@config_option
+@result_command
 def create(
     cfg: Settings,
     name: str,
@@ -61,8 +84,7 @@ def create(
     scope: str,
     require_acr: str | None,
     reason: str | None,
-    as_json: bool,
-) -> None:
+) -> Done:
     """Create a group.
 
     NAME has 1 to 32 of the characters a-z, 0-9, colon, _ and -.
@@ -71,7 +93,7 @@ def create(
         given = GroupValues(title, scope, require_acr)
         service.create(ctx, name, given, by_command(reason))
         made = service.show(ctx.db, name)
-    _print_done(made, f"The group {name} is created.", as_json)
+    return Done(f"The group {name} is created.", made._asdict())
 
 
 @group.command(epilog=examples("authsite group update finance --scope 'payments:write'"))
@@ -80,8 +102,7 @@ def create(
 @click.option("--scope", help=scope_help)
 @acr_option
 @reason_option
-@json_option
-@config_option
+@result_command
 def update(
     cfg: Settings,
     name: str,
@@ -89,8 +110,7 @@ def update(
     scope: str | None,
     require_acr: str | None,
     reason: str | None,
-    as_json: bool,
-) -> None:
+) -> Done:
     """Change title and scopes of a group.
 
     What is not given stays as it is; an empty text for --scope removes all. The tokens of members
@@ -110,15 +130,14 @@ def update(
                 break
         with ctx.db.begin():
             changed = service.show(ctx.db, name)
-    _print_done(changed, f"The group {name} is changed.", as_json)
+    return Done(f"The group {name} is changed.", changed._asdict())
 
 
 @group.command(epilog=examples("authsite group delete finance"))
 @name_argument
 @reason_option
-@json_option
-@config_option
-def delete(cfg: Settings, name: str, reason: str | None, as_json: bool) -> None:
+@result_command
+def delete(cfg: Settings, name: str, reason: str | None) -> Done:
     """Delete a group.
 
     Its members leave it first, which ends their tokens that carry a scope of this group alone. A
@@ -132,86 +151,63 @@ def delete(cfg: Settings, name: str, reason: str | None, as_json: bool) -> None:
                 more = service.remove_some(ctx, name, cause)
         with ctx.db.begin():
             service.delete(ctx, name, cause)
-    if as_json:
-        return print_json({"name": name, "deleted": True})
-    click.echo(f"The group {name} is deleted.")
+    return Done(f"The group {name} is deleted.", {"name": name, "deleted": True})
 
 
 @group.command("list", epilog=examples("authsite group list --json"))
-@json_option
-@config_option
-def list_(cfg: Settings, as_json: bool) -> None:
+@result_command
+def list_(cfg: Settings) -> Listing:
     """List all groups, the reserved ones first."""
     with transaction(cfg) as ctx:
         found = service.list_all(ctx.db)
-    if as_json:
-        return print_json({"groups": [each._asdict() for each in found]})
-    print_table(
-        ("name", "title", "members", "scopes"),
-        [
-            (each.name, each.title, str(each.member_count), " ".join(each.scopes) or "–")
-            for each in found
-        ],
-        empty="",  # there are always the reserved ones
-    )
+    rows = [each._asdict() for each in found]
+    return Listing("groups", rows, len(rows), COLUMNS, empty="")  # never without the reserved ones
 
 
 @group.command(epilog=examples("authsite group show finance"))
 @name_argument
 @limit_option
-@json_option
-@config_option
-def show(cfg: Settings, name: str, limit: int, as_json: bool) -> None:
+@result_command
+def show(cfg: Settings, name: str, limit: int) -> GroupWithMembers:
     """Show one group with its members."""
     with transaction(cfg) as ctx, errors_as_lines():
         found = service.show(ctx.db, name)
         listed = members.list_some(ctx.db, name, limit)
-    if as_json:
-        in_it = [{"id": str(each.id), "email": each.email} for each in listed]
-        return print_json({**found._asdict(), "members": in_it})
-    print_facts("The group:", _facts(found))
-    print_table(
-        ("id", "e-mail"), [(str(each.id), each.email) for each in listed], empty="No members yet."
-    )
-    print_more(found.member_count - len(listed))
+    return GroupWithMembers(found, listed)
 
 
 @group.command(epilog=examples("authsite group add finance ann@example.com"))
 @name_argument
 @user_argument
 @reason_option
-@json_option
-@config_option
-def add(cfg: Settings, name: str, email_or_id: str, reason: str | None, as_json: bool) -> None:
+@result_command
+def add(cfg: Settings, name: str, email_or_id: str, reason: str | None) -> Done:
     """Add a user to a group.
 
     A scope that this gives counts from the next login or refresh. Administrators are made with
     `authsite admin grant`.
     """
-    _change_membership(cfg, members.add, (name, email_or_id, reason), as_json=as_json)
+    return _change_membership(cfg, members.add, (name, email_or_id, reason))
 
 
 @group.command(epilog=examples("authsite group remove finance ann@example.com"))
 @name_argument
 @user_argument
 @reason_option
-@json_option
-@config_option
-def remove(cfg: Settings, name: str, email_or_id: str, reason: str | None, as_json: bool) -> None:
+@result_command
+def remove(cfg: Settings, name: str, email_or_id: str, reason: str | None) -> Done:
     """Remove a user from a group.
 
     The tokens of the user that carry a scope of this group alone end.
     """
-    _change_membership(cfg, members.remove, (name, email_or_id, reason), as_json=as_json)
+    return _change_membership(cfg, members.remove, (name, email_or_id, reason))
 
 
 def _change_membership(
     cfg: Settings,
     change: Callable[..., bool],
     given: tuple[str, str, str | None],
-    *,
-    as_json: bool,
-) -> None:
+) -> Done:
     name, email_or_id, reason = given
     with transaction(cfg) as ctx, errors_as_lines():
         user = find(ctx.db, email_or_id)
@@ -219,24 +215,6 @@ def _change_membership(
     added = change is members.add
     if added and user.email_verified_at is None:
         click.echo(UNCONFIRMED, err=True)
-    if as_json:
-        return print_json({"group": name, "email": user.email, "changed": changed})
     now = "is in" if added else "is not in"
-    click.echo(f"{user.email} {now} the group {name}{'' if changed else ', as before'}.")
-
-
-def _print_done(found: ShownGroup, text: str, as_json: bool) -> None:
-    """Print ``text``, or the group as JSON."""
-    if as_json:
-        return print_json(found._asdict())
-    click.echo(text)
-
-
-def _facts(found: ShownGroup) -> dict[str, str]:
-    return {
-        "name": found.name,
-        "title": found.title,
-        "scopes": " ".join(found.scopes) or "–",
-        "members": str(found.member_count),
-        "created_at": found.created_at or "–",
-    }
+    text = f"{user.email} {now} the group {name}{'' if changed else ', as before'}."
+    return Done(text, {"group": name, "email": user.email, "changed": changed})
