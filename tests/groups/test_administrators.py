@@ -25,7 +25,7 @@ def mails(site, kind):
 
 
 def test_roles_are_granted_listed_and_revoked(commands):
-    assert commands.json("admin", "list") == {"administrators": []}
+    assert commands.json("admin", "list") == {"administrators": [], "total": 0}
     commands.run("admin", "grant", "ann@example.com", "owner")
     commands.run("admin", "grant", "ann@example.com", "authsite:owner")
     commands.run("admin", "grant", "ann@example.com", "authsite:viewer")
@@ -34,7 +34,8 @@ def test_roles_are_granted_listed_and_revoked(commands):
         "administrators": [
             {"email": "ann@example.com", "groups": ["authsite:owner", "authsite:viewer"]},
             {"email": "bo@example.com", "groups": ["authsite:support"]},
-        ]
+        ],
+        "total": 2,
     }
     commands.run("admin", "revoke", "bo@example.com", "authsite:support")
     commands.run("admin", "revoke", "bo@example.com", "support")

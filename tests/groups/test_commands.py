@@ -75,6 +75,7 @@ def test_a_name_has_only_the_allowed_characters(commands, name):
     assert "characters" in output
 
 
+@pytest.mark.both_databases
 def test_a_name_of_32_characters_is_allowed_and_a_taken_one_is_not(commands):
     commands.run("group", "create", "x" * 32, "--title", "x")
     output = commands.run("group", "create", "x" * 32, "--title", "y", status=1).output
@@ -159,6 +160,7 @@ def test_nobody_gets_into_a_group_by_a_request(site, commands):
     assert sorted(origins) == ["command", "command", "registered"]
 
 
+@pytest.mark.both_databases
 def test_memberships_are_exported_and_erased_with_the_user(site, commands):
     commands.run("group", "create", "ops", "--title", "Ops")
     commands.run("group", "add", "ops", "ann@example.com")

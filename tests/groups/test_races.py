@@ -21,6 +21,8 @@ from tests.support.acting import acting
 from tests.support.site import PASSWORD
 from tests.support.together import together
 
+pytestmark = pytest.mark.both_databases
+
 CAUSE = Cause("command")
 LONG_ENOUGH = 0.5  # seconds, in which the other transaction would end if nothing stopped it
 

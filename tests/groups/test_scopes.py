@@ -85,6 +85,7 @@ def lose_group(payers):
 LOSSES = [lose_membership, lose_binding, lose_group]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("lose", LOSSES)
 def test_who_loses_a_scope_loses_the_tokens_that_carry_it(site, keys, payers, lose):
     carrying = login(site, keys)
@@ -131,6 +132,7 @@ def test_other_members_keep_their_tokens(site, keys, payers):
     site.me(tokens["access_token"])
 
 
+@pytest.mark.both_databases
 def test_a_scope_with_a_similar_name_is_not_lost(site, payers):
     payers.run("group", "create", "more", "--title", "More", "--scope", "payments:read")
     payers.run("group", "add", "more", "ann@example.com")
@@ -170,6 +172,7 @@ def test_clients_get_only_the_scopes_of_administrators_that_exist_and_none_by_de
     assert "admin" in commands.run("client", "create", *arguments, status=1).output
 
 
+@pytest.mark.both_databases
 def test_tokens_from_before_the_mark_are_counted_and_ended(site_with, site, payers):
     before = site_with(scopes="notes:read: Read\npayments:write: Pay")
     for email in ("ann@example.com", "bo@example.com"):

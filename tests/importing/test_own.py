@@ -94,6 +94,21 @@ def test_users_and_clients_are_the_same_in_another_authsite(export, backend, tmp
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("key", ["scope", "default_scope"])
+def test_a_client_with_a_scope_of_administrators_is_refused(export, tmp_path, key):
+    site, path, _ = export
+    databases.empty(site.database)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    [client] = [line for line in lines if line["type"] == "client" and line["scope"]]
+    client[key] += " admin:users:read"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    report = tmp_path / "report.jsonl"
+    done = imported(site.url, path, tmp_path, "--report", str(report))
+    assert done["clients"] == {"imported": 1, "present": 0, "refused": 1}
+    assert "authsite client update" in report.read_text()
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_what_is_no_whole_export_or_has_another_pepper_is_refused(export, tmp_path):
     site, path, _ = export
     databases.empty(site.database)
