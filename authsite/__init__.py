@@ -38,6 +38,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "personal_tokens",
+    "groups",
     "discovery",
     "proxy",
     "openapi",

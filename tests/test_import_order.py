@@ -12,7 +12,7 @@ LAYERS = (
     "account",
     "signup personal_tokens",
     "verification recovery",
-    "proxy discovery",
+    "proxy discovery groups",
     "tasks",
     "oauth",
     "sessions",

@@ -16,7 +16,7 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
-from authsite.users.errors import AddressTaken, IdentifierTaken
+from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner
 from authsite.verification import email_change
 
 from . import active_sessions, export, service
@@ -198,7 +198,7 @@ def end_sign_in(request: Request) -> Response:
     "Delete the account",
     {204: None},
     description="All tokens and sessions of the user are revoked, and the user is erased.",
-    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+    errors=(WrongCurrentPassword, UserRequired, LastOwner, TooManyAttempts(60)),
 )
 def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()

@@ -27,6 +27,7 @@ from authsite.sessions.models import BrowserSession
 from authsite.sign_in.models import PendingLogin
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
+from authsite.users.groups.models import GroupMember
 from authsite.users.models import FormerAddress, LoginName, User, unchanged_since
 
 BY_USER = "user"
@@ -35,7 +36,7 @@ BY_USER = "user"
 USER = (
     "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
     " pending_expires_at pending_asked_at terms_url terms_accepted_at language links_ended_at"
-    " labels"
+    " labels origin"
 )
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
@@ -49,6 +50,7 @@ PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
         None,
         "id key email expires_at confirmed_at links_ended_at",
     ),
+    "groups": (GroupMember, None, "group_name created_at"),
     "sign_ins_of_apps": (Family, OAUTH, _TOKENS),
     "sign_ins_of_browsers": (
         BrowserSession,

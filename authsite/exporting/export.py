@@ -30,6 +30,7 @@ from authsite.db.base import Base, UtcDateTime
 from authsite.oauth import client_auth
 from authsite.oauth.models import Client, Family
 from authsite.passwords import imports
+from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 
 from . import records
@@ -74,6 +75,8 @@ PARTS = (
         {"client_type": "type", "secrets": "secret_hash", "previous_secret_hash": ""},
         _with_secrets,
     ),
+    Part("groups", Group, records.Group, {}),
+    Part("memberships", GroupMember, records.Membership, {}),
     Part("families", Family, records.Family, {}),
     Part("audit_events", AuditEvent, records.AuditEvent, {}),
 )

@@ -69,8 +69,35 @@ class User(TypedDict):
     terms_accepted_at: Moment | None
     language: str | None
     """Of mails to the user; null: that of the request which causes a mail."""
+    origin: str | None
+    """How the account came into being; null: before there was this field."""
     created_at: Moment
     updated_at: Moment
+
+
+@_strict
+class Group(TypedDict):
+    """A group of users; the reserved ones have no line."""
+
+    type: Literal["group"]
+    name: str
+    title: str
+    require_acr: str | None
+    scopes: str
+    """The scopes that it binds, separated by spaces."""
+    created_at: Moment
+    updated_at: Moment
+
+
+@_strict
+class Membership(TypedDict):
+    """A user is in a group. `authsite import` reads neither groups nor memberships."""
+
+    type: Literal["membership"]
+    user_id: Id
+    group_name: str
+    """Also of a reserved group."""
+    created_at: Moment
 
 
 @_strict
@@ -132,7 +159,7 @@ class AuditEvent(TypedDict):
     address: str | None
     agent: str | None
     request_id: str | None
-    details: dict[str, str] | None
+    details: dict[str, str | dict[str, str | None]] | None
 
 
 @_strict
@@ -142,12 +169,15 @@ class End(TypedDict):
     type: Literal["end"]
     users: int
     clients: int
+    groups: int
+    memberships: int
     families: int
     audit_events: int
 
 
 Line: TypeAlias = Annotated[
-    Head | User | Client | Family | AuditEvent | End, Field(discriminator="type")
+    Head | User | Group | Membership | Client | Family | AuditEvent | End,
+    Field(discriminator="type"),
 ]
 
 

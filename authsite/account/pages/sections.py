@@ -10,6 +10,7 @@ from authsite.mail.outbox import Recipient
 from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
 from authsite.users import former, pending
+from authsite.users.groups import bound
 from authsite.verification.mails import has_link
 
 
@@ -59,8 +60,10 @@ def latest_events(request: Request) -> dict[str, Any]:
 
 def tokens(request: Request) -> dict[str, Any]:
     """The personal access tokens; ``new_token`` is the text of one that was just created."""
-    found = personal_tokens.list_active(request.authsite.ctx, caller_of(request).acting_user().id)
-    return {"tokens": found, "new_token": None}
+    ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
+    scopes = bound.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    found = personal_tokens.list_active(ctx, user_id)
+    return {"tokens": found, "new_token": None, "token_scopes": scopes}
 
 
 def deletion(request: Request) -> dict[str, Any]:
