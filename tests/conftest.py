@@ -118,7 +118,7 @@ def pytest_collection_finish():
 
 
 def pytest_configure(config):
-    """Ctrl-C reaches the commands of tests; the time of an example of Hypothesis decides nothing."""
+    """Ctrl-C reaches commands; the time of an example of Hypothesis decides nothing."""
     # A shell that starts pytest in the background ignores Ctrl-C, and so would the commands that
     # tests start and stop.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
