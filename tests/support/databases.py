@@ -87,8 +87,8 @@ def _copied(url):
         shutil.copy(_template("sqlite").database, parsed.database)
         return True
     template = _template("postgresql")
-    if parsed.query.get("host") != template.query["host"]:
-        return False  # of another server
+    if (parsed.query.get("host"), parsed.username) != (template.query["host"], template.username):
+        return False  # of another server, or of another owner, whom a copy would not have
     with psycopg.connect(url) as connection:
         if connection.execute(_TABLES).fetchone()[0]:
             return False

@@ -75,9 +75,9 @@ class Tokens:
         values.scopes,
         "",
         text="The scopes of tokens: lines `name: description`, or `name [groups]: description` for"
-        " a scope that only [groups](groups.md) give to users (indented in an ini); split at the"
-        " first colon that a blank follows; see [scopes.md](scopes.md). Names that begin with"
-        " `admin:` are reserved.",
+        " a scope that only [groups of users](groups.md) give (indented in an ini), split at the"
+        " first colon that a blank follows. Names that begin with `admin:` are reserved; see"
+        " [scopes.md](scopes.md).",
     )
     personal_token_scopes: tuple[str, ...] = setting(
         values.list_of(values.scope),
