@@ -20,10 +20,13 @@ LAYERS = (
     "login",
     "users",
     "audit mail logs",
-    "context",
+    "request_context",
     "rate_limit",
     "http passwords installation",
-    "settings crypto slots clock cores counters forks db catalogs i18n ids colors addresses",
+    "request_state",
+    "context",
+    "settings crypto slots clock cores counters forks db catalogs i18n ids colors addresses "
+    "registrations",
 )
 LAYER = {
     package: layer

@@ -155,8 +155,9 @@ def guard_web(request: Request) -> Response:
         return acceptance(request, find_session(request, guard), required)
 
     def authenticate(request: Request) -> Caller:
-        if request.authsite.signed_in is not None:
-            return request.authsite.signed_in
+        caller: Caller | None = request.authsite.signed_in
+        if caller is not None:
+            return caller
         raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)
 
     try:

@@ -135,7 +135,7 @@ class Caller:
 
 def caller_of(request: Request) -> Caller:
     """The caller; for views whose route has a guard."""
-    caller = request.authsite.caller
+    caller: Caller | None = request.authsite.caller
     if caller is None:
         raise RuntimeError("the guard of the route has not run")
     return caller

@@ -29,7 +29,7 @@ from authsite.http.bodies import Body, validate, values_of
 from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
 from authsite.http.languages import keep_language
 from authsite.http.own_routes import is_own_view
-from authsite.http.request_info import chosen_by_button
+from authsite.http.request_facts import chosen_by_button
 from authsite.i18n import translate
 from authsite.passwords import policy
 from authsite.request_state import Request, View, view_options

@@ -11,10 +11,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pyramid.response import Response
 
-from authsite.http.address import absolute, origin_of
+from authsite.http.address import absolute
 from authsite.http.cookies import without_own
 from authsite.http.host import is_host
 from authsite.http.methods import is_original_safe
+from authsite.http.own_address import origin_of
 from authsite.http.proxies import nearest
 from authsite.request_state import Request
 from authsite.settings import Settings

@@ -219,7 +219,8 @@ class DefaultDenyPolicy:
     """The stand-alone security policy: a view is open only if it, or its route's guard, says so."""
 
     def identity(self, request: Request) -> Caller | None:
-        return request.authsite.caller
+        caller: Caller | None = request.authsite.caller
+        return caller
 
     def authenticated_userid(self, request: Request) -> str | None:
         caller = request.authsite.caller

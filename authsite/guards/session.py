@@ -36,7 +36,7 @@ def web_guard(request: Request) -> Caller:
 
 def session_of(request: Request) -> Caller:
     """The user who is signed in with this browser; raises `NotSignedIn`."""
-    caller = request.authsite.signed_in
+    caller: Caller | None = request.authsite.signed_in
     if caller is None:
         raise NotSignedIn
     return caller

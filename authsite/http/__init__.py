@@ -17,9 +17,10 @@ from . import (
     languages,
     local,
     methods,
+    own_address,
     own_files,
     proxies,
-    request_info,
+    request_facts,
 )
 from .application import HttpApplication
 
@@ -32,10 +33,10 @@ def includeme(config: Configurator) -> None:
     # The header is valid for the whole host name, and so for the pages of a host application.
     hsts = cfg.hsts or ("host" if http.standalone else "off")
     http.prefix, http.hsts = prefix, headers.HSTS.get(hsts)
-    http.addresses = address.configured(cfg.base_url, prefix)
+    http.addresses = own_address.configured(cfg.base_url, prefix)
     for name, function in {
-        "request_id": request_info.request_id,
-        "request_info": request_info.request_info,
+        "request_id": request_facts.request_id,
+        "request_info": request_facts.request_info,
         "client_address": proxies.client_address,
         "through_trusted_proxy": proxies.through_trusted_proxy,
         "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from .address import Address
     from .assets import Assets
     from .cached_response import CachedResponse
+    from .own_address import Address
 
 
 @dataclass(slots=True)

@@ -8,10 +8,8 @@ from authsite.i18n import translate
 from authsite.request_state import Request
 
 from .api_metadata import response_body
-from .errors import ApiError
+from .errors import ApiError, ErrorFormat
 
-# "oauth" is the body of RFC 6749, section 5.2; "html" is an error page.
-ErrorFormat = Literal["json", "oauth", "html"]
 # "fields" replaces "json" for status 422, with the setting `apiato-errors`.
 ErrorStyle = Literal["json", "oauth", "fields"]
 

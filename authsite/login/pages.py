@@ -18,8 +18,8 @@ from authsite.login.fields import require_filled
 from authsite.login.wording import wording
 from authsite.request_state import Request
 from authsite.sessions import cookies, service
+from authsite.sign_in.methods import Target
 from authsite.sign_in.pages import lead_in
-from authsite.sign_in.pending import Target
 
 LOGIN = "authsite:templates/login/login.jinja2"
 LOGOUT = "authsite:templates/login/logout.jinja2"

@@ -33,6 +33,7 @@ from .errors import (
     UnsupportedGrantType,
 )
 from .introspection import IntrospectionAnswer
+from .logout import AT_LOGOUT
 from .tokens import TokenPair
 
 # Examples in the API document.
@@ -293,6 +294,6 @@ def logout(request: Request) -> LoggedOut:
             client_id=caller.client_uuid,
         )
     if not caller.personal_token:  # which says nothing about the logins of this browser
-        for forget in request.authsite.services.extensions.at_logout:
+        for forget in AT_LOGOUT.of(request.authsite.services).values():
             forget(request)
     return {"message": "Token revoked successfully."}

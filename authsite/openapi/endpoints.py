@@ -10,7 +10,8 @@ from pyramid.interfaces import IRoutesMapper
 from authsite.guards.route_options import Rules, rules_of
 from authsite.http.api_metadata import Operation, Tag, operation_of
 from authsite.http.bodies import Body
-from authsite.http.error_bodies import ErrorFormat, error_format_of
+from authsite.http.error_bodies import error_format_of
+from authsite.http.errors import ErrorFormat
 from authsite.http.own_routes import is_own
 
 # {name} or {name:regex} in a route's pattern.

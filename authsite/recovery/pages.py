@@ -11,7 +11,7 @@ from authsite.guards.known_address import keep_address
 from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
 from authsite.http.rendering import page_path, see_other
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 
 from . import service
@@ -105,7 +105,7 @@ def reset(request: Request) -> Response:
     user_id = service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     undo_notice.announce(request, user_id)
     keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))

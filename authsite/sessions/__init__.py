@@ -3,13 +3,15 @@
 from typing import TYPE_CHECKING
 
 from .last_used_task import make_job
+from .purge import purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
 def includeme(config: "Configurator") -> None:
-    """The background task that writes when sessions and tokens were last used."""
+    """The cleanup, and the background task that writes when sessions and tokens were last used."""
+    config.add_cleanup("sessions", "Web sessions", purge, when="idle or old for too long")
     # A host that sends mail on a thread has room for this one.
     enabled = config.registry["authsite"].settings.mail_sender == "thread" or None
     config.add_background_task("last-used", make_job, enabled=enabled)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from authsite.audit.events import FailureReason
 
 from . import password
-from .conditions import AccountCondition, Check, Notify
-from .gate import Method
+from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
+from .methods import METHODS, Method
+from .pending import purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -22,17 +23,17 @@ def add_account_condition(
 
     ``notify`` and ``reason``: see `AccountCondition`.
     """
-    condition = AccountCondition(check, notify, reason)
-    config.registry["authsite"].extensions.account_conditions.append(condition)
+    ACCOUNT_CONDITIONS.add(config, AccountCondition(check, notify, reason))
 
 
 def add_sign_in_method(config: "Configurator", method: Method) -> None:
     """Directive: register a way to prove who one is, under its name; see `Method`."""
-    config.registry["authsite"].extensions.sign_in_methods[method.name] = method
+    METHODS.add(config, method, method.name)
 
 
 def includeme(config: "Configurator") -> None:
-    """The directives, and the password as a method."""
+    """The directives, the password as a method, and the cleanup of pending logins."""
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_sign_in_method(password.METHOD)
+    config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")

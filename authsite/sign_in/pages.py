@@ -7,13 +7,13 @@ from authsite.guards.known_address import forget_address
 from authsite.guards.return_to import forget_next
 from authsite.http.address import route_path
 from authsite.http.rendering import go_on, see_other
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.sessions.service import SignIn
 
 from .cookie import forget_key, keep_key
-from .pending import Pending
+from .methods import METHODS, Pending
 
 
 def lead_in(request: Request, outcome: SignIn | Pending) -> Response:
@@ -24,14 +24,14 @@ def lead_in(request: Request, outcome: SignIn | Pending) -> Response:
     cookies.set_session(request, outcome.key, remember=outcome.target.remember)
     forget_key(request)
     undo_notice.announce(request, outcome.user_id)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     forget_address(request)
     forget_next(request)
     return go_on(request, outcome.target.next or route_path(request, "authsite.account"))
 
 
 def _page_of(request: Request, pending: Pending) -> str:
-    methods = request.authsite.services.extensions.sign_in_methods
+    methods = METHODS.of(request.authsite.services)
     page = next((page for name in pending.methods if (page := methods[name].page)), None)
     if page is None:
         names = ", ".join(pending.methods)

@@ -2,13 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from . import mails
+from . import former, mails
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
 def includeme(config: "Configurator") -> None:
-    """The mails about users."""
+    """The mails about users, and the cleanup of former addresses."""
+    config.add_cleanup(
+        "former_addresses", "Former addresses", former.purge, when="no longer restorable"
+    )
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

@@ -16,7 +16,7 @@ from authsite.http.bodies import Body, Email, Token, Url
 from authsite.http.errors import ApiError, FieldError
 from authsite.http.rendering import go_on, page_path, see_other
 from authsite.i18n import duration_words
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.sign_in.pages import lead_in
@@ -229,6 +229,6 @@ def show_revert(request: Request) -> dict[str, Any]:
 def revert_change(request: Request) -> dict[str, Any]:
     """Take a completed change of address back, for the owner of the former address."""
     address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     keep_address(request, address)
     return {"state": "done", "address": shown(address), "token": None}

@@ -19,7 +19,7 @@ from authsite.http.address import route_path
 from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies
 from authsite.verification import email_change
@@ -204,7 +204,7 @@ def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
     token = request.authsite.validated.token
     not_me.end(request.authsite.ctx, token)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     return {"state": "choose", "found": None, "token": token}
 
 
@@ -219,7 +219,7 @@ def choose_password(request: Request) -> dict[str, Any]:
     """Set the password that the reader of the link has chosen."""
     given: NotMeForm = request.authsite.validated
     found = not_me.choose_password(request.authsite.ctx, given.token, given.password)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     if found.is_present:
         keep_address(request, found.user.email)
     return {"state": "done", "found": found, "token": None}
