@@ -25,6 +25,7 @@ PACKAGES = (
     "request_state",
     "request_context",
     "tasks",
+    "user_data",
     "mail",
     "users",
     "http",

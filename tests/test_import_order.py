@@ -20,6 +20,7 @@ LAYERS = (
     "login",
     "users",
     "audit mail logs",
+    "user_data",
     "request_context",
     "rate_limit",
     "http passwords installation",

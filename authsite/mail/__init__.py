@@ -6,8 +6,11 @@ template to the mail server, happens afterwards in a sender, which may be anothe
 
 from typing import TYPE_CHECKING
 
+from authsite.user_data import UserData
+
 from .builder import MAIL_BUILDERS, MailBuilder
-from .outbox import purge
+from .models import OutboxMessage
+from .outbox import erase, purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -21,6 +24,16 @@ def add_mail_builder(config: "Configurator", name: str, build: MailBuilder) -> N
 def includeme(config: "Configurator") -> None:
     """``config.add_mail_builder``, the sender as a background task, and perhaps `/dev/mail`."""
     config.add_directive("add_mail_builder", add_mail_builder)
+    config.add_user_data(
+        UserData(
+            "mails",
+            OutboxMessage,
+            "id kind address about_id page_url base_url language from_address from_agent state"
+            " created_at expires_at give_up_at next_attempt_at delivery_attempts last_error"
+            " ended_at",
+            erase=erase,
+        )
+    )
     config.add_cleanup(
         "mails", "Mails", purge, when="sent or dropped a week ago, or dead for a month"
     )

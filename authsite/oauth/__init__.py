@@ -9,6 +9,7 @@ from authsite.request_state import Request
 
 from .logout import AT_LOGOUT
 from .purge import purge
+from .stored import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -24,6 +25,7 @@ def at_logout(config: "Configurator", function: Callable[[Request], None]) -> No
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
+    config.add_user_data(*USER_DATA)
     config.add_cleanup("families", "Token families", purge, when="expired, or revoked a week ago")
     READING_PATHS.add(config, "/v1/oauth/introspect")
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect")

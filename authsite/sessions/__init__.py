@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from authsite.user_data import UserData
+
 from .last_used_task import make_job
+from .models import BrowserSession
 from .purge import purge
 
 if TYPE_CHECKING:
@@ -11,6 +14,13 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """The cleanup, and the background task that writes when sessions and tokens were last used."""
+    config.add_user_data(
+        UserData(
+            "sign_ins_of_browsers",
+            BrowserSession,
+            "id remember created_at used_at expires_at address agent facts auth_at recognized",
+        )
+    )
     config.add_cleanup("sessions", "Web sessions", purge, when="idle or old for too long")
     # A host that sends mail on a thread has room for this one.
     enabled = config.registry["authsite"].settings.mail_sender == "thread" or None

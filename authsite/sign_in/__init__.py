@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from authsite.audit.events import FailureReason
+from authsite.user_data import UserData
 
 from . import password
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .methods import METHODS, Method
+from .models import PendingLogin
 from .pending import purge
 
 if TYPE_CHECKING:
@@ -36,4 +38,5 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_sign_in_method(password.METHOD)
+    config.add_user_data(UserData("pending_logins", PendingLogin))
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")

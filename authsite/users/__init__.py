@@ -3,13 +3,15 @@
 from typing import TYPE_CHECKING
 
 from . import former, mails
+from .stored import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
 def includeme(config: "Configurator") -> None:
-    """The mails about users, and the cleanup of former addresses."""
+    """The mails about users, the tables, and the cleanup of former addresses."""
+    config.add_user_data(*USER_DATA)
     config.add_cleanup(
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"
     )

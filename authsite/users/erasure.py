@@ -6,14 +6,14 @@ from sqlalchemy import delete
 
 from authsite.audit.service import record
 from authsite.context import Context
-from authsite.mail import outbox
+from authsite.user_data import USER_DATA
 
 from .errors import SignInEnded
 from .models import User, unchanged_since
 
 
 def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = None) -> None:
-    """Erase the user: record, login names, tokens, sessions and unsent mails.
+    """Erase the user, and all that packages have registered as data of users.
 
     The audit trail keeps only the id. The address is free again at once, and a new account with
     it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
@@ -29,6 +29,8 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
     )
     if erased is None:
         raise SignInEnded
-    outbox.erase(ctx.db, user_id)
+    for data in USER_DATA.of(ctx.services).values():
+        if data.erase is not None:
+            data.erase(ctx.db, user_id)
     details = {"why": why} if why else None
     record(ctx, "user.erased", user_id=user_id, details=details)
