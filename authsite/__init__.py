@@ -36,7 +36,6 @@ PACKAGES = (
     "rate_limit",
     "audit",
     "sign_in",
-    "login",
     "sessions",
     "verification",
     "recovery",

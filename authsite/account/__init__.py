@@ -8,6 +8,7 @@ from authsite.user_data import UserData
 
 from . import mails
 from .export import list_counters
+from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -54,6 +55,8 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, kept=True)
     )
+    for section in SECTIONS:
+        config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     # First: Pyramid tries the views of a route in the order of registration, and each one that does

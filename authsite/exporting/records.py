@@ -31,7 +31,7 @@ class Head(TypedDict):
 
 def schema(lines: Sequence[Line]) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a line: the first one, those of ``lines``, or the last one."""
-    any_line = reduce(or_, (line.fields for line in lines), Head) | _end(lines)
+    any_line: Any = reduce(or_, (line.fields for line in lines), Head) | _end(lines)
     described = TypeAdapter[Any](Annotated[any_line, Field(discriminator="type")]).json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -16,12 +16,14 @@ from authsite.http.address import path_qs
 from authsite.http.errors import ApiError
 from authsite.http.methods import SAFE_METHODS, is_safe
 from authsite.http.own_routes import is_forward_auth, is_own
+from authsite.http.return_to import page_of_form
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
+from authsite.users.caller import Caller
+from authsite.users.errors import UserRequired
 
 from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID
-from .caller import Caller
 from .errors import (
     AddressNotConfirmed,
     ClientRequired,
@@ -30,10 +32,8 @@ from .errors import (
     InsufficientScope,
     LoginRequired,
     NotSignedIn,
-    UserRequired,
 )
 from .fresh import check_fresh
-from .return_to import page_of_form
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import asks_for_page, confirm_page, session_of
 

@@ -19,8 +19,8 @@ from pyramid.registry import predvalseq
 
 from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
+from authsite.users.caller import Caller
 
-from .caller import Caller
 from .recent import RecentCallers
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3

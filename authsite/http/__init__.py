@@ -21,6 +21,7 @@ from . import (
     own_files,
     proxies,
     request_facts,
+    return_to,
 )
 from .application import HttpApplication
 
@@ -43,6 +44,7 @@ def includeme(config: Configurator) -> None:
         "address": address.address,
         "base_urls": address.base_urls,
         "error_format": error_bodies.error_format,
+        "next": return_to.next_page,
     }.items():
         config.add_request_attribute(name, function)
     config.add_route_predicate("local", local.LocalPredicate)

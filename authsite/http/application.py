@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from .assets import Assets
-    from .cached_response import CachedResponse
+    from .cached_response import Assets, CachedResponse
     from .own_address import Address
 
 

@@ -7,7 +7,6 @@ is not Pyramid's static view.
 
 import mimetypes
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from authsite.settings import Settings
 
 from .address import route_path
 from .brand import brand_css
-from .cached_response import CachedResponse, fingerprint, respond_from_cache
+from .cached_response import Assets, CachedResponse, fingerprint, respond_from_cache
 from .errors import NotFound
 
 FOLDER = Path(__file__).parent.parent / "static"
@@ -38,14 +37,6 @@ _SVG = (
     '<text x="16" y="23" fill="{ink}" font-family="system-ui, sans-serif" font-size="20"'
     ' font-weight="600" text-anchor="middle">{letter}</text></svg>\n'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Assets:
-    """The files of a folder by relative path, and the fingerprint of all of them."""
-
-    files: Mapping[str, CachedResponse]
-    fingerprint: str
 
 
 def load(folder: Path, made: Mapping[str, bytes]) -> Assets:

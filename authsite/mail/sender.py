@@ -32,8 +32,8 @@ from .transports import (
     TemporaryFailure,
     Transport,
     Unreachable,
-    open_transport,
 )
+from .transports.opening import open_transport
 
 log = structlog.get_logger("authsite.outbox")
 

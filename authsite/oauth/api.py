@@ -9,11 +9,11 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.guards.caller import caller_of
 from authsite.http.api_metadata import CLIENT_BASIC, Operation, ResponseHeader, response_body
 from authsite.http.bodies import Body, MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.users.caller import caller_of
 
 from . import families, grants, introspection, revocation
 from .client_auth import (

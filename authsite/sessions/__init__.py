@@ -1,9 +1,11 @@
 """Browser sessions: the row, the cookie, and the background task that writes the last uses."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from authsite.user_data import UserData
 
+from . import csrf
 from .last_used_task import make_job
 from .models import BrowserSession
 from .purge import purge
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """The cleanup, and the background task that writes when sessions and tokens were last used."""
+    config.add_request_attribute("csrf_seed", csrf.seed)
+    config.add_request_attribute("csrf_token", csrf.token)
+    config.add_request_attribute("check_csrf", partial(partial, csrf.check))
     config.add_user_data(
         UserData(
             "sign_ins_of_browsers",

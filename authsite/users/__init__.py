@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import former, mails
+from .account_pages import add_account_section
 from .stored import USER_DATA
 
 if TYPE_CHECKING:
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """The mails about users, the tables, and the cleanup of former addresses."""
+    """``config.add_account_section``, the tables, a cleanup, and the mails about users."""
+    config.add_directive("add_account_section", add_account_section)
     config.add_user_data(*USER_DATA)
     config.add_cleanup(
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"
