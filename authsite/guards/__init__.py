@@ -61,5 +61,5 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(route_options.check_routes, ApplicationCreated)
     config.add_subscriber(policy.enforce, BeforeTraversal)
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
-    config.add_route("authsite.guard.web", "/v1/guard/web")
+    config.add_route("authsite.guard.web", "/v1/guard/web", errors="json")
     config.scan(".api")

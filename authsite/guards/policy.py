@@ -96,9 +96,6 @@ def enforce(event: BeforeTraversal) -> None:
     guard = guards.by_name[rules.guard]
     if rules.anonymous and rules.guard == "api" and guard.credential(request) is None:
         return
-    if rules.guard == "api" and request.authsite.error_format == "html":
-        # Clients of an API read JSON, also at a host's path.
-        request.authsite.error_format = "json"
     request.authsite.guarding = True
     try:
         if rules.guard == "web" and rules.anonymous:

@@ -17,6 +17,7 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import predvalseq
 
+from authsite.http.error_formats import ErrorsOption
 from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
 from authsite.users.caller import Caller
@@ -162,9 +163,11 @@ def add_route_options(config: Configurator) -> None:
     def make(config: Configurator, **values: object) -> object:
         for name in ROUTE_OPTIONS.keys() & values.keys():
             _check_value(name, values[name])
+        if values.get("guard") == "api":
+            values.setdefault("errors", "json")  # clients of an API read JSON
         made = make_predicates(config, **values)
-        ours = {each.name for each in made[1] if isinstance(each, RouteOption)}
-        for name in ROUTE_OPTIONS.keys() & values.keys() - ours:
+        ours = {each.name for each in made[1] if isinstance(each, RouteOption | ErrorsOption)}
+        for name in (ROUTE_OPTIONS.keys() | {ErrorsOption.name}) & values.keys() - ours:
             raise ConfigurationError(
                 f"the application has its own route predicate {name!r}, which is a route option of"
                 " authsite; give the predicate another name"
