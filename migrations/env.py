@@ -1,17 +1,17 @@
 """Alembic's environment. authsite/db/migrate.py passes the connection."""
 
+from importlib import import_module
+from pathlib import Path
+
 from alembic import context
 
-import authsite.audit.models
-import authsite.installation.models
-import authsite.mail.models
-import authsite.oauth.models
-import authsite.rate_limit.models
-import authsite.sessions.models
-import authsite.users.models  # noqa: F401  importing a model registers its table
+import authsite
 from authsite.db.base import Base
 from authsite.db.migrate import VERSION_TABLE, refuse_foreign_tables
 
+PACKAGES = Path(authsite.__file__).parent
+for models in PACKAGES.rglob("models.py"):  # importing a model registers its table
+    import_module(".".join(("authsite", *models.relative_to(PACKAGES).with_suffix("").parts)))
 connection = context.config.attributes["connection"]
 refuse_foreign_tables(connection, Base.metadata.tables)
 # The connection is in a transaction, which the caller commits.
