@@ -33,7 +33,7 @@ from .transports import (
     Transport,
     Unreachable,
 )
-from .transports.opening import open_transport
+from .transports.driver import open_transport
 
 log = structlog.get_logger("authsite.outbox")
 

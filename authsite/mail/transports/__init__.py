@@ -1,4 +1,4 @@
-"""The transports. A new one is a module here and a case in `opening`."""
+"""The transports. A new one is a module here and a case in `driver`."""
 
 from collections.abc import Callable
 from datetime import timedelta
