@@ -60,7 +60,7 @@ class UserData(NamedTuple):
     """Returns the rows, ready for JSON, of a table without such a column."""
     erase: Callable[[Session, UUID], None] | None = None
     """Deletes the rows of a user, where no foreign key does so."""
-    kept: bool = False
+    retained: bool = False
     """Whether the rows remain when their user is erased."""
     line: Line | None = None
     """For a table that ``authsite export`` writes; also for one without users."""

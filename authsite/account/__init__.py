@@ -53,7 +53,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.not_me.link", "/login/not-me/{token}")  # after those above
     config.add_route("authsite.change-password", "/.well-known/change-password")
     config.add_user_data(
-        UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, kept=True)
+        UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
     for section in SECTIONS:
         config.add_account_section(section)

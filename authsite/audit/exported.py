@@ -28,6 +28,6 @@ USER_DATA = UserData(
     "audit_events",
     models.AuditEvent,
     "id at event client_id address agent request_id details",
-    kept=True,  # with the user's id alone
+    retained=True,  # with the user's id alone
     line=Line("audit_events", AuditEvent),
 )

@@ -29,16 +29,16 @@ def test_no_table_about_people_is_missing(registered):
     assert about - {data.model.__tablename__ for data in registered} == set()
 
 
-def test_each_table_of_a_user_is_erased_by_its_foreign_key_or_a_function_or_is_kept(registered):
+def test_each_table_of_a_user_is_erased_by_its_foreign_key_or_a_function_or_is_retained(registered):
     for data in registered:
         column = data.model.__table__.columns.get(data.user)
-        if column is None or data.user == "id" or data.erase or data.kept:
+        if column is None or data.user == "id" or data.erase or data.retained:
             continue
         [key] = column.foreign_keys
         assert (key.column.table.name, key.ondelete) == ("users", "CASCADE"), data.name
 
 
-def test_nothing_of_an_erased_user_is_left_but_what_is_registered_as_kept(site, registered):
+def test_nothing_of_an_erased_user_is_left_but_what_is_registered_as_retained(site, registered):
     ann = site.user(confirmed=True)
     keys = site.client()
     token = site.login(keys)["access_token"]
