@@ -14,59 +14,68 @@ PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 T ?= tests
 M ?= not slow
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+# The translations are compiled here, and by setup.py for a wheel: only their sources are tracked.
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard authsite/locale/*/LC_MESSAGES/*.po))
+RUNTIME := $(VENV)/.runtime $(CATALOGUES)
+TESTS := $(VENV)/.tests $(CATALOGUES)
+
+.PHONY: serve test test-all t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
   cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
-serve: $(VENV)/.runtime
+serve: $(RUNTIME)
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
 
-test: $(VENV)/.tests
+test: $(TESTS)
 	$(BIN)/pytest $(PYTEST_ARGS)
 
+# Each night: every test on both databases, with large volumes and a random seed, which is printed.
+test-all: $(TESTS)
+	AUTHSITE_TEST_ALL=1 $(BIN)/pytest $(PYTEST_ARGS)
+
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
-dev: $(VENV)/.tests
+dev: $(TESTS)
 	@echo "Ready. One test: make t T=tests/oauth K=grace. All tests: make test."
 
 # Plugins that a single test does not need. They take two seconds to load.
 NO_PLUGINS := $(addprefix -p no:,schemathesis xdist hypothesispytest anyio cov)
 
 # During development: SQLite only, no servers, no browser.
-t: $(VENV)/.tests
+t: $(TESTS)
 	@$(BIN)/pytest -q $(NO_PLUGINS) --database sqlite -m "$(M)" $(T) $(if $(K),-k "$(K)")
 
 # Before a pull request.
 check: lint test
 
 # On SQLite alone, and not in CI: tracing doubles the time of a test.
-coverage: $(VENV)/.tests
+coverage: $(TESTS)
 	$(BIN)/pytest -q $(PYTEST_ARGS) --database sqlite --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 
-lint: $(VENV)/.tests
+lint: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.tests
+bench: $(TESTS)
 	$(BIN)/python -m bench
 
 # Compares authsite with other services in one run: about 40 minutes, on an idle machine.
-bench-peers: $(VENV)/.tests
+bench-peers: $(TESTS)
 	$(BIN)/python -m bench.peers $(PEERS)
 
 # Breaks what the service depends on, while it is in use: docs/reliability.md. R4,R5 with ONLY=;
 # seconds instead of minutes with SHORT=yes, which leaves the page as it is.
-faults: $(VENV)/.tests
+faults: $(TESTS)
 	$(BIN)/python -m bench.faults $(if $(ONLY),--only $(ONLY)) $(if $(SHORT),--short)
 
 # Screenshots of every page in every state, light and dark, narrow and wide.
 # L is a language; `ar` is a pseudo-locale from right to left.
 L ?= en
-screenshots: $(VENV)/.tests
+screenshots: $(TESTS)
 	$(BIN)/python -m tests.system.browser.gallery var/screenshots $(L)
 
 # The screenshots of README.md and docs/branding.md.
-pictures: $(VENV)/.tests
+pictures: $(TESTS)
 	$(BIN)/python -m tests.system.browser.branding
 
 # The documentation site, into var/site; a warning is an error. Its tools have an environment of
@@ -106,7 +115,7 @@ var/%-tools/.installed: requirements-%.txt $(VENV)/.python
 	@touch $@
 
 # Writes the exact versions in requirements*.txt from the ranges in setup.py.
-lock: $(VENV)/.tests
+lock: $(TESTS)
 	$(BIN)/pip install -q uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  setup.py -o requirements.txt
@@ -117,16 +126,18 @@ lock: $(VENV)/.tests
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-dist.in -o requirements-dist.txt
 
-# Writes the references of commands, endpoints and errors from the code.
-reference: $(VENV)/.tests
+# Writes the references of commands, endpoints, errors, audit events and settings, and both ini files.
+reference: $(TESTS)
 	$(BIN)/python -m tests.support.cli_reference
 	$(BIN)/python -m tests.support.api_reference
 	$(BIN)/python -m tests.support.error_reference
+	$(BIN)/python -m tests.support.audit_reference
+	$(BIN)/python -m tests.support.settings_reference
 
 cli-reference: reference
 
 # Writes which tests hold each control.
-control-tests: $(VENV)/.tests
+control-tests: $(TESTS)
 	$(BIN)/python -m tests.support.controls
 
 # Compares the exact versions with the known vulnerabilities on PyPI. An environment of its own.
@@ -169,6 +180,9 @@ $(VENV)/.tests: $(VENV)/.runtime requirements-dev.txt
 	@echo "Installing what the tests need ..."
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
+
+%.mo: %.po | $(VENV)/.runtime
+	@$(BIN)/pybabel -q compile -i $< -o $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from setuptools import Command, find_packages, setup
+from setuptools.command.build import build
 from setuptools.command.build_py import build_py
 
 PRODUCTION_INI = "production.ini"
+CATALOGUES = [str(path) for path in Path().glob("authsite/locale/*/LC_MESSAGES/*.po")]
 
 
 class BuildWithIni(build_py):
@@ -22,6 +26,49 @@ class BuildWithIni(build_py):
         return [*super().get_outputs(*arguments, **more), copied]
 
 
+class CompileCatalogues(Command):
+    """Compile the translations into the package; beside their sources if it is editable.
+
+    The methods are those of `setuptools.command.build.SubCommand`.
+    """
+
+    editable_mode = False
+    user_options = ()
+
+    def initialize_options(self):
+        """Begin without a folder."""
+        self.build_lib = None
+
+    def finalize_options(self):
+        """Take the build folder of the modules."""
+        self.set_undefined_options("build_py", ("build_lib", "build_lib"))
+
+    def run(self):
+        """Compile each catalogue."""
+        for source in CATALOGUES:
+            with open(source, "rb") as file:
+                catalogue = read_po(file)
+            target = Path("" if self.editable_mode else self.build_lib, source).with_suffix(".mo")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as file:
+                write_mo(file, catalogue)
+
+    def get_source_files(self):
+        """The catalogues of the source distribution."""
+        return CATALOGUES
+
+    def get_outputs(self):
+        """The compiled catalogues in the build folder."""
+        return [str(Path(self.build_lib, each).with_suffix(".mo")) for each in CATALOGUES]
+
+    def get_output_mapping(self):
+        """The outputs that are copies of sources: none."""
+        return {}
+
+
+build.sub_commands = [*build.sub_commands, ("compile_catalogues", None)]
+
+
 setup(
     name="authsite",
     version="0.1.0",
@@ -29,13 +76,13 @@ setup(
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
-    cmdclass={"build_py": BuildWithIni},
+    cmdclass={"build_py": BuildWithIni, "compile_catalogues": CompileCatalogues},
     python_requires=">=3.11",
     packages=[*find_packages(include=["authsite", "authsite.*"]), "authsite.migrations"],
     # The migrations are at the top of the repository; a wheel has them inside the package.
     package_dir={"authsite.migrations": "migrations"},
     package_data={
-        "authsite": ["py.typed", "templates/**/*", "static/**/*", "locale/**/*"],
+        "authsite": ["py.typed", "templates/**/*", "static/**/*", "locale/**/*.po"],
         "authsite.migrations": ["versions/*.py", "*.mako"],
     },
     install_requires=[
@@ -54,6 +101,7 @@ setup(
         "psycopg[binary]>=3.3,<4",
         "bcrypt>=5.0,<6",
         "argon2-cffi>=25.1,<26",  # verifies imported Argon2 hashes
+        "cryptography>=46,<51",  # AES-GCM of values that are sealed
         "zxcvbn>=4.5,<5",
         "pydantic>=2.14,<3",
         "email-validator>=2.3,<3",

@@ -22,6 +22,7 @@ warnings.filterwarnings("ignore", message="pkg_resources is deprecated", categor
 PACKAGES = (
     "db",
     "context",
+    "installation",
     "request_state",
     "request_context",
     "tasks",
@@ -60,10 +61,17 @@ def includeme(config: "Configurator") -> None:
 
 
 def main(global_config: dict[str, str], **settings: str) -> "Router":
-    """The stand-alone WSGI application (PasteDeploy's ``app_factory``)."""
+    """The stand-alone WSGI application (PasteDeploy's ``app_factory``).
+
+    Raises `authsite.installation.features.UnknownFeatures`.
+    """
+    from authsite.installation.features import refuse_unknown
+
     # Relative paths in the settings are relative to the folder of this file.
     file = {key: global_config[key] for key in ("__file__",) if key in global_config}
-    return compose({**file, **settings}).make_wsgi_app()
+    app = compose({**file, **settings}).make_wsgi_app()
+    refuse_unknown(app.registry["authsite"].settings)
+    return app
 
 
 def compose(

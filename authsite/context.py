@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy.orm import Session
 
 from authsite.crypto.keys import Keys
+from authsite.crypto.sealing import SealingKeys, sealing_keys
 from authsite.db.engine import Database, open_database
 from authsite.db.last_used import LastUsedTracker, precision
 from authsite.db.privileges import warn_of_superuser
@@ -51,11 +52,14 @@ class Services:
     settings: Settings
     database: Database
     keys: Keys
+    sealing: SealingKeys
     passwords: Passwords
     rate_limits: "RateLimiter | None"
     last_used: LastUsedTracker
     registrations: Registrations = field(default_factory=Registrations)
     mail_copies: Path | None = None
+    open_features: set[str] = field(default_factory=set)
+    """What `installation.features.is_open` has found open."""
 
 
 def make_services(settings: Settings, *, limits: bool = True) -> Services:
@@ -73,6 +77,11 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
         settings=settings,
         database=database,
         keys=Keys(revealed((*settings.secret, *settings.secret_next))),
+        sealing=sealing_keys(
+            revealed(settings.sealing_key),
+            revealed((*settings.secret, *settings.secret_next)),
+            revealed(settings.sealing_key_next),
+        ),
         passwords=Passwords(
             settings.bcrypt_cost,
             revealed(settings.password_pepper),

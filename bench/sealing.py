@@ -13,6 +13,7 @@ from statistics import median, quantiles
 from sqlalchemy import insert
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.models import AuditEvent
 from authsite.audit.sealing import AGE, seal_events
 from authsite.audit.seals import audit_keys
@@ -20,9 +21,9 @@ from authsite.audit.service import event_values
 from authsite.audit.verify import Summary, verified
 from authsite.db import open_database
 from authsite.db.autocommit import snapshot_on
-from authsite.db.now import database_now
-from authsite.http.request_info import RequestInfo
+from authsite.db.base import database_now
 from authsite.settings import load
+from tests.support.acting import acting
 
 from .seed import SECRET
 
@@ -60,7 +61,7 @@ def main():
 def write(database, rate, seconds):
     """The seconds that each event took."""
     values = event_values(
-        RequestInfo(address="192.0.2.1", agent="bench"), "login.failed", details={"name": "x"}
+        acting(None, address="192.0.2.1", agent="bench"), Event.LOGIN_FAILED, details={"name": "x"}
     )
     begin = time.perf_counter()
     with database.autocommit.connect() as connection:

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import case
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
@@ -102,5 +103,5 @@ def _end_family(ctx: Context, user_id: UUID, family_id: UUID) -> bool:
     if not families.revoke(ctx, family_id, "signed out"):
         return False  # it is revoked, or another request was faster
     details = {"family": str(family_id), "why": "signed out"}
-    record(ctx, "token.revoked", user_id=user_id, client_id=family.client_id, details=details)
+    record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=family.client_id, details=details)
     return True

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from sqlalchemy import Select, select
 
+from authsite.audit.events import Event, names_of
 from authsite.audit.models import AuditEvent
 from authsite.context import Context
 from authsite.i18n import _
@@ -21,39 +22,45 @@ PAGE_SIZE = 50  # events
 MAX_PAGES = 1000
 
 # Only events that a user can understand and act upon.
-_WORDS: Mapping[str, str] = {
-    "email.change_asked": _("Change of the e-mail address requested"),
-    "email.change_canceled": _("Change of the e-mail address canceled"),
-    "email.change_reverted": _("Change of the e-mail address taken back"),
-    "email.changed": _("E-mail address changed"),
-    "login.closed": _("Sign-in blocked for some minutes after failed attempts"),
-    "login.disowned": _("Signed out everywhere with the link in an e-mail"),
-    "login.failed": _("Failed attempt to sign in"),
-    "reauthentication.failed": _("Wrong current password entered"),
-    "recovery.asked": _("Link to reset the password requested"),
-    "recovery.done": _("Password reset"),
-    "session.begun": _("Signed in"),
-    "session.ended": _("Signed out"),
-    "token.created": _("Personal access token created"),
-    "token.issued": _("Signed in with an app"),
-    "token.reused": _("App signed out: someone may have copied its access"),
-    "token.revoked": _("App signed out or token revoked"),
-    "user.changed": _("Profile changed"),
-    "user.confirmed": _("E-mail address confirmed"),
-    "user.created": _("Account created"),
-    "user.disabled": _("Account disabled by an administrator"),
-    "user.enabled": _("Account enabled by an administrator"),
-    "user.exported": _("Data of the account exported by an administrator"),
-    "user.others_signed_out": _("Signed out everywhere else"),
-    "user.password_changed": _("Password changed"),
-    "user.signed_out": _("Signed out everywhere by an administrator"),
+_WORDS: Mapping[Event, str] = {
+    Event.EMAIL_CHANGE_REQUESTED: _("Change of the e-mail address requested"),
+    Event.EMAIL_CHANGE_CANCELED: _("Change of the e-mail address canceled"),
+    Event.EMAIL_CHANGE_REVERTED: _("Change of the e-mail address taken back"),
+    Event.EMAIL_CHANGED: _("E-mail address changed"),
+    Event.LOGIN_LOCKED: _("Sign-in blocked for some minutes after failed attempts"),
+    Event.LOGIN_DISAVOWED: _("Signed out everywhere with the link in an e-mail"),
+    Event.LOGIN_FAILED: _("Failed attempt to sign in"),
+    Event.REAUTHENTICATION_FAILED: _("Wrong current password entered"),
+    Event.RECOVERY_REQUESTED: _("Link to reset the password requested"),
+    Event.RECOVERY_DONE: _("Password reset"),
+    Event.SESSION_BEGUN: _("Signed in"),
+    Event.SESSION_ENDED: _("Signed out"),
+    Event.TOKEN_CREATED: _("Personal access token created"),
+    Event.TOKEN_ISSUED: _("Signed in with an app"),
+    Event.TOKEN_REUSED: _("App signed out: someone may have copied its access"),
+    Event.TOKEN_REVOKED: _("App signed out or token revoked"),
+    Event.USER_CHANGED: _("Profile changed"),
+    Event.USER_CONFIRMED: _("E-mail address confirmed"),
+    Event.USER_CREATED: _("Account created"),
+    Event.USER_DISABLED: _("Account disabled by an administrator"),
+    Event.USER_ENABLED: _("Account enabled by an administrator"),
+    Event.USER_EXPORTED: _("Data of the account exported by an administrator"),
+    Event.USER_OTHERS_SIGNED_OUT: _("Signed out everywhere else"),
+    Event.USER_PASSWORD_CHANGED: _("Password changed"),
+    Event.USER_SIGNED_OUT: _("Signed out everywhere by an administrator"),
 }
 _Events = Select[str, dict[str, str] | None, str, str | None, str | None, datetime]
-_BY_USER: Mapping[str, str] = {"user.exported": _("Data of the account downloaded")}
+_WORDS_OF_NAME = {name: words for event, words in _WORDS.items() for name in event.names}
+_BY_USER: Mapping[str, str] = {Event.USER_EXPORTED: _("Data of the account downloaded")}
 
 # What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
 # what was done with the account.
-ATTEMPTS = frozenset(("login.closed", "login.failed", "reauthentication.failed", "recovery.asked"))
+ATTEMPTS = {
+    Event.LOGIN_FAILED,
+    Event.LOGIN_LOCKED,
+    Event.REAUTHENTICATION_FAILED,
+    Event.RECOVERY_REQUESTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ def by_day(items: Iterable[Activity]) -> list[tuple[date, list[Activity]]]:
     return [(day, list(each)) for day, each in groupby(items, lambda item: item.at.date())]
 
 
-def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
+def _read(user_id: uuid.UUID, events: Collection[Event]) -> _Events:
     return (
         select(
             AuditEvent.event,
@@ -120,7 +127,7 @@ def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
             AuditEvent.at,
         )
         .outerjoin(Client, Client.id == AuditEvent.client_id)
-        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(events))
+        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(names_of(events)))
         .order_by(AuditEvent.id.desc())
     )
 
@@ -137,4 +144,4 @@ def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
 
 def _words(event: str, details: Mapping[str, str] | None) -> str:
     by_user = (details or {}).get("by") == BY_USER
-    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS[event]
+    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS_OF_NAME[event]

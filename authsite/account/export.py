@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, or_, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.base import Base
@@ -57,7 +58,7 @@ def _export(ctx: Context, user: User, details: dict[str, str]) -> dict[str, Any]
             found[part.name] = part.rows(ctx, user.id)
         elif part.columns:
             found[part.name] = _rows(ctx, user.id, part)
-    record(ctx, "user.exported", user_id=user.id, details=details)
+    record(ctx, Event.USER_EXPORTED, user_id=user.id, details=details)
     return found
 
 

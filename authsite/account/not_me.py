@@ -25,6 +25,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.models import AuditEvent
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
@@ -140,7 +141,7 @@ def end(ctx: Context, token: str) -> Disowned:
             ctx, user_id, forget_recognized=True, password_hash=None, updated_at=clock.now()
         )
         details = {"sign_in": str(found.sign_in_id)}
-        record(ctx, "login.disowned", user_id=user_id, details=details)
+        record(ctx, Event.LOGIN_DISAVOWED, user_id=user_id, details=details)
         if ended:
             remember_caller(ctx, user_id, ended.recognition_version)
     return found
@@ -191,7 +192,7 @@ def _read_former(ctx: Context, db: Session, token: str) -> Notice:
         select(AuditEvent.details)
         .where(
             AuditEvent.user_id == user_id,
-            AuditEvent.event == "email.changed",
+            AuditEvent.event == Event.EMAIL_CHANGED,
             AuditEvent.id > event_id,
         )
         .order_by(AuditEvent.id)

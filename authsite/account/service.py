@@ -8,6 +8,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
@@ -76,7 +77,7 @@ def change_password(
     unchanged = unchanged_since(user.account.epoch)
     changed = users.replace_password(ctx, user.account.id, hashed, *unchanged, notify=notify)
     if changed:
-        record(ctx, "user.password_changed", user_id=user.account.id)
+        record(ctx, Event.USER_PASSWORD_CHANGED, user_id=user.account.id)
     return _exempt_present(ctx, user, changed)
 
 
@@ -114,7 +115,7 @@ def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
     unchanged = unchanged_since(user.account.epoch)
     changed = users.end_sign_ins(ctx, user.account.id, *unchanged)
     if changed:
-        record(ctx, "user.others_signed_out", user_id=user.account.id)
+        record(ctx, Event.USER_OTHERS_SIGNED_OUT, user_id=user.account.id)
     return _exempt_present(ctx, user, changed)
 
 
@@ -166,7 +167,7 @@ def _change(
         changed.append("name")
     user.updated_at = now
     details = {"changed": " ".join(sorted(changed))}
-    record(ctx, "user.changed", user_id=user_id, details=details)
+    record(ctx, Event.USER_CHANGED, user_id=user_id, details=details)
     return user
 
 

@@ -7,7 +7,7 @@ from structlog import get_logger
 from authsite.http.errors import ApiError
 from authsite.request_state import Request
 
-from .events import EventName
+from .events import Event
 from .service import record_apart
 
 log = get_logger("authsite.audit")
@@ -40,13 +40,13 @@ def record_exceeded(request: Request, limit: str, subject: str) -> None:
     ``subject``: a keyed hash of what the limit counts, such as an address. `CallerLimits` calls
     this once in a window.
     """
-    event: EventName = "limit.exceeded"
+    event = Event.LIMIT_EXCEEDED
     details = {"limit": limit, "subject": subject[:16]}
     ctx = request.authsite.ctx
     _at_end(request, event, lambda: record_apart(ctx, event, details=details))
 
 
-def _at_end(request: Request, event: EventName, write: Callable[[], None]) -> None:
+def _at_end(request: Request, event: Event, write: Callable[[], None]) -> None:
     def write_or_log(_request: object) -> None:
         try:
             write()

@@ -1,140 +1,281 @@
-"""All audit events: their names, and what each means. docs/audit.md says when it is recorded."""
+"""All audit events, each with what it means. `make reference` writes docs/audit.md from them."""
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Self
 
-EventName: TypeAlias = Literal[
-    "audit.late_accepted",
-    "client.changed",
-    "client.created",
-    "client.disabled",
-    "client.enabled",
-    "client.refused",
-    "client.secret_retired",
-    "client.secret_rotated",
-    "database.exported",
-    "database.restored",
-    "email.change_asked",
-    "email.change_canceled",
-    "email.change_reverted",
-    "email.changed",
-    "form.foreign",
-    "limit.exceeded",
-    "login.closed",
-    "login.disowned",
-    "login.failed",
-    "proxy.foreign_origin",
-    "reauthentication.failed",
-    "reauthentication.locked",
-    "recovery.asked",
-    "recovery.done",
-    "recovery.refused",
-    "secret.accepted",
-    "secret.announced",
-    "secret.retired",
-    "secret.rotated",
-    "session.begun",
-    "session.ended",
-    "token.created",
-    "token.issued",
-    "token.replayed",
-    "token.reused",
-    "token.revoked",
-    "user.changed",
-    "user.confirmed",
-    "user.created",
-    "user.disabled",
-    "user.enabled",
-    "user.erased",
-    "user.exported",
-    "user.others_signed_out",
-    "user.password_changed",
-    "user.signed_out",
-    "verification.asked",
-    "verification.refused",
-]
 
-FailureReason: TypeAlias = Literal[
-    "denied",
-    "disabled",
-    "factor_missing",
-    "locked",
-    "unconfirmed",
-    "unknown_name",
-    "wrong_factor",
-    "wrong_password",
-]
+class _Explained(StrEnum):
+    """A name, with its ``meaning`` for the operator and ``details`` of the row, in Markdown."""
 
-# For the operator who reads the trail.
-MEANINGS: dict[EventName, str] = {
-    "audit.late_accepted": "An administrator accepted a seal of the audit trail that was made over "
-    "an hour after its events.",
-    "client.changed": "An administrator changed the name or the scopes of a client.",
-    "client.created": "An administrator created a client.",
-    "client.disabled": "An administrator disabled a client. Its tokens ended.",
-    "client.enabled": "An administrator enabled a client.",
-    "client.refused": "A client could not authenticate (401, invalid_client).",
-    "client.secret_retired": "An administrator removed the former secret of a client.",
-    "client.secret_rotated": "An administrator gave a client a new secret.",
-    "database.exported": "An administrator exported all users, clients, sign-ins and events.",
-    "database.restored": "An administrator restored a backup.",
-    "email.change_asked": "A change of the e-mail address was requested. A link was mailed to the "
-    "new one.",
-    "email.change_canceled": "The pending change of the e-mail address was canceled.",
-    "email.change_reverted": "The former e-mail address took the change back. All sign-ins ended.",
-    "email.changed": "The e-mail address was changed. The sign-ins ended.",
-    "form.foreign": "A form was rejected: it had no valid CSRF token, or came from another site.",
-    "limit.exceeded": "A rate limit was exceeded. Until its window ends, what it counts is "
-    "rejected (429), or not mailed.",
-    "login.closed": "A failed login used up the attempts of the account. Further logins are "
-    "rejected for some minutes (429).",
-    "login.disowned": "A user ended all sign-ins with the mailed link: one was not the user's own.",
-    "login.failed": "A login failed.",
-    "proxy.foreign_origin": "A page of another site called a proxy endpoint and was rejected. "
-    "Setting cors-origins lists the sites that may.",
-    "reauthentication.failed": "A signed-in user gave a wrong current password.",
-    "reauthentication.locked": "A wrong current password used up the attempts of the sign-in.",
-    "recovery.asked": "A mail to reset a password was requested.",
-    "recovery.done": "The password was reset with a mailed link. All sign-ins ended.",
-    "recovery.refused": "A reset was rejected: the link is wrong, was used, or has expired.",
-    "secret.accepted": "An administrator let the database know another secret.",
-    "secret.announced": "An administrator added a secret or pepper that is accepted and does not "
-    "sign yet.",
-    "secret.retired": "An administrator removed the oldest secret or pepper.",
-    "secret.rotated": "An administrator made the new secret or pepper the one that signs.",
-    "session.begun": "The user signed in with a browser.",
-    "session.ended": "A browser session ended.",
-    "token.created": "The user created a personal access token.",
-    "token.issued": "Tokens were issued.",
-    "token.replayed": "A refresh token was used a second time within refresh-grace. The same "
-    "tokens were returned.",
-    "token.reused": "A refresh token was used a second time after refresh-grace. All tokens of "
-    "that login were revoked: it may have been stolen.",
-    "token.revoked": "A token was revoked.",
-    "user.changed": "The profile was changed.",
-    "user.confirmed": "The e-mail address was confirmed.",
-    "user.created": "The user was created.",
-    "user.disabled": "An administrator disabled the user. All sign-ins ended.",
-    "user.enabled": "An administrator enabled the user.",
-    "user.erased": "The user was deleted.",
-    "user.exported": "What is stored about the user was exported, by the user or an administrator.",
-    "user.others_signed_out": "All other sign-ins of the user were ended.",
-    "user.password_changed": "The password was changed. The other sign-ins ended.",
-    "user.signed_out": "An administrator ended all sign-ins of the user.",
-    "verification.asked": "A link that confirms an e-mail address was requested.",
-    "verification.refused": "A link that confirms an e-mail address was rejected: it was changed, "
-    "or is for an address that the user no longer has.",
+    meaning: str
+    details: str
+
+    def __new__(cls, name: str, meaning: str, details: str = "") -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.meaning, made.details = meaning, details
+        return made
+
+
+class Event(_Explained):
+    """The name of an event."""
+
+    AUDIT_LATE_ACCEPTED = (
+        "audit.late_accepted",
+        "An administrator accepted a seal of the audit trail that was made over an hour after its "
+        "events.",
+        "`seal`, `mac`, `reason`, `proof`",
+    )
+    CLIENT_CHANGED = (
+        "client.changed",
+        "An administrator changed the name or the scopes of a client.",
+    )
+    CLIENT_CREATED = (
+        "client.created",
+        "An administrator created a client.",
+        "`source`, `source_id` if imported",
+    )
+    CLIENT_DISABLED = "client.disabled", "An administrator disabled a client. Its tokens ended."
+    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
+    CLIENT_REJECTED = (
+        "client.rejected",
+        "A client could not authenticate (401, invalid_client).",
+        "`reason`: which check failed",
+    )
+    CLIENT_SECRET_RETIRED = (
+        "client.secret_retired",
+        "An administrator removed the former secret of a client.",
+    )
+    CLIENT_SECRET_ROTATED = (
+        "client.secret_rotated",
+        "An administrator gave a client a new secret.",
+    )
+    DATABASE_EXPORTED = (
+        "database.exported",
+        "An administrator exported all users, clients, sign-ins and events.",
+    )
+    DATABASE_RESTORED = "database.restored", "An administrator restored a backup."
+    EMAIL_CHANGE_CANCELED = (
+        "email.change_canceled",
+        "The pending change of the e-mail address was canceled.",
+    )
+    EMAIL_CHANGE_REQUESTED = (
+        "email.change_requested",
+        "A change of the e-mail address was requested. A link was mailed to the new one.",
+        "`old`, `new` (hashes)",
+    )
+    EMAIL_CHANGE_REVERTED = (
+        "email.change_reverted",
+        "The former e-mail address took the change back. All sign-ins ended.",
+        "`old`, `new` (hashes)",
+    )
+    EMAIL_CHANGED = (
+        "email.changed",
+        "The e-mail address was changed. The sign-ins ended.",
+        "`old`, `new` (hashes)",
+    )
+    FORM_CROSS_ORIGIN = (
+        "form.cross_origin",
+        "A form was rejected: it had no valid CSRF token, or came from another site.",
+    )
+    LIMIT_EXCEEDED = (
+        "limit.exceeded",
+        "A rate limit was exceeded. Until its window ends, what it counts is rejected (429), or "
+        "not mailed.",
+        "`limit`; `subject`: hash of what it counts",
+    )
+    LOGIN_DISAVOWED = (
+        "login.disavowed",
+        "A user ended all sign-ins, and the password, with the mailed link “This was not me”.",
+        "`sign_in`",
+    )
+    LOGIN_FAILED = (
+        "login.failed",
+        "A login failed.",
+        "`reason`, one of [these](#why-a-login-failed); `name` (hash) if it is unknown",
+    )
+    LOGIN_LOCKED = (
+        "login.locked",
+        "A failed login used up the attempts of the account. Further logins are rejected for some "
+        "minutes (429).",
+        "as of `login.failed`",
+    )
+    PROXY_CROSS_ORIGIN = (
+        "proxy.cross_origin",
+        "A page of another site called a proxy endpoint and was rejected. Setting cors-origins "
+        "lists the sites that may.",
+    )
+    REAUTHENTICATION_FAILED = (
+        "reauthentication.failed",
+        "A signed-in user gave a wrong current password.",
+        "`sign_in`",
+    )
+    REAUTHENTICATION_LOCKED = (
+        "reauthentication.locked",
+        "A wrong current password used up the attempts of the sign-in.",
+        "`sign_in`",
+    )
+    RECOVERY_DONE = (
+        "recovery.done",
+        "The password was reset with a mailed link. All sign-ins ended.",
+    )
+    RECOVERY_REFUSED = (
+        "recovery.refused",
+        "A reset was rejected: the link is wrong, was used, or has expired.",
+    )
+    RECOVERY_REQUESTED = (
+        "recovery.requested",
+        "A mail to reset a password was requested.",
+        "`name` (hash) if it is unknown",
+    )
+    SECRET_ACCEPTED = (
+        "secret.accepted",
+        "An administrator let the database know another secret or sealing key.",
+    )
+    SECRET_ANNOUNCED = (
+        "secret.announced",
+        "An administrator added a secret or pepper that is accepted and does not sign yet.",
+        "`setting`",
+    )
+    SECRET_RESEALED = (
+        "secret.resealed",
+        "An administrator sealed again what another key had sealed.",
+        "`resealed`, `unusable`: how many",
+    )
+    SECRET_RETIRED = (
+        "secret.retired",
+        "An administrator removed the oldest secret or pepper.",
+        "`setting`",
+    )
+    SECRET_ROTATED = (
+        "secret.rotated",
+        "An administrator made the new secret or pepper the one that signs.",
+        "`setting`",
+    )
+    SESSION_BEGUN = "session.begun", "The user signed in with a browser.", "`session`"
+    SESSION_ENDED = "session.ended", "A browser session ended.", "`session`"
+    TOKEN_CREATED = (
+        "token.created",
+        "The user created a personal access token.",
+        "`family`, `sign_in`",
+    )
+    TOKEN_ISSUED = "token.issued", "Tokens were issued.", "`family`"
+    TOKEN_REPLAYED = (
+        "token.replayed",
+        "A refresh token was used a second time within refresh-grace. The same tokens were "
+        "returned.",
+        "`family`",
+    )
+    TOKEN_REUSED = (
+        "token.reused",
+        "A refresh token was used a second time after refresh-grace. All tokens of that login "
+        "were revoked: it may have been stolen.",
+        "`family`",
+    )
+    TOKEN_REVOKED = (
+        "token.revoked",
+        "A token was revoked.",
+        "`family`; `why`: `logout`, `signed out` (ended in the list of sign-ins), `revocation` "
+        "(by its client) or `revoked by its owner`",
+    )
+    USER_CHANGED = (
+        "user.changed",
+        "The profile was changed: name, username or phone number.",
+        "`changed`: which fields",
+    )
+    USER_CONFIRMED = "user.confirmed", "The e-mail address was confirmed."
+    USER_CREATED = (
+        "user.created",
+        "The user registered, or was created or imported by a command.",
+        "`source`, `source_id` if imported",
+    )
+    USER_DISABLED = "user.disabled", "An administrator disabled the user. All sign-ins ended."
+    USER_ENABLED = "user.enabled", "An administrator enabled the user."
+    USER_ERASED = (
+        "user.erased",
+        "The user was deleted.",
+        "`why`: `administrator` (by a command), `disowned` (by the owner of the e-mail address, "
+        "who had not registered it), none by the user",
+    )
+    USER_EXPORTED = (
+        "user.exported",
+        "What is stored about the user was exported, by the user or an administrator.",
+        "`by`: `user` or `administrator` (the only one before there was `by`); `sign_in` of the "
+        "user",
+    )
+    USER_OTHERS_SIGNED_OUT = (
+        "user.others_signed_out",
+        "All other sign-ins of the user were ended.",
+    )
+    USER_PASSWORD_CHANGED = (
+        "user.password_changed",
+        "The password was changed. The other sign-ins ended.",
+    )
+    USER_SIGNED_OUT = "user.signed_out", "An administrator ended all sign-ins of the user."
+    VERIFICATION_REFUSED = (
+        "verification.refused",
+        "A link that confirms an e-mail address was rejected: it was changed, or is for an "
+        "address that the user no longer has.",
+    )
+    VERIFICATION_REQUESTED = (
+        "verification.requested",
+        "A link that confirms an e-mail address was requested.",
+    )
+
+    @classmethod
+    def of(cls, name: str) -> "Event | None":
+        """The event with this name, which may be the former one; None for an unknown name."""
+        return _BY_NAME.get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, and the former one, which rows may have."""
+        former = FORMER_NAMES.get(self)
+        return (self.value, former) if former else (self.value,)
+
+
+# What rows of earlier versions have, which keep their names since they are sealed; and what is
+# written until an upgrade is finished (`installation.features`).
+FORMER_NAMES: Mapping[Event, str] = {
+    Event.CLIENT_REJECTED: "client.refused",
+    Event.EMAIL_CHANGE_REQUESTED: "email.change_asked",
+    Event.FORM_CROSS_ORIGIN: "form.foreign",
+    Event.LOGIN_DISAVOWED: "login.disowned",
+    Event.LOGIN_LOCKED: "login.closed",
+    Event.PROXY_CROSS_ORIGIN: "proxy.foreign_origin",
+    Event.RECOVERY_REQUESTED: "recovery.asked",
+    Event.VERIFICATION_REQUESTED: "verification.asked",
 }
+_BY_NAME = {name: event for event in Event for name in event.names}
 
-# Why a login failed: the detail `reason` of `login.failed`, which the caller is never told.
-FAILURES: dict[FailureReason, str] = {
-    "denied": "The password was right, but a further check of logins denied this one.",
-    "disabled": "An administrator has disabled the user.",
-    "factor_missing": "The password was right, but the user has to give a second proof, which the "
-    "token endpoint does not take.",
-    "locked": "The account was locked for some minutes after too many failed logins, so the "
-    "password was not checked.",
-    "unconfirmed": "The password was right, but the e-mail address is not confirmed.",
-    "unknown_name": "No user has this login name.",
-    "wrong_factor": "The password was right, but the second proof was wrong.",
-    "wrong_password": "The password was wrong.",
-}
+
+def beginning_with(text: str) -> list[Event]:
+    """The events one of whose names begins with ``text``."""
+    return [event for event in Event if any(name.startswith(text) for name in event.names)]
+
+
+def names_of(events: Iterable[Event]) -> list[str]:
+    """All names that rows of these events may have."""
+    return [name for event in events for name in event.names]
+
+
+class FailureReason(_Explained):
+    """Why a login failed: the detail `reason` of `login.failed`, which the caller is never told."""
+
+    DENIED = "denied", "The password was right, but a further check of logins denied this one."
+    DISABLED = "disabled", "An administrator has disabled the user."
+    FACTOR_MISSING = (
+        "factor_missing",
+        "The password was right, but the user has to give a second proof, which the token "
+        "endpoint does not take.",
+    )
+    LOCKED = (
+        "locked",
+        "The account was locked for some minutes after too many failed logins, so the password "
+        "was not checked.",
+    )
+    UNCONFIRMED = "unconfirmed", "The password was right, but the e-mail address is not confirmed."
+    UNKNOWN_NAME = "unknown_name", "No user has this login name."
+    WRONG_FACTOR = "wrong_factor", "The password was right, but the second proof was wrong."
+    WRONG_PASSWORD = "wrong_password", "The password was wrong."

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, func, select
 
 from authsite.context import Context
 
+from .events import Event
 from .seals import (
     AuditKeys,
     Seal,
@@ -132,5 +133,5 @@ def accept(ctx: Context, number: int, reason: str) -> bool:
         "reason": reason,
         "proof": late_mac_of(keys[0].key, seal.id, seal.mac),
     }
-    record(ctx, "audit.late_accepted", details=details)
+    record(ctx, Event.AUDIT_LATE_ACCEPTED, details=details)
     return True

@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from authsite.context import Context
 from authsite.db import NoRow, PreparedQuery
-from authsite.db.now import database_now
-from authsite.http.request_info import RequestInfo
+from authsite.db.base import database_now
+from authsite.installation import features
 
-from .events import EventName
+from .events import FORMER_NAMES, Event, beginning_with, names_of
 from .models import AuditEvent
 
 RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
@@ -38,29 +38,29 @@ class About(TypedDict, total=False):
 
 def record(
     ctx: Context,
-    event: EventName,
+    event: Event,
     **about: Unpack[About],
 ) -> None:
     """Record ``event`` in the transaction of its cause."""
-    values = event_values(ctx.request_info, event, **about)
+    values = event_values(ctx, event, **about)
     ctx.db.connection().execute(_INSERT, values)
     ctx.db.info[RECORDED] = True
 
 
-def record_all(ctx: Context, event: EventName, causes: Sequence[About]) -> None:
+def record_all(ctx: Context, event: Event, causes: Sequence[About]) -> None:
     """`record` for several causes, in few statements."""
-    rows = [event_values(ctx.request_info, event, **about) for about in causes]
+    rows = [event_values(ctx, event, **about) for about in causes]
     if rows:
         ctx.db.connection().execute(_INSERT, rows)
         ctx.db.info[RECORDED] = True
 
 
-def record_apart(ctx: Context, event: EventName, **about: Unpack[About]) -> None:
+def record_apart(ctx: Context, event: Event, **about: Unpack[About]) -> None:
     """Record ``event`` in a separate transaction, since that of a denied request is rolled back.
 
     On SQLite the caller must not hold the write lock.
     """
-    values = event_values(ctx.request_info, event, **about)
+    values = event_values(ctx, event, **about)
     with ctx.database.autocommit.connect() as connection:
         connection.execute(_INSERT, values)
 
@@ -76,10 +76,17 @@ def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:
     return PreparedQuery(insert(_TABLE).from_select([_TABLE.c.at, *columns], row), NoRow)
 
 
-def event_values(info: RequestInfo, event: EventName, **about: Unpack[About]) -> dict[str, Any]:
-    """The values of one row, as in `record`; the database adds id and time."""
+def event_values(ctx: Context, event: Event, **about: Unpack[About]) -> dict[str, Any]:
+    """The values of one row, as in `record`; the database adds id and time.
+
+    An event that was renamed has its former name until an upgrade is finished, since processes of
+    the former version may still read it.
+    """
+    former, info = FORMER_NAMES.get(event), ctx.request_info
+    if former and features.is_open(ctx.services, features.AUDIT_VERBS):
+        former = None
     return {
-        "event": event,
+        "event": former or str(event),
         "user_id": about.get("user_id"),
         "client_id": about.get("client_id"),
         "address": info.address,
@@ -109,9 +116,12 @@ class Filter(NamedTuple):
     request_id: str | None = None
     address: str | None = None
     event: str | None = None
-    """A name, or the beginning of names: ``login`` finds ``login.failed``."""
-    events: Sequence[EventName] = ()
-    """If there are any, only events with these names."""
+    """A name, or the beginning of names: ``login`` finds ``login.failed``.
+
+    Of an event that was renamed either name finds all rows.
+    """
+    events: Sequence[Event] = ()
+    """If there are any, only these."""
     since: datetime | None = None
     after_id: int | None = None
     """Only events with a larger id."""
@@ -127,9 +137,10 @@ def search(db: Session, wanted: Filter, limit: int) -> Found:
     }
     conditions = [column == value for column, value in columns.items() if value is not None]
     if wanted.event:
-        conditions.append(AuditEvent.event.startswith(wanted.event, autoescape=True))
+        begin = AuditEvent.event.startswith(wanted.event, autoescape=True)
+        conditions.append(begin | AuditEvent.event.in_(names_of(beginning_with(wanted.event))))
     if wanted.events:
-        conditions.append(AuditEvent.event.in_(wanted.events))
+        conditions.append(AuditEvent.event.in_(names_of(wanted.events)))
     if wanted.after_id is not None:
         conditions.append(AuditEvent.id > wanted.after_id)
     if wanted.since:

@@ -30,6 +30,7 @@ from sqlalchemy import cast as sql_cast
 
 from authsite.db.base import UtcDateTime
 
+from .events import Event
 from .models import AuditEvent, AuditSeal
 
 SEALS = cast(Table, AuditSeal.__table__)
@@ -126,7 +127,7 @@ def late_acceptances(connection: Connection) -> Iterator[tuple[int, str]]:
     sqlite = connection.dialect.name == "sqlite"
     raw = type_coerce(_EVENTS.c.details, Text)
     details = func.hex(raw, type_=Text) if sqlite else sql_cast(_EVENTS.c.details, Text)
-    statement = select(_EVENTS.c.id, details).where(_EVENTS.c.event == "audit.late_accepted")
+    statement = select(_EVENTS.c.id, details).where(_EVENTS.c.event == Event.AUDIT_LATE_ACCEPTED)
     for id_, text in connection.execute(statement):
         value = text or ""
         yield id_, bytes.fromhex(value).decode(errors="replace") if sqlite else value

@@ -12,7 +12,7 @@ import click
 COMMANDS = {
     "init": (
         "authsite.cli.init",
-        "Create the schema, the secret and the web client.",
+        "Create the schema, the keys and the web client.",
     ),
     "serve": ("authsite.cli.serve", "Run the service."),
     "client": (
@@ -31,7 +31,7 @@ COMMANDS = {
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
     "settings": ("authsite.cli.settings", "Show what the settings are."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
-    "completion": ("authsite.cli.completion", "Print the completion script of a shell."),
+    "completion": ("authsite.cli.help", "Print the completion script of a shell."),
     "help": ("authsite.cli.help", "Print the help of a command."),
 }
 ALIASES = {"users": "user", "clients": "client", "tokens": "token"}

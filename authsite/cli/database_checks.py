@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def database_findings(cfg: Settings) -> Iterator[Finding]:
-    """Schema, rights, secret, audit trail, clients and users; few if the schema cannot be used."""
+    """Schema, features, rights, secret, audit trail, clients and users.
+
+    Only the first of these if the schema cannot be used.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database, privileges
@@ -26,11 +29,12 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield line(f"schema-{schema.status}", "database-url", **values)
         if not schema.usable:
             return
+        yield from _features(database)
         if privileges.is_superuser(database.autocommit):
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield line("database-untimed", "database-url")
-        yield from _secret(cfg, database)
+        yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _registration(cfg, database)
@@ -40,14 +44,22 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         database.dispose()
 
 
-def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.installation.secret import OtherSecret, check
+def _features(database: "Database") -> Iterator[Finding]:
+    from authsite.db.upgrades import former_revision
+    from authsite.installation.features import UNKNOWN, unknown
 
-    try:
-        with database.autocommit.connect() as connection:
-            check(connection, cfg)
-    except OtherSecret as error:
-        yield line("secret-other", "secret", error=error)
+    if former := former_revision(database):
+        yield line("upgrade-unfinished", "database-url", former=former)
+    if names := unknown(database):
+        yield line("features-unknown", "database-url", error=UNKNOWN.format(names=", ".join(names)))
+
+
+def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.fingerprints import problems
+
+    with database.autocommit.connect() as connection:
+        for known, message in problems(connection, cfg):
+            yield line("secret-other", known.name, error=message)
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
@@ -84,7 +96,7 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
         except InvalidClient:
             yield line("client-unknown", key)
             continue
-        if client.type == "password":
+        if client.may_use("password"):
             yield line("client-good", key)
         else:
             yield line("client-type", key, type=client.type)

@@ -31,21 +31,37 @@ def db() -> None:
     """The database: schema, backup, restore."""
 
 
-@db.command(epilog=examples("authsite db upgrade"))
+@db.command(epilog=examples("authsite db upgrade", "authsite db upgrade --finish"))
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Every process has the new version: open the features that the former one would overlook.",
+)
 @json_option
 @config_option
-def upgrade(cfg: Settings, as_json: bool) -> None:
+def upgrade(cfg: Settings, finish: bool, as_json: bool) -> None:
     """Bring the schema up to date.
 
     The service may run meanwhile. Each migration waits at most half a second for a table that is in
     use, and tries again; a second process that migrates waits for the first one. A schema that a
     newer version of authsite has migrated stays as it is.
+
+    Then restart every process, and run the command again with --finish.
     """
     schema = upgrade_schema(cfg, lambda line: None if as_json else click.echo(line))
+    former = _finish(cfg, finish)
     if as_json:
-        return print_json({"revision": schema.revision})
+        return print_json({"revision": schema.revision, "finished": former is None})
     newer = f", newer than this version of authsite ({schema.head}), which works with it"
     click.echo(f"The schema is at revision {schema.revision}{newer * (schema.status == 'newer')}.")
+    if finish:
+        click.echo("The upgrade is finished: all features of this version are open.")
+    elif former:
+        click.echo(
+            "Restart every process with the new version. Then run `authsite db upgrade --finish`: "
+            f"it opens the features that processes of the former one (schema {former}) would "
+            "overlook."
+        )
 
 
 @db.command(epilog=examples("authsite db backup /var/backups/authsite.sqlite"))
@@ -159,6 +175,20 @@ def upgrade_schema(
         ) from None
     finally:
         database.dispose()
+
+
+def _finish(cfg: Settings, finish: bool) -> str | None:
+    """The revision that every process knows, if the upgrade is not finished.
+
+    With ``finish`` it is finished first.
+    """
+    from authsite.db import upgrades
+
+    with open_for(cfg) as database:
+        if finish:
+            with database.transactional.begin() as connection:
+                upgrades.finish(connection)
+        return upgrades.former_revision(database)
 
 
 def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:

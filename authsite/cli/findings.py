@@ -34,6 +34,13 @@ LINES: Mapping[str, tuple[str, str]] = {
         "ok",
         "reachable, schema at {current}, newer than this version ({head}), which works with it",
     ),
+    "upgrade-unfinished": (
+        "change",
+        "the schema was upgraded from {former}, and processes of the former version may still run, "
+        "so new features are not open yet: when every process has the new version, run "
+        "`authsite db upgrade --finish`",
+    ),
+    "features-unknown": ("wrong", "{error}"),
     "database-unusable": ("wrong", "not usable: {cause}"),
     "database-superuser": ("change", "{advice}"),
     "database-untimed": (

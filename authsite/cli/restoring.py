@@ -6,6 +6,7 @@ made used links invalid, changes of address that were canceled, and mails that w
 
 from typing import NamedTuple
 
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.engine import without_time_limit
@@ -28,5 +29,5 @@ def end_everything(ctx: Context) -> Ended:
     ended = Ended(
         users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
     )
-    record(ctx, "database.restored")
+    record(ctx, Event.DATABASE_RESTORED)
     return ended

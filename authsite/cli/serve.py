@@ -13,7 +13,12 @@ from authsite.settings.load import check_start, start_warnings
 
 from .doctor import examine
 from .shared import config_path, examples, ini_option, settings_of
-from .starting import check_application, claim_port, refuse_other_programs, refuse_other_secret
+from .starting import (
+    check_application,
+    claim_port,
+    refuse_other_installation,
+    refuse_other_programs,
+)
 
 # Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
@@ -58,7 +63,7 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     for warning in warnings:
         click.secho(f"note: {warning}", err=True)
     claimed = claim_port(host, port)
-    refuse_other_secret(cfg)
+    refuse_other_installation(cfg)
     # Imported now, so that an invalid setting is reported without the time that this takes.
     with no_collections():
         from granian import Granian

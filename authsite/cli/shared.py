@@ -143,21 +143,28 @@ def _registered(services: "Services") -> "dict[Registered[Any], dict[str, Any]]"
 
 @contextmanager
 def session(cfg: Settings) -> "Iterator[Context]":
-    """The context of a command that begins its own transactions, without rate limits."""
+    """The context of a command that begins its own transactions, without rate limits.
+
+    Errors of the database, and `FeatureNotOpen`, become a `click.ClickException`.
+    """
     from sqlalchemy.orm import Session
 
     from authsite.audit.service import RECORDED
     from authsite.context import Context
     from authsite.http.request_info import RequestInfo
+    from authsite.installation.features import FeatureNotOpen
     from authsite.logs import configure_default
 
     configure_default()  # structlog's own default writes to the standard output
     with services_of(cfg) as services:
-        with Session(services.database.transactional, expire_on_commit=False) as db:
-            base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
-            info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
-            yield Context(services, lambda: info, lambda: db)
-            recorded = RECORDED in db.info
+        try:
+            with Session(services.database.transactional, expire_on_commit=False) as db:
+                base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
+                info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
+                yield Context(services, lambda: info, lambda: db)
+                recorded = RECORDED in db.info
+        except FeatureNotOpen as error:
+            raise click.ClickException(str(error)) from None
         if recorded:
             _seal(services)
 

@@ -1,4 +1,4 @@
-"""What is checked before a service starts: the program, the port, the secret, the application."""
+"""What is checked before a service starts: program, port, database, application."""
 
 import socket
 from collections.abc import Mapping
@@ -56,23 +56,27 @@ def claim_port(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def refuse_other_secret(cfg: Settings) -> None:
-    """Record the secret in the database, or raise `click.ClickException` if it knows another.
+def refuse_other_installation(cfg: Settings) -> None:
+    """Record secret and sealing key in the database.
 
-    Without a usable database nothing happens: the service starts, and waits for it.
+    Raises `click.ClickException` if the database knows others, or uses features that this
+    version does not know. Without a usable database nothing happens: the service starts, and waits
+    for it.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.db import migrate, open_database
-    from authsite.installation.secret import OtherSecret, check_and_record
+    from authsite.installation.features import UnknownFeatures, refuse_unknown
+    from authsite.installation.fingerprints import OtherSecret, check_and_record
 
     database = open_database(cfg.database_url.reveal())
     try:
         if not migrate.state(database).usable:
             return
+        refuse_unknown(cfg)
         with database.autocommit.connect() as connection:
             check_and_record(connection, cfg)
-    except OtherSecret as error:
+    except (OtherSecret, UnknownFeatures) as error:
         raise click.ClickException(str(error)) from None
     except SQLAlchemyError as error:
         click.secho(f"note: {NOT_RECORDED.format(cause=cause_of(error))}", err=True)

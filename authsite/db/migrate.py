@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 import authsite
 
+from . import upgrades
 from .engine import Database, without_time_limit
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def folder() -> Path:
 def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _text: None) -> None:
     """Migrate the schema up to ``revision``; waits for another process that is migrating.
 
-    ``tell`` gets one line for each migration, and for each wait. Requests go on meanwhile. Raises
-    `TableNamesTaken`, before any change, if other tables have the names of ours.
+    A new database gets all migrations in one transaction, so that it is never taken for one that
+    was upgraded (`authsite.db.upgrades`). ``tell`` gets one line for each transaction and each
+    wait. Requests go on meanwhile. Raises `TableNamesTaken`, before any change, if other tables
+    have the names of ours.
     """
     _run(database, revision, 1, tell)
 
@@ -138,7 +141,7 @@ class _Busy(Exception):
 
 
 def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
-    """Migrate step by step, each in its own transaction, until ``goal`` is reached.
+    """Migrate step by step, each in a transaction, until ``goal`` is reached.
 
     A step that does not get its locks within `LOCK_TIMEOUT` is rolled back and repeated, so that
     requests do not wait longer than that behind it.
@@ -154,7 +157,7 @@ def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
     while True:
         began = perf_counter()
         try:
-            step = _step(database, config, order[::direction], goal)
+            done = _step(database, config, order[::direction], goal)
         except (_Busy, OperationalError) as error:
             attempt += not isinstance(error, _Busy)  # the other one may take hours
             if attempt == ATTEMPTS or not (reason := _reason_to_wait(error)):
@@ -163,15 +166,25 @@ def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
             tell(f"{reason}: trying again{counted}")
             time.sleep(0.5 + secrets.randbelow(1000) / 1000)
             continue
-        if step is None:
+        if done is None:
             return
         attempt, seconds = 0, perf_counter() - began
-        name = scripts[step].doc if step in scripts else "no tables"
-        tell(f"{step} ({name}): {seconds:.1f} s")
+        name = scripts[done.revision].doc if done.revision in scripts else "no tables"
+        tell(f"{done.revision} ({'a new database' if done.new else name}): {seconds:.1f} s")
 
 
-def _step(database: Database, config: "Config", order: Sequence[str], goal: str) -> str | None:
-    """Migrate to the revision that follows in ``order``; returns it, or None at the ``goal``."""
+class _Step(NamedTuple):
+    """The ``revision`` that was reached; ``new``: from no schema at all."""
+
+    revision: str
+    new: bool
+
+
+def _step(database: Database, config: "Config", order: Sequence[str], goal: str) -> _Step | None:
+    """Migrate to the revision that follows in ``order``, a new database to the ``goal``.
+
+    Returns None at the ``goal``.
+    """
     from alembic import command
 
     with database.transactional.begin() as connection:
@@ -179,11 +192,14 @@ def _step(database: Database, config: "Config", order: Sequence[str], goal: str)
         present = _version(connection) or "base"
         if present not in order or order.index(present) >= order.index(goal):
             return None  # a newer version has migrated the schema, or it is done
-        step = order[order.index(present) + 1]
-        config.attributes["connection"] = connection
-        verb = command.upgrade if order[0] == "base" else command.downgrade
+        up, new = order[0] == "base", present == order[0] == "base"
+        step = goal if new else order[order.index(present) + 1]
+        config.attributes |= {"connection": connection, "new": new}
+        verb = command.upgrade if up else command.downgrade
         verb(config, step)
-        return step
+        if up and not new:
+            upgrades.begin(connection, present)
+        return _Step(step, new)
 
 
 def _lock(connection: Connection) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from authsite.audit.events import Event
 from authsite.cli.private_output import (
     private_output,
     refuse_overwriting,
@@ -63,7 +64,7 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
         file = stack.enter_context(whole_private_file(output)) if output else private_output()
         ctx = stack.enter_context(session(cfg))
         with ctx.db.begin():  # before it: an export that is stopped has also left the system
-            record(ctx, "database.exported")
+            record(ctx, Event.DATABASE_EXPORTED)
         for some in exporting.lines(ctx.services):
             file.write("\n".join(some) + "\n")
     if not output:

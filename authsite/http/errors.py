@@ -12,7 +12,7 @@ from uuid import UUID
 from authsite.i18n import _, translate
 
 if TYPE_CHECKING:
-    from authsite.audit.events import EventName
+    from authsite.audit.events import Event
 
 ErrorFormat = Literal["json", "oauth", "html"]
 """How errors are written: "oauth" is the body of RFC 6749, section 5.2; "html" is a page."""
@@ -49,7 +49,7 @@ class ApiError(Exception):
     listed = True
     keeps_writes = False
     reason: str | None = None
-    audit_event: "EventName | None" = None
+    audit_event: "Event | None" = None
     client_id: UUID | None = None
 
     def __init__(

@@ -35,24 +35,24 @@ def request_info(request: Request) -> RequestInfo:
     """The `RequestInfo` of ``request``."""
     agent = request.headers.get("User-Agent", "")
     printable = "".join(char for char in agent[:MAX_AGENT] if char.isprintable())
-    stated = chosen_language(request) or request.headers.get("Accept-Language")
-    language = language_of(request)
+    chosen, accepted = chosen_language(request), request.headers.get("Accept-Language")
+    language = language_of(request, chosen)
     return RequestInfo(
         request.authsite.client_address,
         printable or None,
         request.authsite.request_id,
         request.authsite.base_urls,
         language,
-        language if stated else None,
+        language if chosen or accepted else None,
     )
 
 
-def language_of(request: Request) -> str:
-    """The language that the user has chosen, else the best one for ``Accept-Language``."""
+def language_of(request: Request, chosen: str | None) -> str:
+    """The best language for a request; ``chosen``: its `chosen_language`."""
     offered = request.authsite.settings.languages
     return (
         chosen_by_button(request)
-        or chosen_language(request)
+        or chosen
         or negotiate(request.headers.get("Accept-Language"), offered)
     )
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from sqlalchemy import Table, insert, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import About, record_all
 from authsite.context import Context
 from authsite.ids import as_client_id
@@ -77,7 +78,7 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
         outcomes.append(Outcome(row.number, source_id, id_, "imported"))
     if new and not rules.dry:
         ctx.db.execute(insert(_CLIENTS), new)
-        record_all(ctx, "client.created", causes)
+        record_all(ctx, Event.CLIENT_CREATED, causes)
     return outcomes
 
 
@@ -96,6 +97,7 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
         "id": id_,
         "name": draft.name[: size(_CLIENTS.c.name)],
         "type": draft.type,
+        "grant_types": draft.grant_types,
         "secret_hash": _secret_hash(rules, draft.secret),
         "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
         "scope": scope,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from sqlalchemy import Table, insert, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import About, record_all
 from authsite.context import Context
 from authsite.i18n import translate
@@ -206,7 +207,7 @@ def _insert(ctx: Context, rules: Rules, users: Sequence[Checked]) -> None:
         {"user_id": each.id, "details": _details(rules.system, each.draft.source_id)}
         for each in users
     ]
-    record_all(ctx, "user.created", causes)
+    record_all(ctx, Event.USER_CREATED, causes)
 
 
 def _details(system: str, source_id: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The table of what an installation records about itself."""
+"""The tables of what an installation records about itself."""
 
 from datetime import datetime
 
@@ -17,3 +17,11 @@ class InstallationRecord(Base):
     value: Mapped[str] = mapped_column(String(64))
     at: Mapped[datetime]
     """When it was recorded."""
+
+
+class UsedFeature(Base):
+    """A feature that an older version would overlook, and that is used (`features`)."""
+
+    __tablename__ = "used_features"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)

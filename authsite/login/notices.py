@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Exists, bindparam, exists, literal_column, select
 
 from authsite import clock
-from authsite.audit.events import EventName
+from authsite.audit.events import Event
 from authsite.audit.models import AuditEvent
 from authsite.context import Context
 from authsite.db import PreparedQuery
@@ -20,7 +20,7 @@ from authsite.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.rate_limit import limit_subject
 from authsite.users.account import Account
 
-LOGINS: tuple[EventName, ...] = ("session.begun", "token.issued")
+LOGINS: tuple[Event, ...] = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED)
 LINK_LIFETIME = timedelta(days=3)  # of the link "This was not me"
 
 
@@ -31,7 +31,7 @@ class Recorded(NamedTuple):
     login: bool
 
 
-def _recorded(*events: EventName) -> Exists:
+def _recorded(*events: Event) -> Exists:
     return exists().where(
         AuditEvent.user_id == bindparam("user_id"),
         AuditEvent.event.in_([literal_column(f"'{name}'") for name in events]),
@@ -39,7 +39,7 @@ def _recorded(*events: EventName) -> Exists:
 
 
 RECORDED = PreparedQuery(
-    select(_recorded("user.created").label("created"), _recorded(*LOGINS).label("login")),
+    select(_recorded(Event.USER_CREATED).label("created"), _recorded(*LOGINS).label("login")),
     Recorded,
 )
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db import PreparedQuery
@@ -54,7 +55,7 @@ def reauthenticate(
             raise ValidationFailed(details=others)
         return
     details = {"sign_in": str(user.sign_in)}
-    record(ctx, "reauthentication.failed", user_id=user.account.id, details=details)
+    record(ctx, Event.REAUTHENTICATION_FAILED, user_id=user.account.id, details=details)
     if attempt.locked:
-        record(ctx, "reauthentication.locked", user_id=user.account.id, details=details)
+        record(ctx, Event.REAUTHENTICATION_LOCKED, user_id=user.account.id, details=details)
     raise WrongCurrentPassword(others)

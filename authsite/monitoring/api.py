@@ -41,7 +41,7 @@ def healthz(request: Request) -> Response:
 
 @view_config(route_name="authsite.readyz", request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def readyz(request: Request) -> Response:
-    """Whether the database is reachable, and its schema current; else 503 with what is wrong."""
+    """Whether this process can work with the database; else 503 with what is wrong."""
     problems = request.registry["authsite.monitoring"].problems.get()
     if not problems:
         return _answer({"status": "ready", "problems": []})

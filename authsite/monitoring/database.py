@@ -7,17 +7,20 @@ from functools import cache
 from time import monotonic
 from typing import Generic, NamedTuple, TypeVar
 
-from sqlalchemy import bindparam, column, func, select, table
+from sqlalchemy import bindparam, column, func, select, table, true
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from authsite import clock
 from authsite.db import Database, PreparedQuery, migrate
+from authsite.installation.features import FEATURES
+from authsite.installation.models import UsedFeature
 from authsite.mail.models import WAITING, OutboxMessage
 from authsite.mail.outbox import KEEP_TRYING
 
 T = TypeVar("T")
 DATABASE = "database"
 SCHEMA_BEHIND = "schema behind"
+UNKNOWN_FEATURE = "unknown feature: {name}"
 
 
 class Cached(Generic[T]):
@@ -59,32 +62,42 @@ class Monitoring:
         self.outbox = Cached(lambda: outbox_numbers(database), seconds=15)
 
 
-class _Version(NamedTuple):
+class _State(NamedTuple):
     version_num: str
+    name: str | None
+    """Of a used feature; there is a row for each."""
 
 
 _earlier = cache(migrate.earlier)  # reads the files of the migrations
 # A prepared query, since the wait for its result is limited also if the server hangs.
-_VERSION = PreparedQuery(
-    select(column("version_num")).select_from(table(migrate.VERSION_TABLE)), _Version
+_VERSION = table(migrate.VERSION_TABLE, column("version_num"))
+_STATE = PreparedQuery(
+    select(_VERSION.c.version_num, UsedFeature.name)
+    .select_from(_VERSION.outerjoin(UsedFeature, true()))
+    .order_by(UsedFeature.name),
+    _State,
 )
 
 
 def problems(database: Database) -> list[str]:
-    """Why requests cannot be served: `DATABASE` or `SCHEMA_BEHIND`, without details; else empty.
+    """Why requests cannot be served, without details; else empty.
 
-    A newer schema than that of this code is no problem (`migrate.SchemaState`).
+    `DATABASE`, `SCHEMA_BEHIND`, or `UNKNOWN_FEATURE` for each feature that is used and that this
+    version does not know. A newer schema than that of this code is no problem
+    (`migrate.SchemaState`).
     """
     try:
-        row = _VERSION.one(database)
+        rows = _STATE.all(database)
     except SQLAlchemyError as error:
         return [SCHEMA_BEHIND if _lacks_table(error) else DATABASE]
-    behind = row is None or row.version_num in _earlier()
-    return [SCHEMA_BEHIND] if behind else []
+    if not rows or rows[0].version_num in _earlier():
+        return [SCHEMA_BEHIND]
+    names = [row.name for row in rows if row.name is not None]
+    return [UNKNOWN_FEATURE.format(name=name) for name in names if name not in FEATURES]
 
 
 def _lacks_table(error: SQLAlchemyError) -> bool:
-    """Whether the database works and has no version table."""
+    """Whether the database works and has no version table, or not that of used features."""
     return isinstance(error, ProgrammingError) or "no such table" in str(error)
 
 

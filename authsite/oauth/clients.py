@@ -9,6 +9,7 @@ from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.settings.values import scope as scope_name
@@ -64,7 +65,7 @@ def _add(ctx: Context, client: Client, secret: str) -> None:
     client.secret_hash, client.epoch = hash_secret(secret), 0
     client.created_at = client.updated_at = clock.now()
     ctx.db.add(client)
-    record(ctx, "client.created", client_id=client.id)
+    record(ctx, Event.CLIENT_CREATED, client_id=client.id)
 
 
 def change(
@@ -91,7 +92,7 @@ def change(
     client.updated_at = now
     if not before <= set(scope.split()):
         client.epoch = Client.epoch + 1
-    record(ctx, "client.changed", client_id=client.id)
+    record(ctx, Event.CLIENT_CHANGED, client_id=client.id)
 
 
 def wait_for_others(db: Session) -> None:
@@ -121,7 +122,7 @@ def rotate_secret(ctx: Context, client: Client) -> str:
         )
         .execution_options(synchronize_session="fetch")
     )
-    record(ctx, "client.secret_rotated", client_id=client.id)
+    record(ctx, Event.CLIENT_SECRET_ROTATED, client_id=client.id)
     return secret
 
 
@@ -129,7 +130,7 @@ def retire_secret(ctx: Context, client: Client) -> None:
     """End the older of two valid secrets."""
     client.previous_secret_hash = None
     client.updated_at = clock.now()
-    record(ctx, "client.secret_retired", client_id=client.id)
+    record(ctx, Event.CLIENT_SECRET_RETIRED, client_id=client.id)
 
 
 def disable(ctx: Context, client_id: uuid.UUID) -> None:
@@ -140,7 +141,7 @@ def disable(ctx: Context, client_id: uuid.UUID) -> None:
         .where(Client.id == client_id)
         .values(disabled_at=now, updated_at=now, epoch=Client.epoch + 1)
     )
-    record(ctx, "client.disabled", client_id=client_id)
+    record(ctx, Event.CLIENT_DISABLED, client_id=client_id)
 
 
 def end_all_tokens(db: Session) -> int:
@@ -155,7 +156,7 @@ def enable(ctx: Context, client: Client) -> None:
     """Accept a disabled client again; what was issued before stays revoked."""
     client.disabled_at = None
     client.updated_at = clock.now()
-    record(ctx, "client.enabled", client_id=client.id)
+    record(ctx, Event.CLIENT_ENABLED, client_id=client.id)
 
 
 def search(

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, func, literal_column, select, update
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db import PreparedQuery
@@ -52,7 +53,7 @@ def end(
     """End a family at the request of its holder; of concurrent requests one is recorded."""
     if revoke(ctx, family_id, why):
         details = {"family": str(family_id), "why": why}
-        record(ctx, "token.revoked", user_id=user_id, client_id=client_id, details=details)
+        record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=client_id, details=details)
 
 
 def exempt(ctx: Context, user_id: UUID, family_id: UUID, epoch: int) -> None:

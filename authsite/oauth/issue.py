@@ -7,6 +7,7 @@ from sqlalchemy import FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import event_values, recording_if
 from authsite.context import Context
 from authsite.db import PreparedQuery, run_together
@@ -121,8 +122,8 @@ def _insert(
         **owner,
     }
     event = event_values(
-        info,
-        "token.issued",
+        ctx,
+        Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
         details={"family": str(family_id)},

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, update
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import About, record, record_apart
 from authsite.context import Context
 from authsite.db import PreparedQuery
@@ -166,7 +167,7 @@ def _record_replay(ctx: Context, family: RefreshableFamily) -> None:
     Usually an application has sent its request twice, but a thief's first use looks the same.
     """
     if ctx.limits.first("token.replayed", str(family.id)):
-        record_apart(ctx, "token.replayed", **_about(family))
+        record_apart(ctx, Event.TOKEN_REPLAYED, **_about(family))
 
 
 def _revoke_reused(ctx: Context, family: RefreshableFamily) -> None:
@@ -175,7 +176,7 @@ def _revoke_reused(ctx: Context, family: RefreshableFamily) -> None:
     # Counted before the transaction writes; of a family that is revoked, too, since that is rare.
     notify = account is not None and notices.may_notify(ctx, account, "reuse")
     if families.revoke(ctx, family.id, "reuse"):
-        record(ctx, "token.reused", **_about(family))
+        record(ctx, Event.TOKEN_REUSED, **_about(family))
         if account and notify:
             notices.send_reuse(ctx, account, family.id)
 

@@ -13,7 +13,7 @@ def choose(requested: str | None, allowed: str, default: str) -> str:
 
     Raises `InvalidScope` for a scope that is not in ``allowed``.
     """
-    return narrow(requested, allowed) if parse(requested or "") else default
+    return narrow(requested, allowed) if requested and requested.strip(" ") else default
 
 
 def narrow(requested: str | None, allowed: str) -> str:

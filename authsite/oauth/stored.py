@@ -29,6 +29,8 @@ class Client(TypedDict):
     id: Id
     name: str
     client_type: Literal["password", "personal", "resource-server"]
+    grant_types: str | None
+    """What the client may use, separated by spaces; null: the grant types of `client_type`."""
     secrets: list[SecretHash]
     """The valid secrets, the newest first."""
     scope: str

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Select, insert, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
@@ -87,7 +88,7 @@ def create(
     made = PersonalToken(id_, name, scope, now, tokens.expiry(now, lifetime))
     _insert(ctx, user, made)
     details = {"family": str(id_), "sign_in": str(user.sign_in)}
-    record(ctx, "token.created", user_id=account.id, details=details)
+    record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
     if notify:
         mails.send_created(ctx, Recipient(account.id, account.email), id_)
     sealed = tokens.Token(id_, 0, int(made.expires.timestamp()))

@@ -9,8 +9,9 @@ from pyramid.view import view_config
 
 from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters, ResponseHeader
 from authsite.http.bodies import Body, MaybeEmpty, Password
-from authsite.oauth.api import REFRESH_TOKEN, Name, TokenAnswer, TokenText, token_response
+from authsite.oauth.api import TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
+from authsite.oauth.parameters import REFRESH_TOKEN, Name, TokenText
 from authsite.rate_limit import device_cookie
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request

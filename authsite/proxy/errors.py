@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from authsite.audit.events import Event
 from authsite.http.errors import ApiError
 
 
@@ -18,7 +19,7 @@ class ForeignOrigin(ApiError):
     )
     status = 403
     code = "access_denied"
-    audit_event = "proxy.foreign_origin"
+    audit_event = Event.PROXY_CROSS_ORIGIN
     message = (
         "This request may come from a page of another site, so it can neither use nor set the "
         "refresh cookie. Send it from our own pages or from an origin in cors-origins; outside a "

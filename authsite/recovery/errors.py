@@ -1,5 +1,6 @@
 """Errors of a password reset."""
 
+from authsite.audit.events import Event
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import _
 
@@ -7,7 +8,7 @@ from authsite.i18n import _
 class InvalidResetToken(ValidationFailed):
     """The token is wrong, used, expired or of another address; the response is the same for all."""
 
-    audit_event = "recovery.refused"
+    audit_event = Event.RECOVERY_REFUSED
 
     def __init__(self) -> None:
         message = _("This link is no longer valid. Request a new one.")

@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, literal_column, select
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.db import PreparedQuery, after_commit
@@ -77,7 +78,7 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
     recipient = Recipient(account.id, account.email) if account and allowed else NO_RECIPIENT
     mails.send_reset(ctx, recipient, page_url)
     details = None if account else {"name": pseudonym(key)}
-    record(ctx, "recovery.asked", user_id=account.id if account else None, details=details)
+    record(ctx, Event.RECOVERY_REQUESTED, user_id=account.id if account else None, details=details)
 
 
 def mail_link(ctx: Context, recipient: Recipient) -> None:
@@ -161,7 +162,7 @@ def replace_password(
     if not changed:
         return False
     remember_caller(ctx, user.id, changed.recognition_version)
-    record(ctx, "recovery.done", user_id=user.id)
+    record(ctx, Event.RECOVERY_DONE, user_id=user.id)
     after_commit(ctx.db, lambda: forget_failures(ctx, user.id))
     return True
 

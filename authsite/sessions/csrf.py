@@ -6,6 +6,7 @@ CSRF Prevention Cheat Sheet. It needs no storage, and a login changes it.
 
 import secrets
 
+from authsite.audit.events import Event
 from authsite.http import cookies
 from authsite.http.errors import ApiError
 from authsite.i18n import _
@@ -22,7 +23,7 @@ class CsrfError(ApiError):
 
     status = 403
     code = "csrf"
-    audit_event = "form.foreign"
+    audit_event = Event.FORM_CROSS_ORIGIN
     message = _("This page was open for too long. Check what you entered and send it again.")
 
 

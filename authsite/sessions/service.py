@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, or_, select, update
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.login import notices
@@ -120,7 +121,7 @@ def begin(
             id=session_id, user_id=account.id, created_at=values["auth_at"], **values
         )
         ctx.db.add(row)
-    record(ctx, "session.begun", user_id=account.id, details={"session": str(session_id)})
+    record(ctx, Event.SESSION_BEGUN, user_id=account.id, details={"session": str(session_id)})
     if done.notify:
         notices.send_new_device(ctx, account, session_id)
     return key
@@ -197,7 +198,7 @@ def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
     )
     if deleted is None:
         return False
-    record(ctx, "session.ended", user_id=user_id, details={"session": str(session_id)})
+    record(ctx, Event.SESSION_ENDED, user_id=user_id, details={"session": str(session_id)})
     return True
 
 
@@ -233,4 +234,4 @@ def _end_former(ctx: Context, key: str) -> None:
     ).one_or_none()
     if former:
         details = {"session": str(former.id)}
-        record(ctx, "session.ended", user_id=former.user_id, details=details)
+        record(ctx, Event.SESSION_ENDED, user_id=former.user_id, details=details)

@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from authsite.catalogs import compiled
+
 from .definitions import Settings
 from .envfile import env_file_path
 from .errors import InvalidSetting
@@ -47,7 +49,15 @@ def files_of(folder: str) -> dict[str, Path]:
 
 
 def folder_errors(cfg: Settings) -> Iterator[InvalidSetting]:
-    """What is wrong with the site's own files, templates, and the settings that name a file."""
+    """What is wrong with the translations, the site's own files and templates.
+
+    And with the settings that name a file.
+    """
+    for language in cfg.languages:
+        path = compiled(language)
+        if path and not path.is_file():
+            advice = "run `make dev` in a checkout; elsewhere install the wheel of authsite again"
+            yield _error("languages", f"its translations are missing ({path}); {advice}", language)
     if cfg.templates_folder:
         for message in _template_errors(cfg.templates_folder):
             yield _error("templates_folder", message, cfg.templates_folder)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import service_urls
-from .definitions import DEFINITIONS, ProxyClient, Settings
+from .definitions import DEFINITIONS, Settings
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
 from .files import exposed, folder_errors, private_paths
@@ -17,6 +17,7 @@ from .inifile import folder_of
 from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name, localized_name
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED, WARNED_LATER
+from .sections import ProxyClient
 from .sources import SourceValue, read_sources, unknown_variables
 from .unsafe_choices import broken_rules
 from .urls import host_of, is_address

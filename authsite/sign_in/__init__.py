@@ -21,7 +21,7 @@ def add_account_condition(
     config: "Configurator",
     check: Check,
     notify: Notify | None = None,
-    reason: FailureReason = "denied",
+    reason: FailureReason = FailureReason.DENIED,
 ) -> None:
     """Directive: ``check(ctx, account)`` runs at every sign-in and refresh; it raises to deny.
 

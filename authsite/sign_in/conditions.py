@@ -27,7 +27,7 @@ class AccountCondition(NamedTuple):
 
     check: Check
     notify: Notify | None = None
-    reason: FailureReason = "denied"
+    reason: FailureReason = FailureReason.DENIED
 
 
 ACCOUNT_CONDITIONS = Registered[AccountCondition]("account conditions")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from authsite import clock
+from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
@@ -82,7 +83,7 @@ def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str])
         raise
     if verified is None:
         LOGINS.add("failed")
-        record_apart(ctx, "login.failed", **found.about("wrong_factor"))
+        record_apart(ctx, Event.LOGIN_FAILED, **found.about(FailureReason.WRONG_FACTOR))
         return None
     return _complete_pending(ctx, verified, found)
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.audit.events import FailureReason
+from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import About, pseudonym, record, record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
-from authsite.login.identifiers import rate_limit_key
+from authsite.login.identifiers import candidates, rate_limit_key
 from authsite.login.notices import send_failed_logins
-from authsite.login.service import Credential, check_password, find_credential, owner_of
+from authsite.login.service import Credential, check_password, find_credential_of, owner_of
 from authsite.rate_limit.errors import TooManyAttempts
 
 from .conditions import Denial, Notify
@@ -46,8 +46,8 @@ class Attempt(NamedTuple):
     def password_failure(self) -> FailureReason:
         """Why `check_password` found no account."""
         if self.found is None:
-            return "unknown_name"
-        return "disabled" if self.found.disabled_at else "wrong_password"
+            return FailureReason.UNKNOWN_NAME
+        return FailureReason.DISABLED if self.found.disabled_at else FailureReason.WRONG_PASSWORD
 
 
 def verify(
@@ -62,8 +62,9 @@ def verify(
     """
     typed = given["username"]
     kinds = given.get("kinds", "").split() or ctx.settings.login_identifiers
-    name = rate_limit_key(typed, kinds, ctx.settings.phone_region)
-    found = find_credential(ctx, typed, kinds)
+    names = candidates(typed, kinds, ctx.settings.phone_region)
+    name = rate_limit_key(typed, names)
+    found = find_credential_of(ctx, names)
     tried = Attempt(found, typed, target.client_id)
     owner = owner_of(found, name)
     # One count for all names of a user would reveal that the names belong to one user.
@@ -92,12 +93,12 @@ def verify(
         if attempt.locked:
             informed = found.account if found and allowed and not found.disabled_at else None
             send_failed_logins(ctx, informed)
-        record(ctx, "login.failed", **tried.about(reason))
+        record(ctx, Event.LOGIN_FAILED, **tried.about(reason))
         if attempt.locked:
-            record(ctx, "login.closed", **tried.about())
+            record(ctx, Event.LOGIN_LOCKED, **tried.about())
         return None
     if denied:  # apart: the transaction of a denied request is rolled back
-        record_apart(ctx, "login.failed", **tried.about(reason))
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(reason))
         raise denied
     return verified
 
@@ -121,4 +122,4 @@ def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: s
     """
     subject = ("login.locked", name, ctx.limits.address)
     if error.limit == "login-account" and ctx.limits.first(*subject):
-        record_apart(ctx, "login.failed", **tried.about("locked"))
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(FailureReason.LOCKED))

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from sqlalchemy import delete
 
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.user_data import USER_DATA
@@ -33,4 +34,4 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
         if data.erase is not None:
             data.erase(ctx.db, user_id)
     details = {"why": why} if why else None
-    record(ctx, "user.erased", user_id=user_id, details=details)
+    record(ctx, Event.USER_ERASED, user_id=user_id, details=details)

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.ids import as_id
@@ -72,7 +73,7 @@ def create(
                 raise IdentifierTaken(["email"])
     except IntegrityError:
         raise IdentifierTaken(find_taken(ctx.db, names)) from None
-    record(ctx, "user.created", user_id=user.id)
+    record(ctx, Event.USER_CREATED, user_id=user.id)
     return user
 
 
@@ -217,20 +218,20 @@ def replace_password(
 def set_password(ctx: Context, user_id: uuid.UUID, password_hash: str) -> None:
     """Set a new password for a user, as an administrator; forgets what is recognized."""
     if replace_password(ctx, user_id, password_hash, notify=False, forget_recognized=True):
-        record(ctx, "user.password_changed", user_id=user_id)
+        record(ctx, Event.USER_PASSWORD_CHANGED, user_id=user_id)
 
 
 def sign_out(ctx: Context, user: User) -> None:
     """End all tokens and sessions of the user; the password stays."""
     if end_sign_ins(ctx, user.id):
-        record(ctx, "user.signed_out", user_id=user.id)
+        record(ctx, Event.USER_SIGNED_OUT, user_id=user.id)
 
 
 def disable(ctx: Context, user: User) -> None:
     """Disable the user, and end everything that was issued, reset links too."""
     now = clock.now()
     if end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now):
-        record(ctx, "user.disabled", user_id=user.id)
+        record(ctx, Event.USER_DISABLED, user_id=user.id)
 
 
 def enable(ctx: Context, user: User) -> None:
@@ -238,7 +239,7 @@ def enable(ctx: Context, user: User) -> None:
     now = clock.now()
     user.disabled_at = None
     user.updated_at = now
-    record(ctx, "user.enabled", user_id=user.id)
+    record(ctx, Event.USER_ENABLED, user_id=user.id)
 
 
 def set_language(ctx: Context, user_id: uuid.UUID, language: str, *, only_first: bool) -> None:
@@ -257,7 +258,7 @@ def confirm(ctx: Context, user: User) -> None:
     now = clock.now()
     user.email_verified_at = user.email_verified_at or now
     user.updated_at = now
-    record(ctx, "user.confirmed", user_id=user.id)
+    record(ctx, Event.USER_CONFIRMED, user_id=user.id)
 
 
 def emails(db: Session, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:

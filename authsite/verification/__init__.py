@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from authsite.audit.events import FailureReason
 from authsite.http.api_metadata import Tag
 
 from . import mails
@@ -16,7 +17,9 @@ API_TAG = Tag("E-mail verification", "Verification links.")
 def includeme(config: "Configurator") -> None:
     """Routes, mail builders and the account condition of required confirmation."""
     cfg = config.registry["authsite"].settings
-    config.add_account_condition(require_confirmed, notify_unconfirmed, reason="unconfirmed")
+    config.add_account_condition(
+        require_confirmed, notify_unconfirmed, reason=FailureReason.UNCONFIRMED
+    )
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     config.add_route(

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.login.fields import address_errors, read_address
@@ -183,7 +184,7 @@ def _replace(
         updated_at=now,
     )
     if changed:
-        record(ctx, "email.changed", user_id=user.id, details=_old_and_new(old_key, new.key))
+        record(ctx, Event.EMAIL_CHANGED, user_id=user.id, details=_old_and_new(old_key, new.key))
     return changed
 
 
@@ -192,7 +193,7 @@ def _begin(ctx: Context, user: Account | User, new: Identifier) -> str:
     expires_at = clock.now() + ctx.settings.verification_expires_in
     present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
     details = _old_and_new(normalized_key("email", present), new.key)
-    record(ctx, "email.change_asked", user_id=user.id, details=details)
+    record(ctx, Event.EMAIL_CHANGE_REQUESTED, user_id=user.id, details=details)
     return present
 
 
@@ -237,4 +238,4 @@ def may_notify(ctx: Context, user_id: UUID) -> bool:
 def cancel_change(ctx: Context, user_id: UUID) -> None:
     """End the pending change of address, if there is one; its link becomes inactive."""
     if pending.end(ctx.db, user_id):
-        record(ctx, "email.change_canceled", user_id=user_id)
+        record(ctx, Event.EMAIL_CHANGE_CANCELED, user_id=user_id)

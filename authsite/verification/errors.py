@@ -1,5 +1,6 @@
 """Errors of verification links."""
 
+from authsite.audit.events import Event
 from authsite.http.errors import ApiError, FieldError
 from authsite.i18n import _
 from authsite.oauth.errors import InvalidGrant
@@ -13,7 +14,7 @@ class InvalidSignature(ApiError):
     summary = "The signature is wrong, or the link is for an address that the user no longer has."
     status = 403
     code = "invalid_signature"
-    audit_event = "verification.refused"
+    audit_event = Event.VERIFICATION_REFUSED
     message = _("This link is not valid. Request a new one.")
 
 

@@ -5,6 +5,7 @@ Each function counts its limits before the request's transaction has written any
 """
 
 from authsite import clock
+from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
@@ -130,7 +131,7 @@ def mail_link(
     if suppress:
         recipient = NO_RECIPIENT
     mails.send_link(ctx, recipient, page_url, change=change)
-    record(ctx, "verification.asked", user_id=recipient.user_id)
+    record(ctx, Event.VERIFICATION_REQUESTED, user_id=recipient.user_id)
 
 
 def notify_owner(ctx: Context, owner: Account | None) -> None:

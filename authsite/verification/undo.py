@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from authsite import clock
 from authsite.addresses import masked, shown
+from authsite.audit.events import Event
 from authsite.audit.service import pseudonym, record
 from authsite.context import Context
 from authsite.ids import as_id
@@ -105,7 +106,7 @@ def revert(ctx: Context, token: str) -> str:
     if changed:
         remember_caller(ctx, user.id, changed.recognition_version)
     details = {"old": pseudonym(normalized_key("email", removed)), "new": pseudonym(key)}
-    record(ctx, "email.change_reverted", user_id=user.id, details=details)
+    record(ctx, Event.EMAIL_CHANGE_REVERTED, user_id=user.id, details=details)
     recovery.mail_link(ctx, Recipient(user.id, restored))
     if removed != restored:
         mails.send_email_replaced(ctx, Recipient(user.id, removed))

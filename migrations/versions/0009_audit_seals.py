@@ -1,7 +1,7 @@
 """Seals of the audit trail, and an index of a user's events"""
 
 import sqlalchemy as sa
-from alembic import op
+from alembic import context, op
 
 revision = "0009"
 down_revision = "0008"
@@ -11,7 +11,8 @@ INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) 
 
 
 def upgrade() -> None:
-    if op.get_bind().dialect.name == "postgresql":
+    # The table of a new database is made in the same transaction, and has no rows.
+    if op.get_bind().dialect.name == "postgresql" and not context.config.attributes["new"]:
         create_index_concurrently()
     else:
         op.create_index(op.f(INDEX), "audit_events", ["user_id", "id"])

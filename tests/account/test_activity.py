@@ -49,7 +49,7 @@ def test_equal_neighbors_are_one_line_and_attempts_never_push_off_what_was_done(
         for _ in range(30):
             record(acting(db), "user.changed", user_id=ann.id)
         for number in range(30):
-            for event in ("login.failed", "login.failed", "recovery.asked"):
+            for event in ("login.failed", "login.failed", "recovery.requested"):
                 record(acting(db, address=f"203.0.113.{number}"), event, user_id=ann.id)
     sign_in(site)
     with site.db() as db:
@@ -81,7 +81,7 @@ def test_pages_m4_the_page_of_all_activity_has_every_event_page_after_page(site)
     with site.db() as db:
         for number in range(PAGE_SIZE + 10):
             about = acting(db, address=f"203.0.113.{number}")
-            record(about, "login.failed" if number % 2 else "recovery.asked", user_id=ann.id)
+            record(about, "login.failed" if number % 2 else "recovery.requested", user_id=ann.id)
         record(acting(db), "user.changed", user_id=eve.id)
     sign_in(site)
     first, second = pages_of_activity(site)

@@ -35,9 +35,10 @@ LOCKED_AFTER = 5  # `login-account` and `reauthentication`
 FAR = 10_000  # days
 # Denials, and what tells no change: an address may write such a row once an hour.
 NOT_COUNTED = {
-    "client.refused", "form.foreign", "limit.exceeded", "login.closed", "login.failed",
-    "proxy.foreign_origin", "reauthentication.failed", "reauthentication.locked", "recovery.asked",
-    "recovery.refused", "token.replayed", "verification.asked", "verification.refused",
+    "client.rejected", "form.cross_origin", "limit.exceeded", "login.locked", "login.failed",
+    "proxy.cross_origin", "reauthentication.failed", "reauthentication.locked",
+    "recovery.requested", "recovery.refused", "token.replayed", "verification.requested",
+    "verification.refused",
 }  # fmt: skip
 
 

@@ -266,7 +266,7 @@ class SignIns(Checks):
             link.user.password = None
             link.user.end_sign_ins("it was not me")
             self.model.forget(link.user)
-            self.happened("login.disowned")
+            self.happened("login.disavowed")
 
     @rule(which=numbers)
     def choose_a_password(self, which):

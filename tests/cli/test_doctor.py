@@ -1,12 +1,13 @@
 """Every line that ``authsite doctor`` can print (M10, trial 11)."""
 
 import pytest
-from sqlalchemy import MetaData, Table, delete
+from sqlalchemy import MetaData, Table, delete, text
 
 from authsite.audit.models import AuditEvent
 from authsite.cli.findings import LINES
 from authsite.db import migrate, open_database
-from authsite.installation.secret import OTHER_SECRET, record
+from authsite.installation.fingerprints import SECRET as KNOWN_SECRET
+from authsite.installation.fingerprints import record
 from authsite.settings import (
     Secret,
     new_secret,
@@ -14,6 +15,8 @@ from authsite.settings import (
 from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET
+
+pytestmark = pytest.mark.both_databases
 
 
 def settings_understood(found, _folder):
@@ -63,6 +66,25 @@ def schema_behind(found, folder):
 def schema_newer(found, folder):
     findings = found(at_revision(folder, "head", "9999"))
     assert "at 9999, newer" in line(findings, "schema-newer", "database-url")
+
+
+def upgrade_unfinished(found, folder):
+    path = at_revision(folder, "0013", "0013")
+    database = open_database(path)
+    migrate.upgrade(database)
+    database.dispose()
+    message = line(found(path), "upgrade-unfinished", "database-url")
+    assert "authsite db upgrade --finish" in message
+    assert not [each for each in found() if "--finish" in each.message]
+
+
+def features_unknown(found, folder):
+    path = at_revision(folder, "head", migrate.head())
+    database = open_database(path)
+    with database.transactional.begin() as connection:
+        connection.execute(text("INSERT INTO used_features (name) VALUES ('of-the-future')"))
+    database.dispose()
+    assert "of-the-future" in line(found(path), "features-unknown", "database-url")
 
 
 def schema_current(found, _folder):
@@ -120,11 +142,11 @@ def application_wrong(found, _folder):
 
 def secret_other(found, _folder):
     with found.site.database.autocommit.connect() as connection:
-        record(connection, Secret(new_secret()))
+        record(connection, KNOWN_SECRET, Secret(new_secret()))
     assert "secret accept" in line(found(), "secret-other", "secret")
     with found.site.database.autocommit.connect() as connection:
-        record(connection, found.site.cfg.secret[0])
-    assert not [each for each in found() if each.message == OTHER_SECRET]
+        record(connection, KNOWN_SECRET, found.site.cfg.secret[0])
+    assert not [each for each in found() if each.message == KNOWN_SECRET.other]
 
 
 def audit_key_lost(found, _folder):
@@ -189,6 +211,8 @@ MAKES = {
         schema_missing,
         schema_behind,
         schema_newer,
+        upgrade_unfinished,
+        features_unknown,
         schema_current,
         database_unusable,
         database_superuser,

@@ -1,11 +1,13 @@
-"""docs/errors.md and docs/api.md are what `make reference` writes from the code."""
+"""docs/errors.md, api.md and audit.md are what `make reference` writes from the code."""
 
 import pytest
 
-from tests.support import api_reference, error_reference
+from tests.support import api_reference, audit_reference, error_reference
 
 
-@pytest.mark.parametrize("reference", [api_reference, error_reference], ids=["api", "errors"])
+@pytest.mark.parametrize(
+    "reference", [api_reference, audit_reference, error_reference], ids=["api", "audit", "errors"]
+)
 def test_the_page_is_what_make_reference_writes(reference):
     assert reference.PAGE.read_text("utf-8") == reference.page()
 

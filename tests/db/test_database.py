@@ -19,10 +19,10 @@ from authsite.db import PreparedQuery, open_database, run_together
 from authsite.db.breaker import DatabaseAway
 from authsite.db.prepared_connections import RESULT_TIMEOUT
 from authsite.db.prepared_pool import PREPARED_POOL
-from authsite.http.request_info import RequestInfo
 from authsite.oauth.models import Family
 from authsite.users.models import User
 from tests.support import databases
+from tests.support.acting import acting
 from tests.support.calls import REGISTER, assert_unavailable, every_call
 from tests.support.forks import in_forked_process
 from tests.support.site import WEB, Site
@@ -114,7 +114,8 @@ def test_what_could_not_be_committed_is_not_answered_as_done(site, monkeypatch):
 @pytest.mark.control("D01")
 def test_of_statements_that_belong_together_all_stay_or_none(site):
     both = recording_if(true())
-    good, bad = (event_values(RequestInfo(), event) for event in ("a.test", None))
+    good = event_values(acting(None), "a.test")
+    bad = {**good, "event": None}
     with pytest.raises(IntegrityError):
         run_together(site.database, (both, good), (both, bad))
     assert "a.test" not in site.events()
@@ -215,21 +216,26 @@ def test_a_guard_that_finds_no_free_connection_is_503_within_three_seconds(site)
     assert {answer.result().status_int for answer in holding} == {200}
 
 
-def test_loading_the_application_opens_no_connection(site):
+def test_loading_the_application_leaves_no_connection_open(site):
     """A server may fork its processes after that, and they cannot share a connection."""
-    tokens, opened = site.login(site.keys), []
+    tokens, open_now = site.login(site.keys), set()
 
-    def note(*_arguments):
-        opened.append(1)
+    def opened(connection, _record):
+        open_now.add(id(connection))
 
-    event.listen(Pool, "connect", note)
+    def closed(connection, _record):
+        open_now.discard(id(connection))
+
+    event.listen(Pool, "connect", opened)
+    event.listen(Pool, "close", closed)
     try:
         made = Site(site.database.autocommit.url.render_as_string(hide_password=False), **WEB)
-        assert opened == []
+        assert open_now == set()
         made.me(tokens["access_token"])
-        assert opened
+        assert open_now
     finally:
-        event.remove(Pool, "connect", note)
+        event.remove(Pool, "connect", opened)
+        event.remove(Pool, "close", closed)
     made.database.dispose()
 
 

@@ -66,7 +66,7 @@ def test_a_scan_would_be_seen_with_parameters_too(site, backend):
 
 
 def test_no_table_is_left_out(site):
-    assert {*Base.metadata.tables} == GROWING | {"clients", "installation_records"}
+    assert {*Base.metadata.tables} == GROWING | {"clients", "installation_records", "used_features"}
 
 
 def test_what_goes_with_a_user_is_found_by_an_index(site):

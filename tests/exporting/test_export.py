@@ -24,6 +24,8 @@ from tests.support.home import CHECKOUT
 from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are no facts about anybody: counters, and what is pending.
 INTERNAL = {

@@ -1,6 +1,10 @@
 """The language of a reader, and the catalogues."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,7 @@ from authsite.i18n import (
     tag,
     translate,
 )
+from tests.support.servers import write_ini
 
 ROOT = Path(__file__).resolve().parents[2] / "authsite"
 OPTIONS = {"encoding": "utf-8", "trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
@@ -141,7 +146,26 @@ def test_the_compiled_catalogue_is_that_of_the_po_file(language):
         {plain(item.id): plain(item.string) for item in catalogue(language, kind) if item.id}
         for kind in ("po", "mo")
     )
-    assert compiled == source
+    assert compiled == source, "run make dev"
+
+
+def test_authsite_does_not_start_with_a_catalogue_that_is_not_compiled(tmp_path):
+    """A German must not read English pages without a word to the operator."""
+    copied = shutil.copytree(ROOT, tmp_path / "authsite", ignore=lambda *_: {"__pycache__"})
+    missing = copied / "locale/de/LC_MESSAGES/authsite.mo"
+    missing.unlink()
+    environ = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1"}
+
+    def serve(**settings):
+        ini = write_ini(tmp_path, f"sqlite:///{tmp_path}/new.sqlite", **settings)
+        command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--port", "1"]
+        return subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60)
+
+    refused = serve()
+    assert refused.returncode == 1
+    assert f"authsite.languages = 'de': its translations are missing ({missing})" in refused.stderr
+    assert "make dev" in refused.stderr
+    assert "translations" not in serve(languages="en fr").stderr  # of which German is not one
 
 
 def plain(words):

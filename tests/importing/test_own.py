@@ -43,6 +43,7 @@ def export(site_with, tmp_path):
     with site.db() as db:
         client = db.scalars(select(Client)).one()
         secret = clients.rotate_secret(acting(db), client)
+        client.grant_types = "password refresh_token client_credentials"
         clients.disable(acting(db), clients.create(acting(db), "off", "resource-server")[0].id)
         ann = db.scalars(select(User).where(User.username == "annie")).one()
         ann.terms_url, ann.terms_accepted_at = "https://example.com/terms", ann.created_at

@@ -54,7 +54,7 @@ def test_the_link_ends_all_sign_ins_and_the_password_and_lets_its_reader_choose_
     assert opened.forms[0]["token"].value == token_in(link)
     done = press(site, link)
     assert done.html.h1.text == "All sign‑ins have ended. Choose a new password"
-    assert [event.user_id for event in events(site, "login.disowned")] == [site.ann.id]
+    assert [event.user_id for event in events(site, "login.disavowed")] == [site.ann.id]
     for cookies in browsers:
         use(site, cookies)
         site.http.get("/account", status=302)
@@ -63,7 +63,7 @@ def test_the_link_ends_all_sign_ins_and_the_password_and_lets_its_reader_choose_
     site.login(site.keys, status=400)  # the old password
     assert press(site, link).html.h1.text == done.html.h1.text
     assert site.http.get(link).html.h1.text == done.html.h1.text  # until one was chosen
-    assert len(events(site, "login.disowned")) == 1
+    assert len(events(site, "login.disavowed")) == 1
 
     weak = choose(site, link, "password")
     assert weak.status_int == 422
@@ -106,7 +106,7 @@ def test_of_two_requests_at_once_one_ends_the_sign_ins_and_both_show_the_form(si
     post = partial(site.http.post, "/login/not-me", form, status="*")
     answers = together(post, post)
     assert [answer.status_int for answer in answers] == [200, 200]
-    assert len(events(site, "login.disowned")) == 1
+    assert len(events(site, "login.disavowed")) == 1
 
 
 def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
@@ -195,4 +195,4 @@ def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
     refused = site.http.get(link, status=403)
     assert "ann@example.com" not in refused.text
     assert press(site, link).status_int == 403
-    assert events(site, "login.disowned") == []
+    assert events(site, "login.disavowed") == []

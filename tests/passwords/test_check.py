@@ -170,7 +170,7 @@ def test_the_password_is_neither_logged_nor_stored_nor_kept_by_a_cache(site_with
     assert STRONG not in caplog.text
     with site.db() as db:
         rows = db.connection().exec_driver_sql("SELECT event, details FROM audit_events").all()
-    assert [row.event for row in rows] == ["form.foreign"]
+    assert [row.event for row in rows] == ["form.cross_origin"]
     assert STRONG not in str(rows)
 
 

@@ -23,6 +23,8 @@ from tests.support.site import PASSWORD
 
 from .two_steps import METHOD, add_second_step, prove
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def site(host_with):

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 from authsite.context import Context
 from authsite.http.request_info import RequestInfo
+from authsite.installation.features import FEATURES
 
-NONE = SimpleNamespace(settings=None, database=None, passwords=None)
+NONE = SimpleNamespace(settings=None, database=None, passwords=None, open_features=FEATURES)
 
 
 def acting(db, services=NONE, **info):

@@ -27,6 +27,7 @@ ADVICE = {
     "OneIdentifierRequired": "Fill one of the fields that the message names.",
     "TooManyAttempts": "Wait as many seconds as `Retry-After` says.",
     "UnauthorizedClient": "Use a client of another type ([Concepts](concepts.md#client)).",
+    "UnsupportedGrantType": "Use one of the grant types that the message names.",
     "UnsupportedMediaType": "Send the body in a form that the message names.",
     "UserRequired": "Log in as a user, and send that access token.",
     "ValidationFailed": "Correct each field in the list; its codes are below.",

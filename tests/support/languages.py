@@ -10,7 +10,7 @@ import shutil
 
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
+from babel.messages.pofile import read_po, write_po
 
 from authsite.catalogs import DOMAIN, FOLDER
 
@@ -39,10 +39,11 @@ def pseudo_package(folder):
             messages.add(message.id, forms)
         elif message.id:
             messages.add(message.id, pseudo(message.id))
-    target = folder / "authsite" / "locale" / PSEUDO / "LC_MESSAGES" / f"{DOMAIN}.mo"
-    target.parent.mkdir(parents=True)
-    with target.open("wb") as file:
-        write_mo(file, messages)
+    target = folder / "authsite" / "locale" / PSEUDO / "LC_MESSAGES"
+    target.mkdir(parents=True)
+    for ending, write in (("po", write_po), ("mo", write_mo)):
+        with (target / f"{DOMAIN}.{ending}").open("wb") as file:
+            write(file, messages)
     return {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
 
 

@@ -42,7 +42,7 @@ def test_m5_who_knows_the_password_is_notified_by_mail(site_with):
     assert site.login(keys, status=400)["error"] == "invalid_grant"
     [mail] = site.mails()
     assert mail["To"] == "ann@example.com"
-    assert site.events()[-2:] == ["verification.asked", "login.failed"]
+    assert site.events()[-2:] == ["verification.requested", "login.failed"]
     site.http.get(signed_url(site, mail).removeprefix(BASE), status=200)
     site.login(keys)
 

@@ -1,7 +1,5 @@
 """``authsite explain``."""
 
-from typing import cast
-
 import click
 
 from authsite import clock
@@ -19,7 +17,7 @@ from authsite.settings import Settings
 from authsite.users import service as users
 from authsite.users.cli.shared import named
 
-from ..events import FAILURES, MEANINGS, EventName
+from ..events import Event, FailureReason
 from ..models import AuditEvent
 from ..service import Filter, search
 from .rows import facts
@@ -56,11 +54,12 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
 
 def _meaning(event: AuditEvent) -> str:
     """What the event means, and for a failed login why it failed."""
-    meaning = MEANINGS.get(cast(EventName, event.event), "This version does not know the event.")
-    reason = (event.details or {}).get("reason")
-    if event.event != "login.failed" or reason not in FAILURES:
-        return meaning
-    return f"{meaning} {FAILURES[reason]}"
+    known = Event.of(event.event)
+    if known is None:
+        return "This version does not know the event."
+    reason = (event.details or {}).get("reason") if known is Event.LOGIN_FAILED else None
+    why = [each.meaning for each in FailureReason if each == reason]
+    return " ".join([known.meaning, *why])
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:

@@ -36,7 +36,11 @@ from .rows import COLUMNS, ID_COLUMNS, cells, facts
 )
 @click.option("--user", metavar="EMAIL_OR_ID", help="Only events of this user, also a deleted one.")
 @click.option("--client", metavar="ID", help="Only events of this client.")
-@click.option("--event", metavar="NAME", help="Only these: login.failed, or login for login.….")
+@click.option(
+    "--event",
+    metavar="NAME",
+    help="Only these: login.failed, or login for login.…. A former name finds the same.",
+)
 @click.option("--address", metavar="IP", help="Only events from this client address.")
 @since_option
 @click.option("--ids", is_flag=True, help="Show the ids of user, client and request.")

@@ -17,19 +17,19 @@ from authsite.cli.shared import (
 )
 from authsite.settings import Settings
 
-from ..events import EventName, FailureReason
+from ..events import Event, FailureReason
 from ..service import Filter, search
 from .options import since_option, user_id_of
 from .rows import facts
 
 # A login on the page, with an application, and each that failed.
-LOGINS: tuple[EventName, ...] = ("session.begun", "token.issued", "login.failed")
+LOGINS: tuple[Event, ...] = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED, Event.LOGIN_FAILED)
 RESULTS: Mapping[FailureReason, str] = {
-    "denied": "failed: denied",
-    "disabled": "failed: the user is disabled",
-    "locked": "failed: locked",
-    "unconfirmed": "failed: not confirmed",
-    "wrong_password": "failed: wrong password",
+    FailureReason.DENIED: "failed: denied",
+    FailureReason.DISABLED: "failed: the user is disabled",
+    FailureReason.LOCKED: "failed: locked",
+    FailureReason.UNCONFIRMED: "failed: not confirmed",
+    FailureReason.WRONG_PASSWORD: "failed: wrong password",
 }
 
 
@@ -71,7 +71,7 @@ def _login(row: Mapping[str, Any]) -> dict[str, Any]:
     client = row["client"] or row["client_id"]
     return {
         "at": row["at"],
-        "succeeded": row["event"] != "login.failed",
+        "succeeded": row["event"] != Event.LOGIN_FAILED,
         "reason": row["details"].get("reason"),
         "with": client or "page",
         "client_id": row["client_id"],

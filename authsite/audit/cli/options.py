@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any
 from uuid import UUID
 
 import click
@@ -13,7 +13,7 @@ from authsite.ids import as_id
 from authsite.settings.durations import CENTURY, duration
 from authsite.users import service as users
 
-from ..events import EventName
+from ..events import Event, beginning_with
 
 
 def user_id_of(db: Session, email_or_id: str | None, named: str = "--user") -> UUID | None:
@@ -41,9 +41,8 @@ def id_of(text: str | None, named: str, group: str) -> UUID | None:
 
 def event_of(text: str | None) -> str | None:
     """The name of an event, or the beginning of names. Raises `click.ClickException`."""
-    names = get_args(EventName)
-    if text and not any(name.startswith(text) for name in names):
-        groups = sorted({name.partition(".")[0] for name in names})
+    if text and not beginning_with(text):
+        groups = sorted({event.partition(".")[0] for event in Event})
         raise click.ClickException(
             f"--event: no event begins with {text!r}; they begin with {', '.join(groups)}"
         )

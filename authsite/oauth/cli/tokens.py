@@ -1,19 +1,12 @@
 """``authsite token …``"""
 
 import sys
-from typing import Any
 
 import click
 
 from authsite import clock
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    print_facts,
-    print_json,
-    transaction,
-)
+from authsite.cli.results import Data, Done, Facts, result_command
+from authsite.cli.shared import examples, transaction
 from authsite.context import Context
 from authsite.settings import Settings
 from authsite.users import agents
@@ -46,9 +39,8 @@ token_argument = click.argument("dash", metavar="-", callback=_only_dash)
     )
 )
 @token_argument
-@json_option
-@config_option
-def show(cfg: Settings, dash: str, as_json: bool) -> None:
+@result_command
+def show(cfg: Settings, dash: str) -> Facts:
     """Say whose a token is, and whether it is active.
 
     It says why a token is not active. The token is an access, refresh or personal access token, and
@@ -57,15 +49,13 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
     """
     text = _read_token()
     with transaction(cfg) as ctx:
-        found = _inspect(ctx, text)
-    _print(found, as_json)
+        return _result(_inspect(ctx, text))
 
 
 @token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
 @token_argument
-@json_option
-@config_option
-def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
+@result_command
+def revoke(cfg: Settings, dash: str) -> Done:
     """End a token, and all others of the same login.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
@@ -76,12 +66,11 @@ def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
         before = _inspect(ctx, text)
         inspection.revoke(ctx, before)
         found = _inspect(ctx, text)
-    if as_json:
-        return _print(found, as_json)
-    if before.ended:
-        return click.echo(f"It had ended already: {before.ended}.")
-    of = f" of {named(found.user)}" if found.user else ""
-    click.echo(f"The {found.kind}{of} is revoked, and all others of the same login.")
+        if before.ended:
+            return Done(f"It had ended already: {before.ended}.", _facts(found))
+        of = f" of {named(found.user)}" if found.user else ""
+        text = f"The {found.kind}{of} is revoked, and all others of the same login."
+        return Done(text, _facts(found))
 
 
 def _read_token() -> str:
@@ -102,22 +91,20 @@ def _inspect(ctx: Context, text: str) -> Inspected:
     return found
 
 
-def _print(found: Inspected, as_json: bool) -> None:
-    if as_json:
-        return print_json(_facts(found))
+def _result(found: Inspected) -> Facts:
     family, user, client = found.family, found.user, found.client
-    facts = {"user": f"{named(user)} ({user.id})" if user else "–"}
-    facts["client"] = f"{client.name} ({client.id})" if client else "–"
+    shown = {"user": f"{named(user)} ({user.id})" if user else None}
+    shown["client"] = f"{client.name} ({client.id})" if client else None
     if family:
-        facts["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
-        facts["device"] = agents.in_words(family.agent)
-        facts["scope"] = family.scope or "–"
-    facts["expires"] = clock.rfc3339(found.expires_at)
-    facts["active"] = "yes" if found.reason is None else f"no: {found.reason}"
-    print_facts(found.kind.capitalize(), facts)
+        shown["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
+        shown["device"] = agents.in_words(family.agent)
+        shown["scope"] = family.scope
+    shown["expires"] = clock.rfc3339(found.expires_at)
+    shown["active"] = "yes" if found.reason is None else f"no: {found.reason}"
+    return Facts(found.kind.capitalize(), _facts(found), shown)
 
 
-def _facts(found: Inspected) -> dict[str, Any]:
+def _facts(found: Inspected) -> Data:
     return {
         "active": found.reason is None,
         "reason": found.reason,

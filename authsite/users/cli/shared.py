@@ -8,7 +8,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from authsite.cli.shared import print_json
+from authsite.cli.results import Done
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import translate
 from authsite.users import service
@@ -35,11 +35,9 @@ def named(user: User) -> str:
     return user.email if user.email_verified_at else f"{user.email} [not confirmed]"
 
 
-def print_done(user: User, text: str, as_json: bool) -> None:
-    """Print ``text``, or the changed user as JSON."""
-    if as_json:
-        return print_json(facts_of(user))
-    click.echo(text)
+def done(user: User, text: str) -> Done:
+    """The result of a command that has changed ``user``."""
+    return Done(text, facts_of(user))
 
 
 # For the operator: the errors of the services speak to the person in the browser.

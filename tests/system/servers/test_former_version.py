@@ -1,18 +1,23 @@
 """The version before the newest migration still works after it, as during a deployment."""
 
 import io
+import os
 import subprocess
+import sys
 import tarfile
 
 import pytest
 
+from authsite.audit.events import FORMER_NAMES
+from authsite.audit.service import record
 from authsite.db import migrate
 from tests.support import databases
+from tests.support.acting import acting
 from tests.support.commands import CHECKOUT
 from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, Site, bearer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
 EMAIL = "bo@example.com"
 
 
@@ -32,18 +37,29 @@ def former(tmp_path_factory):
     folder = tmp_path_factory.mktemp("former")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
+    compile_catalogues = ["-m", "babel.messages.frontend", "-q", "compile", "-D", "authsite"]
+    command = [sys.executable, *compile_catalogues, "-d", folder / "authsite/locale"]
+    subprocess.run(command, check=True)  # they are not in the repository
     return folder
 
 
 def test_the_former_version_works_with_the_schema_of_this_one(former, fresh_url, tmp_path):
     site = Site(databases.migrated(fresh_url))
     keys = site.client("password")
+    with site.db() as db:
+        for event in FORMER_NAMES:
+            record(acting(db), event)
     site.database.dispose()
     ini = write_ini(tmp_path, fresh_url)
     # Its own code, and not that of the working folder.
-    with serving(ini, PYTHONPATH=str(former), PYTHONSAFEPATH="1") as server:
+    own_code = {"PYTHONPATH": str(former), "PYTHONSAFEPATH": "1"}
+    with serving(ini, **own_code) as server:
         wrong = [each for each in smoke(server, keys) if each[1] != each[2]]
     assert wrong == []
+    for reading in ("list", "verify"):  # the events that this version has recorded
+        command = [sys.executable, "-m", "authsite", "audit", reading, "--config", str(ini)]
+        done = subprocess.run(command, env={**os.environ, **own_code}, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
     assert "internal_error" not in server.log.read_text()
     assert (former / "authsite").is_dir()
     assert not list((former / "migrations" / "versions").glob(f"{migrate.head()}_*"))

@@ -1,5 +1,6 @@
 """What is installed from a wheel can be set up and checked in an empty folder (trial 8)."""
 
+import io
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ from email import message_from_string
 
 import httpx
 import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 
 from tests.support.home import CHECKOUT, OURS
 from tests.support.servers import free_port, stop, wait_for_port
@@ -48,6 +51,10 @@ def sources(tmp_path_factory):
     """A copy of the sources, for building leaves files in them."""
     copy = tmp_path_factory.mktemp("sources") / "authsite"
     shutil.copytree(CHECKOUT, copy, ignore=NOT_SOURCES)
+    # A language that is not supported any more, and an outdated catalogue: neither is packaged.
+    for language in ("it", "de"):
+        (copy / f"authsite/locale/{language}/LC_MESSAGES").mkdir(parents=True, exist_ok=True)
+        (copy / f"authsite/locale/{language}/LC_MESSAGES/authsite.mo").write_bytes(b"outdated")
     return copy
 
 
@@ -78,6 +85,18 @@ def test_the_wheel_says_that_the_package_has_types(wheel):
     assert contents(wheel)["authsite/py.typed"] == b""  # PEP 561
 
 
+def test_the_wheel_has_the_compiled_catalogue_of_each_language(wheel):
+    found = contents(wheel)
+    sources = CHECKOUT.glob("authsite/locale/*/LC_MESSAGES/authsite.po")
+    names = {str(path.relative_to(CHECKOUT).with_suffix(".mo")) for path in sources}
+    assert names
+    assert {name for name in found if name.endswith(".mo")} == names
+    for name in names:
+        with (CHECKOUT / name).with_suffix(".po").open("rb") as file:
+            write_mo(compiled := io.BytesIO(), read_po(file))
+        assert found[name] == compiled.getvalue()
+
+
 def test_trial_8_the_source_distribution_builds_the_same_wheel(sources, wheel, tmp_path):
     for name in ("sdist", "again"):
         (tmp_path / name).mkdir()
@@ -97,6 +116,7 @@ def test_trial_8_the_source_distribution_builds_the_same_wheel(sources, wheel, t
     for name in ("production.ini", "development.ini", "requirements.txt", "docs/production.md"):
         assert (unpacked / name).read_bytes() == (CHECKOUT / name).read_bytes()
     assert not [name for name in secrets if (unpacked / name).exists()]
+    assert not list(unpacked.rglob("*.mo"))  # the build of the wheel makes them
     assert not (unpacked / "tests").exists()  # without its helpers a test is of no use
     assert contents(build(unpacked, tmp_path / "again", "wheel")) == contents(wheel)
 

@@ -1,0 +1,167 @@
+"""Features that an older version would overlook: who may use them, and who may not start."""
+
+import pytest
+from pyramid.config import Configurator
+from sqlalchemy import text
+
+from authsite import main
+from authsite.db import migrate, open_database, upgrades
+from authsite.installation.features import (
+    FEATURES,
+    FeatureNotOpen,
+    UnknownFeatures,
+    is_open,
+    unknown,
+    use,
+)
+from tests.support import databases
+from tests.support.acting import acting
+from tests.support.servers import authsite, free_port, write_ini
+from tests.support.site import SECRET, Site
+from tests.support.together import together
+
+NAME = "example"
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """A feature of this version, as a package adds one: a line in the table."""
+    monkeypatch.setitem(FEATURES, NAME, migrate.head())
+
+
+@pytest.fixture
+def upgraded(fresh_url):
+    """A site whose database the version before has made."""
+    site = Site(databases.upgraded(fresh_url))
+    yield site
+    site.database.dispose()
+
+
+@pytest.fixture
+def new(fresh_url):
+    """A site on a new database."""
+    site = Site(databases.migrated(fresh_url))
+    yield site
+    site.database.dispose()
+
+
+def used(site):
+    with site.database.autocommit.connect() as connection:
+        return connection.execute(text("SELECT name FROM used_features")).scalars().all()
+
+
+def use_once(site):
+    with site.db() as db:
+        use(acting(db, services=site.app.registry["authsite"]), NAME)
+
+
+def add(site, name):
+    with site.database.transactional.begin() as connection:
+        connection.execute(text("INSERT INTO used_features (name) VALUES (:name)"), {"name": name})
+
+
+def test_on_a_new_database_a_feature_is_open_at_once_and_its_first_use_is_recorded(new, known):
+    assert is_open(new.app.registry["authsite"], NAME)
+    assert used(new) == []
+    for _ in range(2):
+        use_once(new)
+    assert used(new) == [NAME]
+    assert unknown(new.database) == []
+
+
+def test_the_name_is_written_in_the_transaction_of_the_use(new, known):
+    with new.db() as db:
+        use(acting(db, services=new.app.registry["authsite"]), NAME)
+        db.rollback()  # the use fails
+    assert used(new) == []
+
+
+def test_two_first_uses_at_the_same_moment_both_succeed(new, known):
+    together(lambda: use_once(new), lambda: use_once(new))
+    assert used(new) == [NAME]
+
+
+def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded, known, tmp_path):
+    services = upgraded.app.registry["authsite"]
+    with pytest.raises(FeatureNotOpen, match="authsite db upgrade --finish"):
+        use_once(upgraded)
+    assert used(upgraded) == []
+    ini = write_ini(tmp_path, upgraded.url)
+    again = authsite("db", "upgrade", ini=ini)
+    assert "authsite db upgrade --finish" in again.stdout
+    assert not is_open(services, NAME)
+    for _ in range(2):
+        done = authsite("db", "upgrade", "--finish", ini=ini)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "finished" in done.stdout
+    assert is_open(services, NAME)  # without a restart
+    use_once(upgraded)
+    assert used(upgraded) == [NAME]
+
+
+def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, known, monkeypatch):
+    former = sorted(migrate.earlier())[-1]
+    assert upgrades.former_revision(upgraded.database) == former
+    monkeypatch.setitem(FEATURES, NAME, former)
+    assert is_open(upgraded.app.registry["authsite"], NAME)
+
+
+def test_a_second_upgrade_before_the_first_is_finished_still_waits_for_the_oldest_process(
+    upgraded, known
+):
+    with upgraded.database.transactional.begin() as connection:
+        upgrades.begin(connection, "9999")
+    assert not is_open(upgraded.app.registry["authsite"], NAME)
+
+
+def test_of_two_processes_that_migrate_a_new_database_neither_takes_it_for_an_upgraded_one(
+    fresh_url,
+):
+    both = [open_database(fresh_url) for _ in range(2)]
+    together(*(lambda database=each: migrate.upgrade(database) for each in both))
+    assert [upgrades.former_revision(each) for each in both] == [None, None]
+    for each in both:
+        each.dispose()
+
+
+def test_revisions_ascend_since_a_feature_compares_them():
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migrate.folder()))
+    newest_first = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
+    assert newest_first == sorted(newest_first, reverse=True)
+    assert set(FEATURES.values()) <= set(newest_first)
+
+
+def test_a_process_that_does_not_know_a_used_feature_is_not_ready_and_goes_on(new, known):
+    add(new, NAME)
+    new.app.registry["authsite.monitoring"].problems.forget()
+    assert new.http.get("/readyz").json["problems"] == []
+    add(new, "of-the-future")
+    new.app.registry["authsite.monitoring"].problems.forget()
+    answer = new.http.get("/readyz", status=503)
+    assert answer.json["problems"] == ["unknown feature: of-the-future"]
+    assert new.http.get("/healthz").status_int == 200
+    new.user()
+    assert new.http.get("/login").status_int == 200
+
+
+def test_nor_does_it_start(new, tmp_path):
+    add(new, "of-the-future")
+    ini = write_ini(tmp_path, new.url)
+    done = authsite("serve", "--port", free_port(), ini=ini)
+    assert done.returncode == 1
+    assert "of-the-future" in done.stderr
+    assert "newer" in done.stderr
+    assert "Traceback" not in done.stderr
+    settings = {"authsite.secret": SECRET, "authsite.database-url": new.url}
+    with pytest.raises(UnknownFeatures, match="of-the-future"):
+        main({}, **settings)
+    host = Configurator(settings=settings)
+    host.include("authsite")
+    with pytest.raises(UnknownFeatures, match="of-the-future"):
+        host.make_wsgi_app()
+    commands = authsite("user", "list", ini=ini)
+    assert (commands.returncode, commands.stderr) == (0, "")

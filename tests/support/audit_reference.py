@@ -1,0 +1,44 @@
+"""The reference of all audit events, from the code: ``python -m tests.support.audit_reference``."""
+
+from pathlib import Path
+
+from authsite.audit.events import FORMER_NAMES, Event, FailureReason
+
+PAGE = Path(__file__).parents[2] / "docs/audit.md"
+BEGIN = "<!-- Generated from the code by `python -m tests.support.audit_reference`. -->\n"
+
+
+def reference():
+    """The generated part of the page."""
+    return "\n".join(
+        [
+            "## The events\n",
+            "| event | meaning | details |",
+            "|---|---|---|",
+            *(f"| `{event}` | {event.meaning} | {event.details} |" for event in Event),
+            "\n## Why a login failed\n",
+            "The detail `reason` of `login.failed`. The response never tells it.\n",
+            "| reason | meaning |",
+            "|---|---|",
+            *(f"| `{reason}` | {reason.meaning} |" for reason in FailureReason),
+            "\n## Former names\n",
+            "Some events had another name in earlier versions. A row keeps its name, since it is",
+            "sealed. An upgraded database gets the new names after",
+            "`authsite db upgrade --finish`, so that processes of the former version find what",
+            "they look for. With `audit list --event` either name finds all rows, and each row is",
+            "shown with the name that it has.\n",
+            "| event | former name |",
+            "|---|---|",
+            *(f"| `{event}` | `{former}` |" for event, former in FORMER_NAMES.items()),
+            "",
+        ]
+    )
+
+
+def page():
+    """The whole page, with what is written by hand as it is."""
+    return PAGE.read_text("utf-8").partition(BEGIN)[0] + BEGIN + "\n" + reference()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
