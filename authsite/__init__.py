@@ -42,6 +42,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "personal_tokens",
+    "groups",
     "discovery",
     "proxy",
     "openapi",

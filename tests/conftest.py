@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import uuid
 from pathlib import Path
 
@@ -117,7 +118,11 @@ def pytest_collection_finish():
 
 
 def pytest_configure(config):
-    """Let the time that an example of Hypothesis takes on a busy machine decide nothing."""
+    """Ctrl-C reaches commands; the time of an example of Hypothesis decides nothing."""
+    # A shell that starts pytest in the background ignores Ctrl-C, and so would the commands that
+    # tests start and stop.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.pluginmanager.hasplugin("hypothesispytest"):
         return  # `make t` saves the time to import it
     from hypothesis import HealthCheck, settings

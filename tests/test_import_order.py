@@ -15,7 +15,7 @@ FLOORS = (
     (5, "account | signup | personal_tokens"),
     (5, "verification"),
     (5, "recovery"),
-    (4, "guards | proxy | discovery"),
+    (4, "guards | proxy | discovery | groups"),
     (3, "oauth"),
     (2, "sign_in sessions login"),
     (1, "users"),

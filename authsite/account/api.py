@@ -15,7 +15,7 @@ from authsite.request_state import Request
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
-from authsite.users.errors import AddressTaken, IdentifierTaken, UserRequired
+from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner, UserRequired
 from authsite.verification import email_change
 
 from . import active_sessions, export, service
@@ -197,7 +197,7 @@ def end_sign_in(request: Request) -> Response:
     "Delete the account",
     {204: None},
     description="All tokens and sessions of the user are revoked, and the user is erased.",
-    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+    errors=(WrongCurrentPassword, UserRequired, LastOwner, TooManyAttempts(60)),
 )
 def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()

@@ -68,10 +68,10 @@ def _rows(ctx: Context, user_id: uuid.UUID, part: UserData) -> Any:
     query = select(model).where(getattr(model, part.user) == user_id)
     if part.where is not None:
         query = query.where(part.where)
-    columns, key = part.columns.split(), model.__mapper__.primary_key[0].key
-    order = "created_at" if "created_at" in columns else key
+    columns, keys = part.columns.split(), [each.key for each in model.__mapper__.primary_key]
+    order = "created_at" if "created_at" in columns else keys[0]
     rows = [_values(row, columns) for row in ctx.db.scalars(query.order_by(getattr(model, order)))]
-    return rows[0] if part.user == key else rows
+    return rows[0] if keys == [part.user] else rows
 
 
 def list_counters(ctx: Context, user_id: uuid.UUID) -> list[dict[str, Any]]:

@@ -18,9 +18,23 @@ class _Explained(StrEnum):
         return made
 
 
+_OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
+
+
 class Event(_Explained):
     """The name of an event."""
 
+    ADMIN_GRANTED = (
+        "admin.granted",
+        "The user was made an administrator: a member of a reserved group.",
+        _OF_GROUP,
+    )
+    ADMIN_REVOKED = (
+        "admin.revoked",
+        "The user was removed from a reserved group of administrators.",
+        _OF_GROUP,
+    )
     AUDIT_LATE_ACCEPTED = (
         "audit.late_accepted",
         "An administrator accepted a seal of the audit trail that was made over an hour after its "
@@ -78,6 +92,25 @@ class Event(_Explained):
     FORM_CROSS_ORIGIN = (
         "form.cross_origin",
         "A form was rejected: it had no valid CSRF token, or came from another site.",
+    )
+    GROUP_CHANGED = (
+        "group.changed",
+        "An administrator changed the title or the scopes of a group. Who lost a scope by it lost "
+        "the tokens that carry it.",
+        _WITH_SCOPES,
+    )
+    GROUP_CREATED = "group.created", "An administrator created a group.", _WITH_SCOPES
+    GROUP_DELETED = "group.deleted", "An administrator deleted a group.", _OF_GROUP
+    GROUP_MEMBER_ADDED = (
+        "group.member_added",
+        "An administrator added the user to a group.",
+        _OF_GROUP,
+    )
+    GROUP_MEMBER_REMOVED = (
+        "group.member_removed",
+        "An administrator removed the user from a group, or deleted the group. The tokens that "
+        "carry a scope of this group alone ended.",
+        _OF_GROUP,
     )
     LIMIT_EXCEEDED = (
         "limit.exceeded",
@@ -177,7 +210,8 @@ class Event(_Explained):
         "token.revoked",
         "A token was revoked.",
         "`family`; `why`: `logout`, `signed out` (ended in the list of sign-ins), `revocation` "
-        "(by its client) or `revoked by its owner`",
+        "(by its client), `revoked by its owner`, `no group gives its scope` (the user lost the "
+        "[scope](groups.md)) or `its scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",

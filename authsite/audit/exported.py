@@ -21,7 +21,7 @@ class AuditEvent(TypedDict):
     address: str | None
     agent: str | None
     request_id: str | None
-    details: dict[str, str] | None
+    details: dict[str, str | dict[str, str | None]] | None
 
 
 USER_DATA = UserData(

@@ -38,6 +38,7 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _registration(cfg, database)
+        yield from _scopes_for_groups(cfg, database)
     except SQLAlchemyError as error:
         yield line("database-unusable", "database-url", cause=cause_of(error))
     finally:
@@ -113,3 +114,13 @@ def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
         yield line("registration-unconfirmed", "registration", count=found.unconfirmed)
     if found.of_other_domains:
         yield line("registration-other-domains", "registration", count=found.of_other_domains)
+
+
+def _scopes_for_groups(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite import clock
+    from authsite.oauth.scope_loss import count_without_group
+
+    with database.autocommit.connect() as connection:
+        for scope in sorted(cfg.scopes.for_groups):
+            if count := count_without_group(connection, scope, clock.now()):
+                yield line("scope-older-tokens", "scopes", scope=scope, count=count)

@@ -76,7 +76,7 @@ def cell(value: object) -> str:
     """A value for people: ``yes``, ``no``, ``–`` for none, the words of a list, or its text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or "–"
     return "–" if value in (None, "") else str(value)
 

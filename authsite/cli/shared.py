@@ -125,7 +125,7 @@ def described_services() -> "Services":
 
     made_up = {
         "authsite.secret": secrets.token_urlsafe(48),
-        "authsite.database-url": "sqlite:///:memory:",
+        "authsite.database-url": "postgresql://localhost/authsite",
         "authsite.base-url": LOCAL_URL,
     }
     services = make_services(load(made_up, {}), limits=False)

@@ -20,7 +20,9 @@ from pyramid.registry import predvalseq
 from authsite.http.error_formats import ErrorsOption
 from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
+from authsite.settings.values import is_admin
 from authsite.users.caller import Caller
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .recent import RecentCallers
 
@@ -215,8 +217,17 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
             "caller='client' refuses every user, and verified, unconfirmed and fresh are about"
             " users; remove one"
         )
-    unknown = [scope for scope in rules.scope.split() if scopes and scope not in scopes]
-    if unknown:
+    return _unknown_scopes(rules, scopes)
+
+
+def _unknown_scopes(rules: Rules, scopes: Collection[str]) -> str | None:
+    """What is wrong with scopes of ``rules`` that no token can have; None if all are known."""
+    for scope in rules.scope.split():
+        if is_admin(scope) and scope not in ADMIN_SCOPES:
+            known = ", ".join(sorted(ADMIN_SCOPES))
+            return f"no token can have the scope {scope}; use one of {known}"
+    unknown = [each for each in rules.scope.split() if not is_admin(each) and each not in scopes]
+    if scopes and unknown:
         return (
             f"no token can have the scope {', '.join(unknown)}; add it to authsite.scopes,"
             f" or use one of {', '.join(scopes)}"

@@ -21,6 +21,7 @@ from authsite.ids import as_client_id
 from authsite.oauth.client_auth import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
+from authsite.settings.values import is_admin
 
 from .drafts import ClientDraft, Fault, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
@@ -92,6 +93,12 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
     now = clock.now()
     created = draft.created_at or now
     scope, default_scope = draft.scopes
+    if any(is_admin(name) for name in f"{scope} {default_scope}".split()):
+        raise Fault(
+            "scope",
+            "has a scope of administrators, which no import gives: remove it from the file, and "
+            "give it with `authsite client update` when the client is imported",
+        )
     previous = draft.previous_secret
     values = {
         "id": id_,

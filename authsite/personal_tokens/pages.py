@@ -9,6 +9,7 @@ from authsite.ids import as_id
 from authsite.request_state import Request
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
+from authsite.users.groups import bound
 
 from . import service
 from .api import Lifetime, Name
@@ -25,8 +26,10 @@ class TokenForm(Body):
 
 def values(request: Request) -> dict[str, Any]:
     """The active tokens; ``new_token`` is the text of one that was just created."""
-    found = service.list_active(request.authsite.ctx, caller_of(request).acting_user().id)
-    return {"tokens": found, "new_token": None}
+    ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
+    scopes = bound.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    found = service.list_active(ctx, user_id)
+    return {"tokens": found, "new_token": None, "token_scopes": scopes}
 
 
 @account_form("authsite.account.tokens", TokenForm)

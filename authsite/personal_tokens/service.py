@@ -26,6 +26,7 @@ from authsite.rate_limit import limit_subject
 from authsite.settings.durations import duration
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
+from authsite.users.groups import bound
 from authsite.users.models import User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
@@ -69,7 +70,8 @@ def create(
 
     Returns it and its text, which is not stored: it is shown once.
 
-    ``allowed``: the scopes that the token may have; without a requested scope it has none. Raises
+    ``allowed``: the scopes that the token may have, except those for groups that the user is not
+    in; without a requested scope it has none. Raises
     `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
     `SignInEnded` if the user's epoch was raised meanwhile.
@@ -81,6 +83,8 @@ def create(
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account.id, account.epoch)
+    if bound.held_in_transaction(ctx, account.id, scope) != scope:
+        raise ScopeNotAllowed
     now = clock.now()
     if len(ctx.db.scalars(_active(account.id, now)).all()) >= MAX_ACTIVE:
         raise TooManyTokens

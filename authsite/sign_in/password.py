@@ -35,11 +35,11 @@ class Attempt(NamedTuple):
 
     def about(self, reason: FailureReason | None = None) -> About:
         """What an event of the login is about; ``reason``: why it failed."""
-        details = {} if self.found else {"name": pseudonym(self.typed)}
+        details: dict[str, str] = {} if self.found else {"name": pseudonym(self.typed)}
         return {
             "user_id": self.found.account.id if self.found else None,
             "client_id": self.client_id,
-            "details": ({"reason": reason} if reason else {}) | details or None,
+            "details": details | ({"reason": reason} if reason else {}) or None,
         }
 
     @property

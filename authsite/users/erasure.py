@@ -10,6 +10,7 @@ from authsite.context import Context
 from authsite.user_data import USER_DATA
 
 from .errors import SignInEnded
+from .groups import owners
 from .models import User, unchanged_since
 
 
@@ -19,8 +20,9 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
     The audit trail keeps only the id. The address is free again at once, and a new account with
     it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
     requested it. Raises `SignInEnded` unless ``epoch`` is still that of the user, who is enabled;
-    with None (an administrator) neither is checked.
+    with None (an administrator) neither is checked. Raises `LastOwner`.
     """
+    owners.require_another(ctx.db, user_id)
     conditions = () if epoch is None else unchanged_since(epoch)
     erased = ctx.db.scalar(
         delete(User)

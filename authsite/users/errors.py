@@ -19,6 +19,16 @@ class SignInEnded(ApiError):
     listed = False
 
 
+class LastOwner(ApiError):
+    summary = "The user is the last enabled owner of the installation."
+    status = 409
+    code = "last_owner"
+    message = _(
+        "This account is the last one that may administer this site. Make another person an owner"
+        " first."
+    )
+
+
 class IdentifierTaken(ValidationFailed):
     """Another user has one of these login names."""
 

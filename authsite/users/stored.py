@@ -40,6 +40,8 @@ class User(TypedDict):
     terms_accepted_at: Moment | None
     language: str | None
     """Of mails to the user; null: that of the request which causes a mail."""
+    origin: str | None
+    """How the account came into being; null: before there was this field."""
     created_at: Moment
     updated_at: Moment
 
@@ -56,7 +58,7 @@ USER_DATA = (
         models.User,
         "id email username phone name email_verified_at disabled_at created_at updated_at"
         " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
-        " links_ended_at labels",
+        " links_ended_at labels origin",
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),

@@ -26,6 +26,7 @@ WITHHELD = {
     "users": {"password_hash", "epoch", "recovery_version", "recognition_version", "pending_epoch"},
     "login_names": {"user_id"},
     "former_addresses": {"user_id", "epoch"},
+    "group_members": {"user_id"},
     "families": {
         "kind", "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",
     },

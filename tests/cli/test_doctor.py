@@ -193,6 +193,15 @@ def registration_other_domains(found, _folder):
     assert not [each for each in found(**variables) if each.subject == "registration"]
 
 
+def scope_older_tokens(found, _folder):
+    found.site.user()
+    keys = found.site.client(scope="pay")
+    found.site.login(keys, scope="pay")
+    found.site.login(keys)
+    message = line(found(AUTHSITE_SCOPES="pay [groups]: Pay"), "scope-older-tokens", "scopes")
+    assert "of them: 1." in message
+
+
 def key_fine(found, _folder):
     line(found(AUTHSITE_TRUSTED_PROXIES="127.0.0.1"), "key-fine", "trusted-proxies")
 
@@ -225,6 +234,7 @@ MAKES = {
         client_type,
         registration_unconfirmed,
         registration_other_domains,
+        scope_older_tokens,
         key_fine,
     )
 }

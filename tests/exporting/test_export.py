@@ -13,8 +13,11 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import select
 
 from authsite import clock
+from authsite.audit.cause import Cause
 from authsite.cli import authsite
 from authsite.exporting.export import parts_of
+from authsite.groups import members, service
+from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client, Family
 from authsite.users import service as users
 from authsite.users.models import User
@@ -26,11 +29,14 @@ from tests.support.site import PASSWORD
 
 pytestmark = pytest.mark.both_databases
 
+OPS = GroupValues("Operations")
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are no facts about anybody: counters, and what is pending.
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
     " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at labels",
+    "Group": "",
+    "GroupMember": "",
     "Client": "epoch",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
     "AuditEvent": "",
@@ -76,6 +82,8 @@ def filled(site):
         bo.name = "line\u2028separator </script> \N{GRINNING FACE}"
         bo.password_hash = "pbkdf2_sha256$1000$salt$" + "a" * 43 + "="
         users.disable(acting(db), bo)
+        service.create(acting(db, site.app.registry["authsite"]), "ops", OPS, Cause("command"))
+        members.add(acting(db), "ops", bo.id, Cause("command", reason="on call"))
         client = db.get(Client, uuid.UUID(machine.client_id))
         client.previous_secret_hash, client.secret_hash = client.secret_hash, "$2y$10$hash"
     return site
@@ -85,7 +93,7 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     lines = exported(filled, tmp_path)
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
-        "type": "end", "users": 2, "clients": 2, "families": 2,
+        "type": "end", "users": 2, "groups": 1, "memberships": 1, "clients": 2, "families": 2,
         "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
@@ -138,7 +146,8 @@ def test_the_schema_in_the_docs_is_what_the_command_prints_and_refuses_other_lin
     assert (CHECKOUT / "docs/export.schema.json").read_text() == printed
     validator = Draft202012Validator(SCHEMA)
     Draft202012Validator.check_schema(SCHEMA)
-    good = {"type": "end", "users": 0, "clients": 0, "families": 0, "audit_events": 0}
+    counts = ("users", "groups", "memberships", "clients", "families", "audit_events")
+    good = {"type": "end", **dict.fromkeys(counts, 0)}
     assert validator.is_valid(good)
     for bad in ({**good, "more": 1}, {**good, "users": "0"}, {**good, "type": "user"}, {}):
         assert not validator.is_valid(bad)

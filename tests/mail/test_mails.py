@@ -23,7 +23,7 @@ MAILS = (
     "verification", "confirm", "confirm_change", "reset", "password_changed", "email_changed",
     "welcome",
     "already_registered", "token_created", "email_replaced",
-    "new_device", "app_signed_out", "failed_logins",
+    "new_device", "app_signed_out", "failed_logins", "admin_granted", "admin_revoked",
 )  # fmt: skip
 AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'

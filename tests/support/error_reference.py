@@ -52,7 +52,13 @@ def errors():
     for module in pkgutil.walk_packages(authsite.__path__, "authsite."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    found = [each for each in descendants(ApiError) if {"code", "summary"} & vars(each).keys()]
+    found = [
+        each
+        for each in descendants(ApiError)
+        if {"code", "summary"} & vars(each).keys()
+        # No endpoint answers with these: they are errors of commands.
+        and not each.__module__.startswith("authsite.groups.")
+    ]
     return sorted(found, key=lambda each: (each.status, each.code, when_of(each)))
 
 

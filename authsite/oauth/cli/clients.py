@@ -8,6 +8,7 @@ from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, transaction
 from authsite.ids import as_client_id
 from authsite.settings import Settings
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .. import clients
 from ..models import CLIENT_TYPES, Client, grant_types_of
@@ -197,7 +198,7 @@ def _facts(client: Client) -> Data:
 
 def _require_configured(cfg: Settings, scope: str) -> None:
     """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    unknown = set(scope.split()) - set(cfg.scopes) if cfg.scopes else set()
+    unknown = set(scope.split()) - {*cfg.scopes, *ADMIN_SCOPES} if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
             f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "

@@ -6,13 +6,13 @@ import click
 
 from authsite import clock
 from authsite.cli.results import Data, Done, Facts, result_command
-from authsite.cli.shared import examples, transaction
+from authsite.cli.shared import examples, session, transaction
 from authsite.context import Context
 from authsite.settings import Settings
 from authsite.users import agents
 from authsite.users.cli.shared import named
 
-from .. import inspection
+from .. import inspection, scope_loss
 from ..inspection import Inspected
 
 
@@ -21,8 +21,8 @@ def token() -> None:
     """One token: whose it is, and end it."""
 
 
-def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
-    if given != "-":
+def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str | None) -> str | None:
+    if given not in ("-", None):
         raise click.BadParameter(
             "others can see the arguments of a command: give - here, and the token as input"
         )
@@ -52,15 +52,29 @@ def show(cfg: Settings, dash: str) -> Facts:
         return _result(_inspect(ctx, text))
 
 
-@token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
-@token_argument
+@token.command(
+    epilog=examples(
+        "authsite token revoke -",
+        "xclip -o | authsite token revoke -",
+        "authsite token revoke --scope payments:write",
+    )
+)
+@click.argument("dash", metavar="[-]", required=False, callback=_only_dash)
+@click.option("--scope", help="End every token that carries this scope, and give no token.")
 @result_command
-def revoke(cfg: Settings, dash: str) -> Done:
+def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
     """End a token, and all others of the same login.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
+
+    With --scope all tokens end that carry the scope, of users and clients: such as those that were
+    issued before the setting scopes marked it with [groups].
     """
+    if (dash is None) == (scope is None):
+        raise click.UsageError("give - and the token as input, or --scope and the name of a scope")
+    if scope is not None:
+        return _revoke_scope(cfg, scope)
     text = _read_token()
     with transaction(cfg) as ctx:
         before = _inspect(ctx, text)
@@ -71,6 +85,17 @@ def revoke(cfg: Settings, dash: str) -> Done:
         of = f" of {named(found.user)}" if found.user else ""
         text = f"The {found.kind}{of} is revoked, and all others of the same login."
         return Done(text, _facts(found))
+
+
+def _revoke_scope(cfg: Settings, scope: str) -> Done:
+    count, after, more = 0, None, True
+    with session(cfg) as ctx:
+        while more:
+            with ctx.db.begin():
+                number, after = scope_loss.end_carrying(ctx, scope, after)
+            count, more = count + number, after is not None
+    text = f"Logins whose tokens carried {scope} and are revoked: {count}."
+    return Done(text, {"scope": scope, "revoked": count})
 
 
 def _read_token() -> str:

@@ -71,17 +71,19 @@ class Tokens:
         " [guards](guards.md#accepting-from-memory). A revocation then takes effect only after"
         " this time. `0s` (every request asks the database) to `60s`.",
     )
-    scopes: Mapping[str, str] = setting(
+    scopes: values.Scopes = setting(
         values.scopes,
         "",
-        text="The scopes of tokens: lines `name: description` (indented in an ini), split at the"
-        " first colon that a blank follows; see [scopes.md](scopes.md).",
+        text="The scopes of tokens: lines `name: description`, or `name [groups]: description` for"
+        " a scope that only [groups](groups.md) give to users (indented in an ini); split at the"
+        " first colon that a blank follows; see [scopes.md](scopes.md). Names that begin with"
+        " `admin:` are reserved.",
     )
     personal_token_scopes: tuple[str, ...] = setting(
         values.list_of(values.scope),
         "",
         text="List of the scopes that a [personal access token](tokens.md#personal-access-tokens)"
         " may have if its owner creates it on the account page. If it is created by the API, it"
-        " has at most the scopes of the token that creates it.",
+        " has at most the scopes of the token that creates it. Never `admin:*`.",
     )
     clients: Mapping[str, ProxyClient]  # from `clients.<name>.id` and `clients.<name>.secret`

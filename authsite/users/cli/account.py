@@ -11,11 +11,13 @@ from authsite.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase
+from authsite.users.groups.members import groups_of
 
 from .shared import (
     facts_of,
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
     read_password,
     user_argument,
@@ -88,6 +90,8 @@ def show(cfg: Settings, email_or_id: str) -> Facts:
         sessions, _more = list_active(ctx, found.id, None)
         facts = {
             **facts_of(found),
+            "origin": found.origin,
+            "groups": groups_of(ctx.db, found.id),
             "pending_email": change.email if change else None,
             "active_sessions": len(sessions),
         }
@@ -129,7 +133,7 @@ def delete(cfg: Settings, email_or_id: str, yes: bool) -> Done:
             raise click.UsageError("there is no terminal to ask on: use --yes")
         question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
         click.confirm(question, abort=True)
-    with transaction(cfg) as ctx:
+    with transaction(cfg) as ctx, last_owner_as_line():
         erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
     data = {"id": str(found.id), "email": found.email, "deleted": True}
     return Done(f"{found.email} is erased.", data)

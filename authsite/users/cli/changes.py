@@ -15,6 +15,7 @@ from .shared import (
     done,
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
     read_password,
     user_argument,
@@ -30,7 +31,7 @@ def _command(
     @user_argument
     @result_command
     def command(cfg: Settings, email_or_id: str) -> Done:
-        with transaction(cfg) as ctx:
+        with transaction(cfg) as ctx, last_owner_as_line():
             found = find(ctx.db, email_or_id)
             change(ctx, found)
             ctx.db.flush()

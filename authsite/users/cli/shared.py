@@ -13,6 +13,7 @@ from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import translate
 from authsite.users import service
 from authsite.users.account import as_json as user_json
+from authsite.users.errors import LastOwner
 from authsite.users.models import User
 
 user_argument: Callable[[Any], Any] = click.argument("email_or_id", metavar="EMAIL_OR_ID")
@@ -60,6 +61,18 @@ def field_errors_as_lines() -> Iterator[None]:
     except ValidationFailed as error:
         lines = [f"{item.field}: {_words(item)}" for item in error.details]
         raise click.ClickException("\n".join(lines)) from None
+
+
+@contextmanager
+def last_owner_as_line() -> Iterator[None]:
+    """Turn `LastOwner` into an error message for the operator."""
+    try:
+        yield
+    except LastOwner:
+        raise click.ClickException(
+            "the user is the last enabled owner of this installation: make another user an owner "
+            "with `authsite admin grant EMAIL owner` first"
+        ) from None
 
 
 def _words(item: FieldError) -> str:
