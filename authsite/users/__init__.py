@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from . import former, mails
 from .account_pages import add_account_section
-from .groups import stored as stored_groups
 from .stored import USER_DATA
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 def includeme(config: "Configurator") -> None:
     """``config.add_account_section``, the tables, a cleanup, and the mails about users."""
     config.add_directive("add_account_section", add_account_section)
-    config.add_user_data(*USER_DATA, *stored_groups.USER_DATA)
+    config.add_user_data(*USER_DATA)
     config.add_cleanup(
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"
     )

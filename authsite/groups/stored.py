@@ -5,8 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from authsite.user_data import Id, Line, Moment, UserData, exported_line
-
-from . import models
+from authsite.users.groups import models
 
 
 @exported_line
