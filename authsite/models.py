@@ -1,13 +1,12 @@
 """Every table of authsite: importing a model adds its table to the metadata of `Base`."""
 
-import authsite.audit.models
-import authsite.installation.models
-import authsite.mail.models
-import authsite.oauth.models
-import authsite.rate_limit.models
-import authsite.sessions.models
-import authsite.users.groups.models
-import authsite.users.models  # noqa: F401  imported for what this does
+from importlib import import_module
+from pathlib import Path
+
 from authsite.db.base import Base
+
+PACKAGES = Path(__file__).parent
+for models in sorted(PACKAGES.rglob("*/models.py")):
+    import_module(".".join(("authsite", *models.relative_to(PACKAGES).with_suffix("").parts)))
 
 METADATA = Base.metadata

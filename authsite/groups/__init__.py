@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from . import mails
+from .stored import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
 def includeme(config: "Configurator") -> None:
-    """The mails to the owners."""
+    """The tables of groups, and the mails to the owners."""
+    config.add_user_data(*USER_DATA)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

@@ -9,8 +9,8 @@ from authsite.oauth.active import ActiveToken, find_active, find_together, is_cu
 from authsite.oauth.tokens import Token, decode_bearer
 from authsite.request_state import Request
 from authsite.settings import Settings
+from authsite.users.caller import Caller
 
-from .caller import Caller
 from .errors import NotAuthenticated
 
 # For the log; the response tells none of it.

@@ -6,7 +6,6 @@ is not Pyramid's static view.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from authsite.settings import Settings, files_of
 
 from .address import route_path
 from .cached_response import (
-    CachedResponse,
+    Assets,
     add_files,
     cached_files,
     fingerprint,
@@ -41,14 +40,6 @@ _SVG = (
     '<text x="16" y="23" fill="{ink}" font-family="system-ui, sans-serif" font-size="20"'
     ' font-weight="600" text-anchor="middle">{letter}</text></svg>\n'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Assets:
-    """The files of a folder by relative path, and the fingerprint of all of them."""
-
-    files: Mapping[str, CachedResponse]
-    fingerprint: str
 
 
 def load(folder: Path, made: Mapping[str, bytes]) -> Assets:

@@ -132,3 +132,11 @@ def _accepts_gzip(request: Request) -> bool:
 def _is_short(request: Request, header: str) -> bool:
     """Whether ``header`` is short enough to parse; WebOb takes milliseconds for a long one."""
     return len(request.headers.get(header, "")) <= _MAX_HEADER
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The files of a folder by relative path, and the fingerprint of all of them."""
+
+    files: Mapping[str, CachedResponse]
+    fingerprint: str

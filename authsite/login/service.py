@@ -73,7 +73,7 @@ def remember_caller(ctx: Context, user_id: UUID, recognition_version: int) -> No
 
     Its user has recovered the account, or signed in with a link. ``recognition_version``: the
     present one, which `users.service.end_sign_ins` may have just raised. The view sets the cookie
-    with `recognized.set_cookie`.
+    with `device_cookie.set_cookie`.
     """
     owner = owner_of_user(user_id, recognition_version)
     ctx.limits.owner = owner

@@ -8,11 +8,11 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.guards.caller import caller_of
 from authsite.http.api_metadata import CLIENT_BASIC, Operation, ResponseHeader, response_body
 from authsite.http.bodies import MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.users.caller import caller_of
 
 from . import families, grants, introspection, revocation
 from .client_auth import (
@@ -24,6 +24,7 @@ from .client_auth import (
 from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
 from .grants.grant import GrantBody
 from .introspection import IntrospectionAnswer
+from .logout import AT_LOGOUT
 from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
 from .tokens import TokenPair
 
@@ -235,6 +236,6 @@ def logout(request: Request) -> LoggedOut:
             client_id=caller.client_uuid,
         )
     if not caller.personal_token:  # which says nothing about the logins of this browser
-        for forget in request.authsite.services.extensions.at_logout:
+        for forget in AT_LOGOUT.of(request.authsite.services).values():
             forget(request)
     return {"message": "Token revoked successfully."}

@@ -9,20 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from authsite.crypto.keys import Keys
 from authsite.http.errors import ApiError
-from authsite.request_state import Request
 from authsite.settings.rate_limits import RATE_LIMITS
 
 from . import delays, recognized
 from .limiter import RateLimiter
-from .networks import network_of
-from .recognized import Owner, Recognition, new_cookie, recognize, sent_cookie
+from .recognized import Owner, Recognition, new_cookie, recognize
 from .windows import Windows
-
-COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
 
 @dataclass(slots=True)
@@ -229,21 +224,6 @@ class CallerLimits:
     def _report(self, limiter: RateLimiter, full: str, name: str, *subject: str) -> None:
         if limiter.first_exceeded(full):
             self.on_exceeded(name, limiter.hashed(*subject))
-
-
-def limits_of(request: Request) -> CallerLimits:
-    """``request.authsite.ctx.limits``."""
-    services = request.authsite.services
-    # Weak: the limits are part of the request's state, and a cycle would delay that it is freed.
-    weak: Callable[[], Any] = request.authsite.request
-    return CallerLimits(
-        services.rate_limits,
-        services.keys,
-        network_of(request.authsite.client_address),
-        lambda: sent_cookie(weak()),
-        request.environ.setdefault(COUNTED, Counted()),
-        on_exceeded=lambda name, subject: weak().authsite.record_exceeded(name, subject),
-    )
 
 
 def counts_as_failure(name: str, error: ApiError) -> bool:

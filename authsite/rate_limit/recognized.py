@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from authsite import clock
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
-from authsite.http import cookies
-from authsite.request_state import Request
 
 from .windows import Windows
 
@@ -113,24 +111,6 @@ def decode_cookie(ring: KeyRing, owner: Owner, value: str | None, now: datetime)
     if value and owner.version == 0 and (values := _FORMER_COOKIE.unseal(ring, value, now, bound)):
         return Browser(values[0], int(now.timestamp()))
     return None
-
-
-def set_cookie(request: Request) -> None:
-    """Set the cookie for the user whom this request has just proved to be, if it has.
-
-    That is after a login, and after a link that the user opened to recover the account.
-    """
-    value = request.authsite.ctx.limits.new_device_cookie()
-    if value is None:
-        return
-    name = cookies.host_name(request, cookies.DEVICE)
-    cookie = cookies.Cookie(name, value, int(RECOGNIZED_FOR.total_seconds()))
-    cookies.write(request, request.response, cookie)
-
-
-def sent_cookie(request: Request) -> str | None:
-    """The ``device`` cookie as the browser sent it, or None; its value proves nothing yet."""
-    return cookies.read(request, cookies.host_name(request, cookies.DEVICE))
 
 
 def address_key(limiter: "RateLimiter", owner: Owner, address: str) -> str:

@@ -10,9 +10,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from authsite import clock
-from authsite.db import Database, PreparedQuery
 from authsite.db.batches import delete_overdue
 from authsite.db.conflicts import is_conflict
+from authsite.db.engine import Database
+from authsite.db.prepared import PreparedQuery
 
 from .models import LimitCounter
 from .windows import ReadingTogether, Window

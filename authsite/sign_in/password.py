@@ -20,8 +20,8 @@ from authsite.rate_limit.errors import TooManyAttempts
 
 from .conditions import Denial, Notify
 from .facts import PASSWORD
-from .gate import Denied, Method, Verified, admit
-from .pending import Pending, Target
+from .gate import Denied, admit
+from .methods import Method, Pending, Target, Verified
 
 NAME = "password"
 

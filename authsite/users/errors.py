@@ -55,3 +55,10 @@ class AddressTaken(IdentifierTaken):
 
     def __init__(self) -> None:
         super().__init__(["email"])
+
+
+class UserRequired(ApiError):
+    summary = "The token acts for a client, and the endpoint requires a user."
+    status = 403
+    code = "user_required"
+    message = "This endpoint needs a token that acts for a user; this one acts for a client."

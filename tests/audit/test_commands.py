@@ -59,7 +59,7 @@ def test_the_events_of_a_user_are_listed_by_address_or_id_and_after_the_user_is_
         assert listed(home, "--user", name) == ["user.created", "token.issued"]
     assert "other@example.com" not in home.run("audit", "list", "--user", str(user.id)).stdout
     with site.db() as db:
-        erase(acting(db), user.id, None)
+        erase(acting(db, site.app.registry["authsite"]), user.id, None)
     assert listed(home, "--user", str(user.id))[-1] == "user.erased"
     gone = home.run("audit", "list", "--user", "listed@example.com", status=1)
     assert "--user" in gone.stderr

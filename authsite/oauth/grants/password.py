@@ -9,8 +9,8 @@ from authsite.audit.service import record_apart
 from authsite.context import Context
 from authsite.login import notices
 from authsite.sign_in import gate
+from authsite.sign_in.methods import Pending, Target
 from authsite.sign_in.password import NAME as PASSWORD
-from authsite.sign_in.pending import Pending, Target
 
 from .. import scopes
 from ..client_auth import AuthenticatedClient

@@ -11,8 +11,9 @@ from authsite.http import cookies
 from authsite.http.errors import ApiError
 from authsite.i18n import _
 from authsite.request_state import Request
-from authsite.sessions.cookies import session_key
-from authsite.sessions.keys import key_hash
+
+from .cookies import session_key
+from .keys import key_hash
 
 MAX_SEED_LENGTH = 64  # characters
 

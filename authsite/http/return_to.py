@@ -3,11 +3,12 @@
 import re
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from authsite.http import cookies
-from authsite.http.address import inner_path, path_qs
-from authsite.http.methods import page_route
-from authsite.http.own_routes import is_own
 from authsite.request_state import Request
+
+from . import cookies
+from .address import inner_path, path_qs
+from .methods import page_route
+from .own_routes import is_own
 
 MAX_LENGTH = 2048  # characters
 _COOKIE_SAFE = "/:?=&"

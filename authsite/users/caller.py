@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from authsite.request_state import Request
-from authsite.users.account import Account, SignedInUser, as_json
 
+from .account import Account, SignedInUser, as_json
 from .errors import UserRequired
 
 
@@ -135,7 +135,13 @@ class Caller:
 
 def caller_of(request: Request) -> Caller:
     """The caller; for views whose route has a guard."""
-    caller = request.authsite.caller
+    caller: Caller | None = request.authsite.caller
     if caller is None:
         raise RuntimeError("the guard of the route has not run")
+    return caller
+
+
+def signed_in(request: Request) -> Caller | None:
+    """The user of the browser's session, or None; for pages without a guard."""
+    caller: Caller | None = request.authsite.signed_in
     return caller

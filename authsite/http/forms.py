@@ -19,22 +19,22 @@ as response, also for errors. Without the script, the form works as before.
 from collections.abc import Callable
 from typing import Any
 
+import venusian
 from pyramid.interfaces import IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.db.transaction import commit_and_begin, rollback_and_begin
-from authsite.http.bodies import Body, validate, values_of
-from authsite.http.errors import ERROR_OF_REQUEST, ApiError, FieldError
-from authsite.http.languages import keep_language
-from authsite.http.own_routes import is_own_view
-from authsite.http.request_info import chosen_by_button
 from authsite.i18n import translate
 from authsite.passwords import policy
 from authsite.request_state import Request, View, view_options
 
-from . import csrf
+from .bodies import Body, validate, values_of
+from .errors import ERROR_OF_REQUEST, ApiError, FieldError
+from .languages import keep_language
+from .own_routes import is_own_view
+from .request_facts import chosen_by_button
 
 SECRET_FIELDS = ("password", "password_confirmation", "current_password", "csrf_token", "token")
 SHOWN_AGAIN = (400, 403, 409, 422, 429, 503)
@@ -57,16 +57,17 @@ def form_view(
     GET where it does more than ``show``. ``rate_limit`` names the limit that a POST counts against.
     ``options`` are those of ``view_config`` for both methods, such as ``renderer``.
     """
-    # venusian registers for the module that called this function, one frame up.
-    options |= {"route_name": route_name, "_depth": 1}
-    on_get = view_config(request_method="GET", **options)
-    on_post = view_config(
-        request_method="POST", form=form, show=show, rate_limit=rate_limit, **options
-    )
+    options["route_name"] = route_name
+    on_get = {**options, "view": get or show, "request_method": "GET"}
+    on_post = {**options, "form": form, "show": show, "rate_limit": rate_limit}
 
     def register(view: PageView) -> PageView:
-        on_get(get or show)
-        on_post(view)
+        def add(scanner: Any, _name: str, _view: object) -> None:
+            config = scanner.config.with_package(info.module)
+            config.add_view(**on_get)
+            config.add_view(view, request_method="POST", **on_post)
+
+        info = venusian.attach(view, add, category="pyramid")
         return view
 
     return register
@@ -151,7 +152,7 @@ def _read_form(request: Request) -> dict[str, object]:
     request.authsite.form_data = {
         name: value for name, value in values.items() if name not in SECRET_FIELDS
     }
-    csrf.check(request, values.get("csrf_token"))
+    request.authsite.check_csrf(values.get("csrf_token"))
     return {name: value for name, value in values.items() if value != ""}
 
 
