@@ -19,7 +19,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard authsite/locale/*/LC_MESSAGES/*.po
 RUNTIME := $(VENV)/.runtime $(CATALOGUES)
 TESTS := $(VENV)/.tests $(CATALOGUES)
 
-.PHONY: serve test t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+.PHONY: serve test test-all t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
   cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(RUNTIME)
@@ -27,6 +27,10 @@ serve: $(RUNTIME)
 
 test: $(TESTS)
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Each night: every test on both databases, with large volumes and a random seed, which is printed.
+test-all: $(TESTS)
+	AUTHSITE_TEST_ALL=1 $(BIN)/pytest $(PYTEST_ARGS)
 
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
 dev: $(TESTS)
@@ -122,12 +126,13 @@ lock: $(TESTS)
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-dist.in -o requirements-dist.txt
 
-# Writes the references of commands, endpoints, errors and audit events from the code.
+# Writes the references of commands, endpoints, errors, audit events and settings, and both ini files.
 reference: $(TESTS)
 	$(BIN)/python -m tests.support.cli_reference
 	$(BIN)/python -m tests.support.api_reference
 	$(BIN)/python -m tests.support.error_reference
 	$(BIN)/python -m tests.support.audit_reference
+	$(BIN)/python -m tests.support.settings_reference
 
 cli-reference: reference
 

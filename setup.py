@@ -101,6 +101,7 @@ setup(
         "psycopg[binary]>=3.3,<4",
         "bcrypt>=5.0,<6",
         "argon2-cffi>=25.1,<26",  # verifies imported Argon2 hashes
+        "cryptography>=46,<51",  # AES-GCM of values that are sealed
         "zxcvbn>=4.5,<5",
         "pydantic>=2.14,<3",
         "email-validator>=2.3,<3",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
     from pyramid.router import Router
 
+    from authsite.context import Services
+
 # Pyramid 2.1 imports pkg_resources; from 80.9 on setuptools prints a warning in every command.
 warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
@@ -21,7 +23,10 @@ PACKAGES = (
     "db",
     "context",
     "installation",
+    "request_state",
+    "request_context",
     "tasks",
+    "user_data",
     "mail",
     "users",
     "http",
@@ -32,12 +37,12 @@ PACKAGES = (
     "rate_limit",
     "audit",
     "sign_in",
-    "login",
     "sessions",
     "verification",
     "recovery",
     "signup",
     "personal_tokens",
+    "groups",
     "discovery",
     "proxy",
     "openapi",
@@ -70,14 +75,21 @@ def main(global_config: dict[str, str], **settings: str) -> "Router":
     return app
 
 
-def compose(settings: Mapping[str, str], *, mail_copies: "Path | None" = None) -> "Configurator":
+def compose(
+    settings: Mapping[str, str],
+    *,
+    mail_copies: "Path | None" = None,
+    services: "Services | None" = None,
+) -> "Configurator":
     """The configurator of the stand-alone application, with every package included.
 
     ``mail_copies``: see `HttpApplication`; only the workers of ``authsite serve`` give it.
+    ``services``: those of a command, which are not made from ``settings`` then.
     """
     from pyramid.config import Configurator
     from pyramid_retry import BeforeRetry
 
+    from authsite.context import OF_COMMAND
     from authsite.db.conflicts import RETRIES, pause
     from authsite.guards.policy import DefaultDenyPolicy
     from authsite.http.application import HttpApplication
@@ -95,6 +107,8 @@ def compose(settings: Mapping[str, str], *, mail_copies: "Path | None" = None) -
     config = Configurator(settings=settings, default_permission="guarded")
     config.set_security_policy(DefaultDenyPolicy())
     config.registry["authsite.http"] = HttpApplication(standalone=True, mail_copies=mail_copies)
+    if services is not None:
+        config.registry[OF_COMMAND] = services
     config.include("pyramid_retry")
     config.add_subscriber(lambda event: pause(event.environ["retry.attempt"] + 1), BeforeRetry)
     config.include("authsite")

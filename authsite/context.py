@@ -7,27 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from authsite.crypto.keys import Keys
-from authsite.db import Database, open_database, request_session
+from authsite.crypto.sealing import SealingKeys, sealing_keys
+from authsite.db.engine import Database, open_database
 from authsite.db.last_used import LastUsedTracker, precision
 from authsite.db.privileges import warn_of_superuser
-from authsite.http.request_info import RequestInfo
 from authsite.passwords import HashPool, Passwords
-from authsite.request_state import Request, RequestState
+from authsite.registrations import Registrations
 from authsite.settings import Settings, load_at_start, revealed
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.mail.builder import MailBuilder
+    from authsite.http.request_info import RequestInfo
     from authsite.rate_limit.caller_limits import CallerLimits
     from authsite.rate_limit.limiter import RateLimiter
-    from authsite.sign_in.conditions import AccountCondition
-    from authsite.sign_in.gate import Method
+
+
+OF_COMMAND = "authsite.services_of_command"
+"""The key of the registry with the services of a command that needs the registrations."""
 
 
 class Job(NamedTuple):
@@ -40,36 +42,6 @@ class Job(NamedTuple):
     """Seconds that the process then waits for ``run``."""
 
 
-@dataclass(slots=True)
-class BackgroundTask:
-    """What ``config.add_background_task`` registers; see there."""
-
-    name: str
-    make_job: "Callable[[Services], Job] | str"
-    enabled: bool | None
-    job: Job | None = None
-    """Made when the application is created, if the task is enabled."""
-    process: int | None = None
-    """The id of the process that runs the job."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extensions:
-    """What packages register during configuration, each with a directive."""
-
-    account_conditions: "list[AccountCondition]" = field(default_factory=list)
-    sign_in_methods: "dict[str, Method]" = field(default_factory=dict)
-    mail_builders: "dict[str, MailBuilder]" = field(default_factory=dict)
-    at_logout: list[Callable[[Request], None]] = field(default_factory=list)
-    background_tasks: list[BackgroundTask] = field(default_factory=list)
-    reading_paths: set[str] = field(default_factory=set)
-    """Paths whose POST writes nothing in the request's transaction."""
-    request_state: type[RequestState] = field(
-        default_factory=lambda: type("ApplicationRequestState", (RequestState,), {})
-    )
-    """The class of ``request.authsite`` in this application, to which packages add attributes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """Objects of the application's lifetime. ``rate_limits`` is None with ``limits = off``.
@@ -80,10 +52,11 @@ class Services:
     settings: Settings
     database: Database
     keys: Keys
+    sealing: SealingKeys
     passwords: Passwords
     rate_limits: "RateLimiter | None"
     last_used: LastUsedTracker
-    extensions: Extensions = field(default_factory=Extensions)
+    registrations: Registrations = field(default_factory=Registrations)
     mail_copies: Path | None = None
     open_features: set[str] = field(default_factory=set)
     """What `installation.features.is_open` has found open."""
@@ -104,6 +77,11 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
         settings=settings,
         database=database,
         keys=Keys(revealed((*settings.secret, *settings.secret_next))),
+        sealing=sealing_keys(
+            revealed(settings.sealing_key),
+            revealed((*settings.secret, *settings.secret_next)),
+            revealed(settings.sealing_key_next),
+        ),
         passwords=Passwords(
             settings.bcrypt_cost,
             revealed(settings.password_pepper),
@@ -126,7 +104,7 @@ class Context:
     def __init__(
         self,
         services: Services,
-        make_info: Callable[[], RequestInfo],
+        make_info: "Callable[[], RequestInfo]",
         open_session: Callable[[], Session],
         open_limits: "Callable[[], CallerLimits] | None" = None,
     ) -> None:
@@ -138,7 +116,7 @@ class Context:
         self._open_limits = open_limits
 
     @cached_property
-    def request_info(self) -> RequestInfo:
+    def request_info(self) -> "RequestInfo":
         """What use cases and audit events need to know of the request."""
         return self._make_info()
 
@@ -160,31 +138,13 @@ class Context:
         return self._open_limits()
 
 
-def context_of(request: Request) -> Context:
-    """``request.authsite.ctx``."""
-    from authsite.rate_limit.caller_limits import limits_of
-
-    # Weak, as in `RequestState`: in a cycle only the garbage collector frees the request.
-    weak: Callable[[], Any] = request.authsite.request
-    return Context(
-        request.authsite.services,
-        lambda: weak().authsite.request_info,
-        lambda: request_session(weak()),
-        lambda: limits_of(weak()),
-    )
-
-
 def includeme(config: "Configurator") -> None:
-    """Set ``registry["authsite"]`` and the request attributes that come from it."""
-    services = replace(
-        make_services(load_at_start(config.registry.settings)),
-        mail_copies=getattr(config.registry.get("authsite.http"), "mail_copies", None),
-    )
-    warn_of_superuser(services.database.transactional)
+    """Set ``registry["authsite"]``."""
+    services = config.registry.pop(OF_COMMAND, None)
+    if services is None:
+        services = replace(
+            make_services(load_at_start(config.registry.settings)),
+            mail_copies=getattr(config.registry.get("authsite.http"), "mail_copies", None),
+        )
+        warn_of_superuser(services.database.transactional)
     config.registry["authsite"] = services
-    config.include("authsite.request_state")
-    state: Any = services.extensions.request_state
-    state.services = services
-    state.settings = services.settings
-    state.database = services.database
-    config.add_request_attribute("ctx", context_of)

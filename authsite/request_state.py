@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
     from authsite.context import Context, Services
-    from authsite.db import Database
-    from authsite.guards.caller import Caller
-    from authsite.guards.undo_notice import UndoNotice
-    from authsite.http.address import Address
-    from authsite.http.error_bodies import ErrorFormat
-    from authsite.http.errors import ApiError, FieldError
+    from authsite.db.engine import Database
+    from authsite.http.errors import ApiError, ErrorFormat, FieldError
+    from authsite.http.own_address import Address
     from authsite.http.request_info import RequestInfo
     from authsite.settings import Settings
 
+STATE = "authsite.request_state"
+"""The key of the registry with the class of ``request.authsite``."""
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -35,7 +34,8 @@ class RequestState:
     """The attributes of ``request.authsite``.
 
     Each package adds attributes with ``config.add_request_attribute``; each is computed once,
-    when it is first read. Each application has a subclass of its own.
+    when it is first read. Each application has a subclass of its own. What belongs to a feature
+    has no type here: its package has a function that reads it with its type.
     """
 
     services: "Services"
@@ -52,15 +52,16 @@ class RequestState:
     error_format: "ErrorFormat"
     record_denial: "Callable[[ApiError], None]"
     record_exceeded: Callable[[str, str], None]
+    check_csrf: Callable[[str | None], None]
     csrf_seed: str
     csrf_token: str
-    signed_in: "Caller | None"
     next: str | None
     known_address: str | None
-    undo_notice: "UndoNotice | None"
 
-    caller: "Caller | None" = None
-    """Who sends the request; set by the guard that accepted it."""
+    caller: Any = None
+    """Who sends the request; set by the guard that accepted it. Read it with `caller_of`."""
+    signed_in: Any
+    """The user of the browser's session, or None. Read it with `signed_in`."""
     guarding = False
     """True while a guard authenticates the caller."""
     validated: Any = None
@@ -139,7 +140,7 @@ def add_request_attribute(
     config: "Configurator", name: str, function: Callable[[Any], Any]
 ) -> None:
     """Directive: ``request.authsite.<name>`` is ``function(request)``."""
-    state = config.registry["authsite"].extensions.request_state
+    state = config.registry[STATE]
     setattr(state, name, LazyAttribute(name, function))
 
 
@@ -151,7 +152,7 @@ def check_name(event: ApplicationCreated) -> None:
     request = pyramid_request.Request.blank("/")
     request.registry = registry
     pyramid_request.apply_request_extensions(request)
-    if not isinstance(request.authsite, registry["authsite"].extensions.request_state):
+    if not isinstance(request.authsite, registry[STATE]):
         raise ConfigurationError(
             "the application adds its own request.authsite, which is the one name that authsite"
             " needs on a request; give it another name"
@@ -176,7 +177,11 @@ def freeze_request_class(config: "Configurator") -> None:
 
 def includeme(config: "Configurator") -> None:
     """Add ``request.authsite`` and ``config.add_request_attribute``."""
-    state = config.registry["authsite"].extensions.request_state
+    services = config.registry["authsite"]
+    state: Any = type("ApplicationRequestState", (RequestState,), {})
+    state.services, state.settings = services, services.settings
+    state.database = services.database
+    config.registry[STATE] = state
     config.add_directive("add_request_attribute", add_request_attribute, action_wrap=False)
     config.add_request_method(state, "authsite", reify=True)
     config.add_subscriber(check_name, ApplicationCreated)

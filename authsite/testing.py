@@ -32,7 +32,7 @@ def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool 
 
     A user who does not exist is created, with a confirmed address unless ``confirmed`` is false.
     Raises `ValidationFailed` for a text that is no e-mail address, `InvalidGrant` for a disabled
-    user.
+    user, and `InvalidScope` for a scope for groups that the user is not in.
     """
     with _context(app) as ctx:
         user = _user(ctx, email, confirmed)

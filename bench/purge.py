@@ -28,6 +28,7 @@ from urllib.parse import urlencode
 from sqlalchemy import func, select, text
 
 from authsite import clock
+from authsite.cli.shared import services_of
 from authsite.db import open_database
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
@@ -72,11 +73,14 @@ def work(path):
     """`authsite purge`, and a line about each step."""
     ini = read_ini(path)
     cfg = load(ini, environment(folder_of(ini)))
-    database = open_database(cfg.database_url.reveal())
-    with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
+    with (
+        services_of(cfg) as services,
+        own_connection(services.database) as connection,
+        held(connection, Lock.CLEANUP) as ours,
+    ):
         assert ours
-        for step in steps(connection, cfg):
-            print(json.dumps([step.part.name, step.deleted, step.seconds]), flush=True)
+        for step in steps(connection, services):
+            print(json.dumps([step.cleanup.name, step.deleted, step.seconds]), flush=True)
             time.sleep(step.rest)
 
 

@@ -21,7 +21,7 @@ from authsite.audit.service import event_values
 from authsite.audit.verify import Summary, verified
 from authsite.db import open_database
 from authsite.db.autocommit import snapshot_on
-from authsite.db.now import database_now
+from authsite.db.base import database_now
 from authsite.settings import load
 from tests.support.acting import acting
 

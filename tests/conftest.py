@@ -1,7 +1,8 @@
-"""Fixtures: every test that asks for ``site`` runs on SQLite and on PostgreSQL."""
+"""Fixtures, and on which databases a test that asks for ``site`` runs."""
 
 import gc
 import os
+import signal
 import uuid
 from pathlib import Path
 
@@ -13,7 +14,7 @@ os.environ["AUTHSITE_ENV_FILE"] = "/nonexistent/authsite.env"
 for _name in [name for name in os.environ if name.startswith(("CLIENT_", "API_"))]:
     del os.environ[_name]
 for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
-    if _name not in ("AUTHSITE_ENV_FILE", "AUTHSITE_TEST_REQUIRE", "AUTHSITE_TEST_POOLER"):
+    if _name != "AUTHSITE_ENV_FILE" and not _name.startswith("AUTHSITE_TEST_"):
         del os.environ[_name]
 
 # Thousands of tests and hundreds of applications stay in memory. To look through them as often as
@@ -22,7 +23,7 @@ gc.set_threshold(50_000)
 
 from authsite import clock
 from authsite.db.base import Base
-from tests.support import commands, databases, mails, quick_bcrypt
+from tests.support import commands, databases, extent, folders, mails, quick_bcrypt
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
 from tests.support.site import WEB, Site
@@ -42,8 +43,13 @@ def pytest_addoption(parser):
     parser.addoption(
         "--database",
         choices=databases.BACKENDS,
-        help="default: both; on SQLite alone what does not depend on the database",
+        help="all tests of a database on this one alone, whatever their marks say",
     )
+
+
+def pytest_report_header():
+    """Under AUTHSITE_TEST_ALL also the seed."""
+    return extent.headline()
 
 
 SYSTEM = Path(__file__).parent / "system"
@@ -54,50 +60,37 @@ REAL_BCRYPT = (
     TESTS / "test_bench.py",
     *(PASSWORDS / f"test_{name}.py" for name in ("hashing", "pool", "scheme")),
 )
-# What is decided before the database is asked, or after it has answered: pages, headers, documents.
-ON_SQLITE = (
-    *(TESTS / name for name in ("discovery", "http", "i18n", "openapi", "proxy", "settings", "ui")),
-    *(
-        TESTS / f"{name}.py"
-        for name in (
-            "guards/test_forgery",
-            "guards/test_forward_auth_query",
-            "guards/test_forward_auth_return",
-            "guards/test_fresh",
-            "guards/test_routes_options",
-            "login/test_next_carried",
-            "login/test_page",
-            "login/test_return_to",
-            "mail/test_layout",
-            "oauth/test_other_families",
-            "users/test_other_users",
-            "verification/test_change_beside",
-        )
-    ),
-)
+
+
+def pytest_generate_tests(metafunc):
+    """On SQLite; on PostgreSQL, too, if the test or its folder is marked ``both_databases``.
+
+    A test that parametrizes ``backend`` itself runs on that database.
+    """
+    if "backend" not in metafunc.fixturenames:
+        return
+    marks = metafunc.definition.iter_markers("parametrize")
+    if any("backend" in mark.args[0] for mark in marks):
+        return
+    wanted = metafunc.config.getoption("database")
+    both = extent.ALL or metafunc.definition.get_closest_marker("both_databases")
+    chosen = (wanted,) if wanted else databases.BACKENDS if both else databases.BACKENDS[:1]
+    metafunc.parametrize("backend", chosen, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests that start processes, and deselect those on other databases."""
+    """Mark the tests that start processes, and deselect those on another database."""
     for item in items:
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
     wanted = config.getoption("database")
 
     def on_another(item):
-        if wanted is None:
-            on_sqlite_only = any(map(item.path.is_relative_to, ON_SQLITE))
-            return on_sqlite_only and backend_of(item, "") == "postgresql"
-        return backend_of(item, wanted) != wanted
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        return wanted is not None and parameters.get("backend", wanted) != wanted
 
     config.hook.pytest_deselected(items=[item for item in items if on_another(item)])
     items[:] = [item for item in items if not on_another(item)]
-
-
-def backend_of(item, default):
-    """The database that the test runs on."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    return parameters.get("backend", default)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures
@@ -109,8 +102,7 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
-    slow = {SYSTEM, TESTS / "attacks"}
-    items.sort(key=lambda item: slow.isdisjoint(item.path.parents))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
@@ -126,7 +118,11 @@ def pytest_collection_finish():
 
 
 def pytest_configure(config):
-    """Let the time that an example of Hypothesis takes on a busy machine decide nothing."""
+    """Ctrl-C reaches commands; the time of an example of Hypothesis decides nothing."""
+    # A shell that starts pytest in the background ignores Ctrl-C, and so would the commands that
+    # tests start and stop.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.pluginmanager.hasplugin("hypothesispytest"):
         return  # `make t` saves the time to import it
     from hypothesis import HealthCheck, settings
@@ -144,7 +140,7 @@ def command_processes():
     commands.end_template()
 
 
-@pytest.fixture(scope="session", params=databases.BACKENDS)
+@pytest.fixture(scope="session")
 def backend(request):
     """The name of the database at hand."""
     return request.param
@@ -158,10 +154,10 @@ _RECENT = []  # the sites used last: the others have no connections any more
 
 
 @pytest.fixture(scope="session")
-def database_url(backend, tmp_path_factory):
+def database_url(backend):
     """A migrated database that the tests of this process share."""
     if backend not in _URLS:
-        url = databases.new_url(backend, tmp_path_factory.mktemp(backend), "shared")
+        url = databases.new_url(backend, folders.new_memory_folder(backend), "shared")
         _URLS[backend] = databases.migrated(url)
     return _URLS[backend]
 

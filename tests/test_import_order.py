@@ -1,66 +1,52 @@
-"""Imports point down only: who may know whom, read off the source."""
+"""Imports point down only, those of views and of types too: read off the source."""
 
 import ast
 from pathlib import Path
 
 import authsite
 
-# From the top layer down; packages of one layer may import each other, in one direction.
-LAYERS = (
-    "monitoring importing exporting",
-    "guards",
-    "account",
-    "signup personal_tokens",
-    "verification recovery",
-    "proxy discovery",
-    "tasks",
-    "oauth",
-    "sessions",
-    "sign_in",
-    "login",
-    "users",
-    "audit mail logs",
-    "installation",
-    "context",
-    "rate_limit",
-    "http passwords",
-    "settings crypto slots clock cores counters forks db catalogs i18n ids colors addresses",
+# From the top floor down, `docs/architecture.md` names them. A package imports only packages of
+# lower lines: those of one line, separated by "|", never import each other, they register. Packages
+# without "|" between them are one room, in which no two modules may import each other.
+FLOORS = (
+    (6, "cli"),
+    (6, "server | openapi"),
+    (6, "monitoring | importing exporting"),
+    (5, "account | signup | personal_tokens"),
+    (5, "verification"),
+    (5, "recovery"),
+    (4, "guards | proxy | discovery | groups"),
+    (3, "oauth"),
+    (2, "sign_in sessions login"),
+    (1, "users"),
+    (
+        0,
+        "settings crypto db http i18n passwords rate_limit audit mail tasks logs installation "
+        "registrations context request_state request_context user_data "
+        "addresses catalogs clock colors cores counters forks ids slots spans",
+    ),
 )
-LAYER = {
-    package: layer
-    for layer, packages in enumerate(reversed(LAYERS))
-    for package in packages.split()
+LINE = {
+    package: (number, room)
+    for number, (_floor, line) in enumerate(reversed(FLOORS))
+    for room in line.split(" | ")
+    for package in room.split()
 }
-VIEW_MODULES = {"api", "pages", "cli"}
-VIEW_PACKAGES = {"cli", "openapi", "server"}
+COMMANDS = "cli"  # a command may use all packages
 TOP = Path(authsite.__file__).parent
 MODULES = {
     ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__"): path
     for path in TOP.rglob("*.py")
-    if path.parent != TOP or path.stem in LAYER  # the top itself composes the packages
+    if path.parent != TOP or path.stem in LINE  # the top itself composes the packages
 }
 
 
-def is_view(module):
-    package, *inner = module.split(".")
-    return package in VIEW_PACKAGES or (bool(inner) and inner[0] in VIEW_MODULES)
-
-
-def at_run_time(tree):
-    """Every node, but for what only a type checker reads."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        yield node
-        yield from at_run_time(node)
-
-
 def imported(module):
-    """The modules of ours that ``module`` imports, wherever in it."""
+    """The modules of ours that ``module`` imports, wherever in it, also for types alone."""
     package = ["authsite", *module.split(".")]
     if MODULES[module].name != "__init__.py":
         package.pop()
-    for node in at_run_time(ast.parse(MODULES[module].read_text())):
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -79,33 +65,53 @@ def imported(module):
                 yield ".".join(parts)
 
 
+def is_command(module):
+    return COMMANDS in module.split(".")[:2]
+
+
+def place(module):
+    """The line of a module, counted from below, and its room."""
+    return LINE[module.split(".")[0]]
+
+
+def runs_up(module, target):
+    (own, own_room), (other, other_room) = place(module), place(target)
+    return own_room != other_room and own <= other and not is_command(module)
+
+
+def circles():
+    """The groups of modules that import each other."""
+    waiting = {module: set() for module in MODULES}
+    for module, target in EDGES:
+        if module != target:
+            waiting[module].add(target)
+    while free := [module for module, needed in waiting.items() if not needed]:
+        for module in free:
+            del waiting[module]
+        for needed in waiting.values():
+            needed.difference_update(free)
+    return waiting  # what is in a circle, and what imports it
+
+
 EDGES = [(module, target) for module in MODULES for target in imported(module)]
 
 
-def test_every_package_has_its_layer():
-    assert {module.split(".")[0] for module in MODULES} == set(LAYER) | VIEW_PACKAGES
-    assert len(EDGES) > 300
+def test_every_package_has_its_floor():
+    assert {module.split(".")[0] for module in MODULES} == set(LINE)
+    assert len(EDGES) > 900
 
 
-def test_imports_point_down():
-    packages = [
-        (module, target, LAYER[module.split(".")[0]], LAYER[target.split(".")[0]])
-        for module, target in EDGES
-        if not is_view(module) and not is_view(target)
-    ]
-    assert [(module, target) for module, target, own, other in packages if own < other] == []
+def test_no_import_runs_up_or_to_a_sibling():
+    assert [edge for edge in EDGES if runs_up(*edge)] == []
 
 
-def test_packages_of_one_layer_import_each_other_in_one_direction():
-    between = {
-        (module.split(".")[0], target.split(".")[0])
-        for module, target in EDGES
-        if not is_view(module) and not is_view(target)
-    }
-    assert [(a, b) for a, b in between if a < b and (b, a) in between] == []
+def test_no_modules_import_each_other_in_a_circle():
+    assert circles() == {}
 
 
-def test_only_views_import_views():
+def test_no_package_imports_a_command_of_another():
     assert [
-        (module, target) for module, target in EDGES if is_view(target) and not is_view(module)
+        (module, target)
+        for module, target in EDGES
+        if is_command(target) and not is_command(module)
     ] == []

@@ -1,5 +1,9 @@
 """The first thing a user tries: register, log in, call, refresh, log out."""
 
+import pytest
+
+pytestmark = pytest.mark.both_databases
+
 
 def test_the_whole_walk_works(site):
     keys = site.client()

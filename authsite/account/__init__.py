@@ -3,8 +3,12 @@
 from typing import TYPE_CHECKING
 
 from authsite.http.api_metadata import Tag
+from authsite.rate_limit.models import LimitCounter
+from authsite.user_data import UserData
 
 from . import mails
+from .export import list_counters
+from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -48,6 +52,11 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.not_me.check", "/login/not-me/check")
     config.add_route("authsite.not_me.link", "/login/not-me/{token}")  # after those above
     config.add_route("authsite.change-password", "/.well-known/change-password")
+    config.add_user_data(
+        UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
+    )
+    for section in SECTIONS:
+        config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     # First: Pyramid tries the views of a route in the order of registration, and each one that does

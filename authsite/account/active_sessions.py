@@ -16,10 +16,9 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
+from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.oauth.personal_tokens import end_created_in
-from authsite.personal_tokens import service as personal_tokens
-from authsite.personal_tokens.listed import ListedToken
 from authsite.sessions import service as sessions
 from authsite.sessions.models import BrowserSession
 from authsite.users import pending
@@ -68,7 +67,7 @@ def list_active(
     rows = sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
     found += [_active(row, "browser", None, row.used_at, current) for row in rows]
     found.sort(key=lambda item: (not item.current, -item.last_used.timestamp()))
-    tokens = personal_tokens.list_active(ctx, user_id)
+    tokens = list_personal(ctx, user_id)
     listed = [
         replace(item, tokens=tuple(each for each in tokens if each.session_id == item.id))
         for item in found[:MAX_LISTED]

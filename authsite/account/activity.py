@@ -9,7 +9,7 @@ from itertools import groupby
 from sqlalchemy import Select, select
 
 from authsite.audit.events import Event, names_of
-from authsite.audit.models import AuditEvent
+from authsite.audit.models import AuditEvent, Detail
 from authsite.context import Context
 from authsite.i18n import _
 from authsite.oauth.models import Client
@@ -49,7 +49,7 @@ _WORDS: Mapping[Event, str] = {
     Event.USER_PASSWORD_CHANGED: _("Password changed"),
     Event.USER_SIGNED_OUT: _("Signed out everywhere by an administrator"),
 }
-_Events = Select[str, dict[str, str] | None, str, str | None, str | None, datetime]
+_Events = Select[str, dict[str, Detail] | None, str, str | None, str | None, datetime]
 _WORDS_OF_NAME = {name: words for event, words in _WORDS.items() for name in event.names}
 _BY_USER: Mapping[str, str] = {Event.USER_EXPORTED: _("Data of the account downloaded")}
 
@@ -142,6 +142,6 @@ def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
     return [replace(each[0], count=len(each)) for each in folded]
 
 
-def _words(event: str, details: Mapping[str, str] | None) -> str:
+def _words(event: str, details: Mapping[str, object] | None) -> str:
     by_user = (details or {}).get("by") == BY_USER
     return _BY_USER[event] if by_user and event in _BY_USER else _WORDS_OF_NAME[event]

@@ -6,8 +6,6 @@ from pyramid.response import Response
 from pyramid.view import view_config
 
 from authsite import clock
-from authsite.guards.caller import caller_of
-from authsite.guards.errors import UserRequired
 from authsite.http.api_metadata import Message, Operation, ResponseHeader
 from authsite.http.page_urls import page_not_allowed
 from authsite.login.errors import DomainNotAllowed, WrongCurrentPassword
@@ -16,7 +14,8 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
-from authsite.users.errors import AddressTaken, IdentifierTaken
+from authsite.users.caller import caller_of
+from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner, UserRequired
 from authsite.verification import email_change
 
 from . import active_sessions, export, service
@@ -209,7 +208,7 @@ def end_session(request: Request) -> Response:
     "Delete the account",
     {204: None},
     description="All tokens and sessions of the user are revoked, and the user is erased.",
-    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+    errors=(WrongCurrentPassword, UserRequired, LastOwner, TooManyAttempts(60)),
 )
 def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()

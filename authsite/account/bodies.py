@@ -136,12 +136,14 @@ class ExportAnswer(TypedDict):
     """The names that the user logs in with."""
     former_addresses: _Rows
     """Former addresses that a mailed link can still restore."""
+    groups: _Rows
+    """The groups that the user is in, and since when."""
     sign_ins_of_apps: _Rows
     """The token families of logins, also ended ones."""
     sign_ins_of_browsers: _Rows
     """The browser sessions."""
     pending_logins: _Rows
-    """Logins of the last minutes that wait for another proof."""
+    """The logins that need another proof."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows

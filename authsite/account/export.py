@@ -1,11 +1,10 @@
 """Everything that is stored about a user, as plain values (GDPR, articles 15 and 20).
 
-Never a password hash, a key, or what tokens and links are made of: the columns are listed here,
-and a test compares them with the tables.
+Packages register their tables and columns (`authsite.user_data`).
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,73 +12,20 @@ from sqlalchemy import ColumnElement, or_, select
 
 from authsite import clock
 from authsite.audit.events import Event
-from authsite.audit.models import AuditEvent
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.db.base import Base
 from authsite.login.reauthentication import reauthenticate
-from authsite.mail.models import OutboxMessage
-from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
 from authsite.rate_limit import delays, limit_subject
 from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
 from authsite.rate_limit.models import LimitCounter
-from authsite.sessions.models import BrowserSession
-from authsite.sign_in.models import PendingLogin
+from authsite.user_data import USER_DATA, UserData
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
-from authsite.users.models import FormerAddress, LoginName, User, unchanged_since
+from authsite.users.models import LoginName, User, unchanged_since
 
 BY_USER = "user"
 """In the event, who asked for the export; anything else is an administrator."""
-
-USER = (
-    "id email username phone name email_verified_at disabled_at created_at updated_at pending_email"
-    " pending_expires_at pending_asked_at terms_url terms_accepted_at language links_ended_at"
-    " labels"
-)
-_TOKENS = (
-    "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
-    " revoked_why address agent facts auth_at recognized"
-)
-# Part of the export -> its table, the value of `kind` if the part has one, and the columns.
-PARTS: Mapping[str, tuple[type[Base], str | None, str]] = {
-    "login_names": (LoginName, None, "kind key"),
-    "former_addresses": (
-        FormerAddress,
-        None,
-        "id key email expires_at confirmed_at links_ended_at",
-    ),
-    "sign_ins_of_apps": (Family, OAUTH, _TOKENS),
-    "sign_ins_of_browsers": (
-        BrowserSession,
-        None,
-        "id remember created_at used_at expires_at address agent facts auth_at recognized",
-    ),
-    "pending_logins": (
-        PendingLogin,
-        None,
-        "id client_id scope remember amr enroll recognized unrecognized next failures address agent"
-        " created_at expires_at",
-    ),
-    "personal_access_tokens": (
-        PersonalToken,
-        None,
-        "id client_id session_id name scope created_at used_at expires_at revoked_at revoked_why"
-        " address agent",
-    ),
-    "former_personal_access_tokens": (Family, FORMER_PERSONAL_TOKEN, f"name {_TOKENS}"),
-    "mails": (
-        OutboxMessage,
-        None,
-        "id kind address about_id page_url base_url language from_address from_agent state"
-        " created_at expires_at give_up_at next_attempt_at delivery_attempts last_error ended_at",
-    ),
-    "audit_events": (
-        AuditEvent,
-        None,
-        "id at event client_id address agent request_id details",
-    ),
-}
 
 
 def export_own(ctx: Context, user: SignedInUser, current_password: str) -> dict[str, Any]:
@@ -106,33 +52,34 @@ def export_as_administrator(ctx: Context, user: User) -> dict[str, Any]:
 
 def _export(ctx: Context, user: User, details: dict[str, str]) -> dict[str, Any]:
     """The parts; the export itself is recorded, with who asked for it."""
-    found: dict[str, Any] = {
-        "exported_at": clock.rfc3339(clock.now()),
-        "user": _values(user, USER.split()),
-    }
-    for part, (model, kind, columns) in PARTS.items():
-        found[part] = _rows(ctx, user.id, model, kind, columns.split())
-    found["rate_limits"] = _counters(ctx, user.id, [row["key"] for row in found["login_names"]])
+    found: dict[str, Any] = {"exported_at": clock.rfc3339(clock.now())}
+    for part in USER_DATA.of(ctx.services).values():
+        if part.rows is not None:
+            found[part.name] = part.rows(ctx, user.id)
+        elif part.columns:
+            found[part.name] = _rows(ctx, user.id, part)
     record(ctx, Event.USER_EXPORTED, user_id=user.id, details=details)
     return found
 
 
-def _rows(
-    ctx: Context, user_id: uuid.UUID, model: Any, kind: str | None, columns: Sequence[str]
-) -> list[dict[str, Any]]:
-    query = select(model).where(model.user_id == user_id)
-    if kind is not None:
-        query = query.where(model.kind == kind)
-    order = "created_at" if "created_at" in columns else model.__mapper__.primary_key[0].key
-    rows = ctx.db.scalars(query.order_by(getattr(model, order)))
-    return [_values(row, columns) for row in rows]
+def _rows(ctx: Context, user_id: uuid.UUID, part: UserData) -> Any:
+    """The user's rows of a part; one object if there can be only one."""
+    model: Any = part.model
+    query = select(model).where(getattr(model, part.user) == user_id)
+    if part.where is not None:
+        query = query.where(part.where)
+    columns, keys = part.columns.split(), [each.key for each in model.__mapper__.primary_key]
+    order = "created_at" if "created_at" in columns else keys[0]
+    rows = [_values(row, columns) for row in ctx.db.scalars(query.order_by(getattr(model, order)))]
+    return rows[0] if keys == [part.user] else rows
 
 
-def _counters(ctx: Context, user_id: uuid.UUID, names: Sequence[str]) -> list[dict[str, Any]]:
+def list_counters(ctx: Context, user_id: uuid.UUID) -> list[dict[str, Any]]:
     """The counters of the user alone. Their keys are hashes of the user's id and login names.
 
     Counters that combine these with an address are found only by someone who has that address.
     """
+    names = ctx.db.scalars(select(LoginName.key).where(LoginName.user_id == user_id))
     subjects = (limit_subject(user_id), *names)
     if limiter := ctx.services.rate_limits:
         keys = [key for each in subjects for key in delays.keys_of(limiter, each)]

@@ -122,7 +122,7 @@ def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
 def delete(ctx: Context, user: SignedInUser, current: str) -> None:
     """Erase the account after checking the current password.
 
-    Raises what `reauthenticate` raises, and `SignInEnded`.
+    Raises what `reauthenticate` raises, `LastOwner` and `SignInEnded`.
     """
     reauthenticate(ctx, user, current)
     erase(ctx, user.account.id, user.account.epoch)

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 def includeme(config: "Configurator") -> None:
     """``request.authsite.record_denial(error)``, for the error views, and ``record_exceeded``."""
     from .denials import record_denial, record_exceeded
+    from .exported import USER_DATA
+    from .purge import purge
 
     for function in (record_denial, record_exceeded):
         config.add_request_attribute(function.__name__, partial(partial, function))
+    config.add_user_data(USER_DATA)
+    config.add_cleanup("audit", "Audit trail", purge, when="older than audit-keep")

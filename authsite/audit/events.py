@@ -18,9 +18,23 @@ class _Explained(StrEnum):
         return made
 
 
+_OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
+
+
 class Event(_Explained):
     """The name of an event."""
 
+    ADMIN_GRANTED = (
+        "admin.granted",
+        "The user was made an administrator: a member of a reserved group.",
+        _OF_GROUP,
+    )
+    ADMIN_REVOKED = (
+        "admin.revoked",
+        "The user was removed from a reserved group of administrators.",
+        _OF_GROUP,
+    )
     AUDIT_LATE_ACCEPTED = (
         "audit.late_accepted",
         "An administrator accepted a seal of the audit trail that was made over an hour after its "
@@ -79,6 +93,25 @@ class Event(_Explained):
         "form.cross_origin",
         "A form was rejected: it had no valid CSRF token, or came from another site.",
     )
+    GROUP_CHANGED = (
+        "group.changed",
+        "An administrator changed the title or the scopes of a group. Who lost a scope by it lost "
+        "the tokens that carry it.",
+        _WITH_SCOPES,
+    )
+    GROUP_CREATED = "group.created", "An administrator created a group.", _WITH_SCOPES
+    GROUP_DELETED = "group.deleted", "An administrator deleted a group.", _OF_GROUP
+    GROUP_MEMBER_ADDED = (
+        "group.member_added",
+        "An administrator added the user to a group.",
+        _OF_GROUP,
+    )
+    GROUP_MEMBER_REMOVED = (
+        "group.member_removed",
+        "An administrator removed the user from a group, or deleted the group. The tokens that "
+        "carry a scope of this group alone ended.",
+        _OF_GROUP,
+    )
     LIMIT_EXCEEDED = (
         "limit.exceeded",
         "A rate limit was exceeded. Until its window ends, what it counts is rejected (429), or "
@@ -129,11 +162,19 @@ class Event(_Explained):
         "A mail to reset a password was requested.",
         "`name` (hash) if it is unknown",
     )
-    SECRET_ACCEPTED = "secret.accepted", "An administrator let the database know another secret."
+    SECRET_ACCEPTED = (
+        "secret.accepted",
+        "An administrator let the database know another secret or sealing key.",
+    )
     SECRET_ANNOUNCED = (
         "secret.announced",
         "An administrator added a secret or pepper that is accepted and does not sign yet.",
         "`setting`",
+    )
+    SECRET_RESEALED = (
+        "secret.resealed",
+        "An administrator sealed again what another key had sealed.",
+        "`resealed`, `unusable`: how many",
     )
     SECRET_RETIRED = (
         "secret.retired",
@@ -169,8 +210,9 @@ class Event(_Explained):
         "token.revoked",
         "A token was revoked.",
         "`family`, or `token` of a personal access token; `why`: `logout`, `signed out` (ended in "
-        "the list of sessions), `revocation` (by its client), `revoked by its owner` or `its "
-        "session was ended`",
+        "the list of sessions), `revocation` (by its client), `revoked by its owner`, `its session "
+        "was ended`, `no group gives its scope` (the user lost the [scope](groups.md)) or `its "
+        "scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",

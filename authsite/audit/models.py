@@ -2,11 +2,15 @@
 
 import uuid
 from datetime import datetime
+from typing import TypeAlias
 
 from sqlalchemy import JSON, BigInteger, CheckConstraint, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
+
+Detail: TypeAlias = str | dict[str, str | None]
+"""A value of the details: a text, or an `authsite.audit.cause.Actor`."""
 
 
 class AuditEvent(Base):
@@ -23,7 +27,7 @@ class AuditEvent(Base):
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
     request_id: Mapped[str | None] = mapped_column(String(64))
-    details: Mapped[dict[str, str] | None] = mapped_column(JSON)
+    details: Mapped[dict[str, Detail] | None] = mapped_column(JSON)
 
 
 class AuditSeal(Base):

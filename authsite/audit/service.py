@@ -1,7 +1,7 @@
 """Write and search the audit trail."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from authsite.context import Context
 from authsite.db import NoRow, PreparedQuery
-from authsite.db.now import database_now
+from authsite.db.base import database_now
 from authsite.installation import features
 
 from .events import FORMER_NAMES, Event, beginning_with, names_of
-from .models import AuditEvent
+from .models import AuditEvent, Detail
 
 RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
 # The table, not the class: the ORM's overhead for one row equals the cost of the insert.
@@ -33,7 +33,7 @@ class About(TypedDict, total=False):
 
     user_id: uuid.UUID | None
     client_id: uuid.UUID | None
-    details: dict[str, str] | None
+    details: Mapping[str, Detail] | None
 
 
 def record(

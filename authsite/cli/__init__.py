@@ -12,7 +12,7 @@ import click
 COMMANDS = {
     "init": (
         "authsite.cli.init",
-        "Create the schema, the secret and the web client.",
+        "Create the schema, the keys and the web client.",
     ),
     "serve": ("authsite.cli.serve", "Run the service."),
     "client": (
@@ -20,6 +20,8 @@ COMMANDS = {
         "OAuth clients and their secrets.",
     ),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
+    "group": ("authsite.groups.cli", "Groups of users, and the scopes that they give."),
+    "admin": ("authsite.groups.cli", "Who administers this installation."),
     "token": ("authsite.oauth.cli", "One token: whose it is, and end it."),
     "export": ("authsite.exporting.cli", "Users, clients and the audit trail as JSON Lines."),
     "import": ("authsite.importing.cli", "Users and clients of another system."),
@@ -31,10 +33,10 @@ COMMANDS = {
     "doctor": ("authsite.cli.doctor", "Check the set-up, for now and for production."),
     "settings": ("authsite.cli.settings", "Show what the settings are."),
     "secret": ("authsite.cli.secret", "Make and rotate secrets."),
-    "completion": ("authsite.cli.completion", "Print the completion script of a shell."),
+    "completion": ("authsite.cli.help", "Print the completion script of a shell."),
     "help": ("authsite.cli.help", "Print the help of a command."),
 }
-ALIASES = {"users": "user", "clients": "client", "tokens": "token"}
+ALIASES = {"users": "user", "clients": "client", "tokens": "token", "groups": "group"}
 # Names that others have for a command, which no spelling comes near to.
 _OTHERWISE = {"config": "settings", "check": "doctor", "logs": "audit", "migrate": "db"}
 _CUTOFF = 0.5  # of what is similar to a misspelled name; click's own is 0.6, without aliases

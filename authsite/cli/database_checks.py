@@ -34,10 +34,11 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield line("database-untimed", "database-url")
-        yield from _secret(cfg, database)
+        yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _registration(cfg, database)
+        yield from _scopes_for_groups(cfg, database)
     except SQLAlchemyError as error:
         yield line("database-unusable", "database-url", cause=cause_of(error))
     finally:
@@ -54,14 +55,12 @@ def _features(database: "Database") -> Iterator[Finding]:
         yield line("features-unknown", "database-url", error=UNKNOWN.format(names=", ".join(names)))
 
 
-def _secret(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.installation.secret import OtherSecret, check
+def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite.installation.fingerprints import problems
 
-    try:
-        with database.autocommit.connect() as connection:
-            check(connection, cfg)
-    except OtherSecret as error:
-        yield line("secret-other", "secret", error=error)
+    with database.autocommit.connect() as connection:
+        for known, message in problems(connection, cfg):
+            yield line("secret-other", known.name, error=message)
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
@@ -98,7 +97,7 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
         except InvalidClient:
             yield line("client-unknown", key)
             continue
-        if client.type == "password":
+        if client.may_use("password"):
             yield line("client-good", key)
         else:
             yield line("client-type", key, type=client.type)
@@ -115,3 +114,13 @@ def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
         yield line("registration-unconfirmed", "registration", count=found.unconfirmed)
     if found.of_other_domains:
         yield line("registration-other-domains", "registration", count=found.of_other_domains)
+
+
+def _scopes_for_groups(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    from authsite import clock
+    from authsite.oauth.scope_loss import count_without_group
+
+    with database.autocommit.connect() as connection:
+        for scope in sorted(cfg.scopes.for_groups):
+            if count := count_without_group(connection, scope, clock.now()):
+                yield line("scope-older-tokens", "scopes", scope=scope, count=count)

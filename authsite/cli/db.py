@@ -22,8 +22,8 @@ from .shared import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from authsite.cli.restoring import Ended
     from authsite.db.migrate import SchemaState
-    from authsite.tasks.after_restore import Ended
 
 
 @click.group()
@@ -224,7 +224,7 @@ def _require_schema(cfg: Settings, file: Path) -> None:
 
 
 def _end_everything(cfg: Settings) -> "Ended":
-    from authsite.tasks.after_restore import end_everything
+    from authsite.cli.restoring import end_everything
 
     with transaction(cfg) as ctx:
         return end_everything(ctx)

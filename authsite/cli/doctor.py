@@ -25,7 +25,7 @@ PRODUCTION_MARKS = {
 }
 # The levels (and names) of rules that are an error if they are broken.
 LENIENT = ("start",)
-STRICT = ("start", "refused", "required", "production-off")
+STRICT = ("start", "refused", "required", "production-off", "sealing-key-unset")
 
 
 @click.command(

@@ -83,6 +83,12 @@ LINES: Mapping[str, tuple[str, str]] = {
         "users with an e-mail address of another domain: {count}. They go on as before "
         "(`authsite user disable` ends one of them)",
     ),
+    "scope-older-tokens": (
+        "change",
+        "{scope} is for groups, and tokens carry it that were issued before, to users in none of "
+        "them: {count}. They go on until `authsite token revoke --scope {scope}`, which ends all "
+        "tokens with this scope",
+    ),
     "key-fine": ("ok", "ready for production"),
 }
 

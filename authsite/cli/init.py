@@ -1,4 +1,4 @@
-"""``authsite init``: creates what a start needs: schema, secret and web client.
+"""``authsite init``: creates what a start needs: schema, secret, sealing key and web client.
 
 With ``--production`` first production.ini and the environment file beside it.
 """
@@ -71,10 +71,11 @@ def init(
     as_json: bool,
     **urls: str | None,
 ) -> None:
-    """Create the schema, the secret and the web client.
+    """Create the schema, the keys and the web client.
 
-    The secret and the client's credentials go to the environment file. Safe to run again: what
-    exists stays as it is, and if it fails, nothing was written. With --production it first writes
+    The secret, the sealing key and the client's credentials go to the environment file. Safe to
+    run again: what exists stays as it is, what is missing is added, and if it fails, nothing was
+    written. With --production it first writes
     production.ini and the environment file beside it.
     """
     variables = {f"AUTHSITE_{name.upper()}": url for name, url in urls.items() if url is not None}

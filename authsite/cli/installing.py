@@ -1,6 +1,7 @@
 """What ``authsite init`` does to the environment file and the database: all of it, or nothing."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,7 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from authsite.ids import as_client_id
-from authsite.settings import Settings, environment, folder_of, load, new_secret
+from authsite.settings import (
+    Settings,
+    environment,
+    folder_of,
+    load,
+    new_sealing_key,
+    new_secret,
+)
 
 from .db import upgrade_schema
 from .envwriter import Write, editing
@@ -20,6 +28,12 @@ if TYPE_CHECKING:
     from authsite.context import Context
 
 WEB = "web"
+SEALING_KEY = "AUTHSITE_SEALING_KEY"
+# For an installation that is in use already.
+ADDED = (
+    "AUTHSITE_SEALING_KEY was added to {path}. Copy this line to every other machine, restart "
+    "authsite on each of them and here, and keep a copy of it apart from the database."
+)
 
 
 class Installed(NamedTuple):
@@ -33,19 +47,21 @@ class Installed(NamedTuple):
 def install(
     ini: Mapping[str, str], path: Path, variables: Mapping[str, str] = MappingProxyType({})
 ) -> Installed:
-    """Create what is missing: schema, secret, and the clients of the settings.
+    """Create what is missing: schema, secret, sealing key, and the clients of the settings.
 
     ``path``: of the environment file, to which ``variables`` are added, too. All is checked before
     anything is written, and the environment file is written before the database is committed.
 
     Raises `SettingsError` for invalid settings, and `click.ClickException` if the environment file
-    cannot be written, if the database cannot be used, knows another secret, or has another client
-    ``web``.
+    cannot be written, if the database cannot be used, knows another secret or sealing key, or has
+    another client ``web``.
     """
     present = environment(folder_of(ini))
     if has_secret(ini, present) and variables.keys() <= present.keys():
         cfg = load(ini, present)
-        if WEB in cfg.clients:  # nothing has to be written: the file may be read-only
+        if WEB in cfg.clients and _has_sealing_key(
+            cfg
+        ):  # nothing has to be written: the file may be read-only
             return _Installation(cfg, path, {}, None).run()
     with editing(path) as write:
         present = environment(folder_of(ini))
@@ -53,6 +69,9 @@ def install(
         if not has_secret(ini, present):
             missing["AUTHSITE_SECRET"] = new_secret()
         cfg = load(ini, present | missing)
+        if not _has_sealing_key(cfg):
+            missing[SEALING_KEY] = new_sealing_key()
+            cfg = load(ini, present | missing)
         return _Installation(cfg, path, missing, write).run()
 
 
@@ -61,6 +80,10 @@ def has_secret(ini: Mapping[str, str], variables: Mapping[str, str]) -> bool:
     keys = {name.lower().replace("-", "_") for name in ini}
     names = {"AUTHSITE_SECRET", "AUTHSITE_SECRET_FILE"}
     return "authsite.secret" in keys or not names.isdisjoint(variables)
+
+
+def _has_sealing_key(cfg: Settings) -> bool:
+    return bool(cfg.sealing_key or cfg.sealing_key_next)
 
 
 class _Installation(NamedTuple):
@@ -72,31 +95,36 @@ class _Installation(NamedTuple):
     write: Write | None
 
     def run(self) -> Installed:
-        from authsite.installation import secret
+        from authsite.installation.fingerprints import SECRET, check_and_record, recorded
         from authsite.oauth import clients
 
         revision = upgrade_schema(self.cfg, check=self.check).revision
         with transaction(self.cfg) as ctx:
             clients.wait_for_others(ctx.db)
             self.check(ctx.db.connection())  # another process may have been faster
-            secret.check_and_record(ctx.db.connection(), self.cfg)
-            notes = tuple(self.clients_made_again(ctx))
+            in_use = recorded(ctx.db.connection(), SECRET) is not None
+            check_and_record(ctx.db.connection(), self.cfg)
+            notes = self.clients_made_again(ctx)
+            if in_use and SEALING_KEY in self.missing:
+                notes.append(ADDED.format(path=self.path))
             missing = self.missing | self.web_client(ctx)
             if self.write and missing:
                 # Before the commit: if the file cannot be written, nothing is recorded.
                 self.write(missing)
-        return Installed(revision, self.path, notes)
+        return Installed(revision, self.path, tuple(notes))
 
     def check(self, connection: "Connection") -> None:
         """Raise `click.ClickException` if the database belongs to other values than these."""
-        from authsite.installation import secret
+        from authsite.installation.fingerprints import SECRET, OtherSecret, check, recorded
 
         web = _web_in(connection)
-        if "AUTHSITE_SECRET" in self.missing and secret.recorded(connection) is not None:
+        if "AUTHSITE_SECRET" in self.missing and recorded(connection, SECRET) is not None:
             raise click.ClickException(_missing(web, self.path, secret_too=True))
+        # A new sealing key is for a database that knows none.
+        cfg = replace(self.cfg, sealing_key=()) if SEALING_KEY in self.missing else self.cfg
         try:
-            secret.check(connection, self.cfg)
-        except secret.OtherSecret as error:
+            check(connection, cfg)
+        except OtherSecret as error:
             raise click.ClickException(str(error)) from None
         if web is None:
             return

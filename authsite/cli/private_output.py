@@ -21,8 +21,6 @@ def private_file(path: Path) -> Iterator[TextIO]:
     Raises `click.ClickException` for a file that others may read, since its mode is its owner's
     decision, for a file of another user, for a symbolic link, and for one that cannot be written.
     """
-    if advice := exposed(path):
-        raise click.ClickException(f"{path}: {advice}")
     if path.is_symlink():
         raise click.ClickException(f"{path} is a symbolic link: name a new file")
     with _writable(path):
@@ -41,8 +39,6 @@ def whole_private_file(path: Path) -> Iterator[TextIO]:
     Its name is not known before, so that no file or symbolic link of another user is written to.
     Raises `click.ClickException` for a file that others may read, and one that cannot be written.
     """
-    if advice := exposed(path):
-        raise click.ClickException(f"{path}: {advice}")
     with _writable(path):
         descriptor, name = mkstemp(prefix=f".{path.name[:99]}.", suffix=".part", dir=path.parent)
         part = Path(name)
@@ -59,7 +55,9 @@ def whole_private_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def _writable(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into a `click.ClickException`."""
+    """Refuse a file that others may read; make operating system errors `click.ClickException`."""
+    if advice := exposed(path):
+        raise click.ClickException(f"{path}: {advice}")
     try:
         yield
     except BrokenPipeError:  # of the standard output or its errors, whose reader has ended

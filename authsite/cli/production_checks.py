@@ -139,7 +139,8 @@ def connections_finding(allowed: int, workers: int, others: int) -> Finding:
     ``others``: the connections that are open now. Those of this service are among them, if it runs.
     More than half of what is allowed leaves too little for a second machine or a restart.
     """
-    from authsite.db.pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, PREPARED_POOL
+    from authsite.db.engine import ENGINE_OVERFLOW, ENGINE_POOL
+    from authsite.db.prepared_pool import PREPARED_POOL
 
     needed = workers * (2 * (ENGINE_POOL + ENGINE_OVERFLOW) + PREPARED_POOL)
     text = (

@@ -6,19 +6,33 @@ import click
 
 from authsite.logs import configure
 from authsite.settings import Settings
-from authsite.tasks.cleanup import PARTS, steps
+from authsite.tasks.cleanup import CLEANUPS, steps
 from authsite.tasks.leader import Lock, held, own_connection
 
-from .shared import config_option, examples, json_option, open_for, print_json
+from .shared import (
+    config_option,
+    described_services,
+    examples,
+    json_option,
+    print_json,
+    services_of,
+)
 
 TICKS = 1000  # of a progress bar
 
 
-@click.command(
-    epilog="\b\nWhat is deleted:\n"
-    + "\n".join(f"  {part.label}: {part.when}" for part in PARTS)
-    + f"\n\n{examples('authsite purge')}"
-)
+class PurgeCommand(click.Command):
+    """The command, whose help lists what the packages have registered."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what is deleted, and the examples."""
+        cleanups = CLEANUPS.of(described_services()).values()
+        listed = "\n".join(f"  {each.label}: {each.when}" for each in cleanups)
+        self.epilog = f"\b\nWhat is deleted:\n{listed}\n\n{examples('authsite purge')}"
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=PurgeCommand)
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
@@ -29,10 +43,9 @@ def purge(cfg: Settings, as_json: bool) -> None:
     command deletes nothing and ends with status 1.
     """
     configure(as_json=cfg.production)  # the seals of the audit trail are written to the log
-    deleted = {part.name: 0 for part in PARTS}
     with (
-        open_for(cfg) as database,
-        own_connection(database) as connection,
+        services_of(cfg) as services,
+        own_connection(services.database) as connection,
         held(connection, Lock.CLEANUP) as free,
     ):
         if not free:
@@ -40,16 +53,18 @@ def purge(cfg: Settings, as_json: bool) -> None:
                 "another purge (of a server, or this command) is at work on this database and "
                 "deletes the same rows: there is nothing to do"
             )
-        with click.progressbar(length=TICKS * len(PARTS), label="Purging", hidden=as_json) as bar:
-            for step in steps(connection, cfg):
-                deleted[step.part.name] += step.deleted
-                reached = int(TICKS * (PARTS.index(step.part) + step.done))
+        cleanups = CLEANUPS.of(services)
+        deleted, names, length = dict.fromkeys(cleanups, 0), list(cleanups), TICKS * len(cleanups)
+        with click.progressbar(length=length, label="Purging", hidden=as_json) as bar:
+            for step in steps(connection, services):
+                deleted[step.cleanup.name] += step.deleted
+                reached = int(TICKS * (names.index(step.cleanup.name) + step.done))
                 bar.update(reached - bar.pos)
                 time.sleep(step.rest)
-            bar.update(TICKS * len(PARTS) - bar.pos)
+            bar.update(length - bar.pos)
     if as_json:
         return print_json(deleted)
     click.echo(f"Deleted {sum(deleted.values())} rows.")
-    for part in PARTS:
-        if deleted[part.name]:
-            click.echo(f"  {part.label}: {deleted[part.name]}")
+    for name, cleanup in cleanups.items():
+        if deleted[name]:
+            click.echo(f"  {cleanup.label}: {deleted[name]}")

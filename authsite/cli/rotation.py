@@ -1,20 +1,19 @@
-"""Replaces the secret and the pepper in the environment file without signing out any user.
+"""Replaces secret, pepper and sealing key in the environment file without signing out any user.
 
 A process must know a new secret before any other process signs with it. So a rotation has two
 steps, with a reload of every process after each: the new secret verifies, as ``secret-next``; then
-it is the first ``secret``. The old ones verify until `retire` removes them.
+it is the first ``secret``. The old ones verify until `retire` removes them. In the same way a new
+sealing key opens before it seals.
 """
 
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import click
 
-from authsite import clock
 from authsite.settings import (
     Secret,
     Settings,
@@ -22,6 +21,7 @@ from authsite.settings import (
     environment,
     folder_of,
     load,
+    new_sealing_key,
     new_secret,
     read_ini,
     revealed,
@@ -29,19 +29,16 @@ from authsite.settings import (
 from authsite.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
+from .needed import Rotated, check_unneeded, check_unsealed
 from .shared import config_path, transaction
 
-if TYPE_CHECKING:
-    from authsite.context import Context
-
-Rotated = Literal["secret", "password_pepper"]
 Step = Literal["announced", "rotated", "retired"]
-# The time after a rotation in which every process is reloaded.
-RELOADED_WITHIN = timedelta(hours=1)
-NOT_RECORDED = (
-    "the audit trail does not say when it was replaced: that was not done by `rotate`, or is longer"
-    " ago than audit-keep. If all that needs it has expired since, give --force"
-)
+# The option of the commands that names a setting.
+OPTION: Mapping[Rotated, str] = {
+    "secret": "",
+    "password_pepper": " --pepper",
+    "sealing_key": " --sealing-key",
+}
 SEALS_UNTIL_RELOADED = 100  # one a minute, or 5000 events
 
 
@@ -75,7 +72,7 @@ def rotate(
     with _editing(config, setting) as edit:
         if not at_once:
             _check_step(edit, setting, finish=finish)
-        new = edit.announced if finish else (new_secret(),)
+        new = edit.announced if finish else (_new_value(setting),)
         if finish or at_once:
             values = (*new, *edit.values)
             changes = {variable(setting): " ".join(values), variable(setting, "NEXT"): None}
@@ -87,8 +84,12 @@ def rotate(
     return Rotation(step, edit.path)
 
 
+def _new_value(setting: Rotated) -> str:
+    return new_sealing_key() if setting == "sealing_key" else new_secret()
+
+
 def _check_step(edit: _Edit, setting: Rotated, *, finish: bool) -> None:
-    command = f"authsite secret rotate{' --pepper' if setting == 'password_pepper' else ''}"
+    command = f"authsite secret rotate{OPTION[setting]}"
     if edit.announced and not finish:
         raise click.ClickException(
             f"{edit.path} has an announced value already: reload authsite on every machine, then "
@@ -101,17 +102,20 @@ def _check_step(edit: _Edit, setting: Rotated, *, finish: bool) -> None:
 def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
     """Remove the oldest secret if nothing needs it any more; with ``force`` all but the first.
 
-    Raises `click.ClickException` as `rotate` does, if it is the only one, and if it is needed.
+    Raises `click.ClickException` as `rotate` does, if it is the only one, if it is needed, and if
+    it has sealed what no other key opens, also with ``force``.
     """
     with _editing(config, setting) as edit:
         if len(edit.values) < 2:
             raise click.ClickException(
-                f"{variable(setting)} has no older value: run `authsite secret rotate` first"
+                f"{variable(setting)} has no older value: run `authsite secret rotate"
+                f"{OPTION[setting]}` first"
             )
-        if not force:
-            with transaction(edit.cfg) as ctx:
-                _check_unneeded(ctx, setting, edit.values[-1])
         remaining = edit.values[:1] if force else edit.values[:-1]
+        with transaction(edit.cfg) as ctx:
+            check_unsealed(ctx, setting, edit.values[len(remaining) :])
+            if not force:
+                check_unneeded(ctx, setting, edit.values[-1])
         changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}
         _write(edit, setting, "retired", changes | _lasting_keys(edit.cfg, setting))
     return Rotation("retired", edit.path)
@@ -158,7 +162,7 @@ def _write(
 ) -> None:
     from authsite.audit.events import Event
     from authsite.audit.service import record
-    from authsite.installation import secret
+    from authsite.installation import fingerprints
 
     event: Mapping[Step, Event] = {
         "announced": Event.SECRET_ANNOUNCED,
@@ -166,17 +170,20 @@ def _write(
         "retired": Event.SECRET_RETIRED,
     }
     former = {name: read_env_file(edit.path).get(name) for name in changes}
-    first = (changes.get(variable("secret")) or edit.cfg.secret[0].reveal()).split()[0]
+    name = setting.replace("_", "-")
+    firsts = (changes.get(variable(setting)) or " ".join(edit.values)).split()[:1]
     written = False
     try:
         with transaction(edit.cfg) as ctx:
-            if setting == "secret":
-                secret.check(ctx.db.connection(), edit.cfg)
-                secret.record(ctx.db.connection(), Secret(first))
-            record(ctx, event[step], details={"setting": setting.replace("_", "-")})
+            connection = ctx.db.connection()
+            for known in fingerprints.ALL_KNOWN:
+                if known.name == name:
+                    fingerprints.check(connection, edit.cfg, (known,))
+                    fingerprints.record(connection, known, next(map(Secret, firsts), None))
+            record(ctx, event[step], details={"setting": name})
             edit.write(changes)  # before the commit: if it fails, nothing is recorded
             written = True
-    except secret.OtherSecret as error:
+    except fingerprints.OtherSecret as error:
         raise click.ClickException(str(error)) from None
     except BaseException:
         if written:  # the commit failed: run again, the command does the same step
@@ -206,93 +213,3 @@ def _lasting_keys(
         former = (each.ending(until) for each in keys)
         keys = (AuditKey(key_of(secrets.token_bytes(32))), *former)
     return {"AUTHSITE_LIMITS_KEY": subject_key(cfg), "AUTHSITE_AUDIT_KEY": keys_in_hex(keys)}
-
-
-def _check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
-    needed = _needs_of_secret(ctx) if setting == "secret" else _needs_of_pepper(ctx, old)
-    if lines := list(needed):
-        raise click.ClickException(
-            f"the oldest {variable(setting)} is still needed:\n  " + "\n  ".join(lines) + "\n"
-            "Run this again later, or end all that needs an older value now with --force."
-        )
-
-
-def _needs_of_secret(ctx: "Context") -> Iterator[str]:
-    """What was signed with the old secret and is valid, a line for each kind."""
-    from sqlalchemy import func, or_, select
-
-    from authsite.login.notices import LINK_LIFETIME
-    from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
-    from authsite.rate_limit.recognized import RECOGNIZED_FOR
-
-    now, cfg = clock.now(), ctx.settings
-    rotated_at = _rotated_at(ctx, "secret")
-    if rotated_at is None:
-        yield NOT_RECORDED
-        return
-    signed_before = rotated_at + RELOADED_WITHIN
-    of_families = (
-        Family.revoked_at.is_(None),
-        Family.rotated_at < signed_before,
-        or_(Family.refresh_expires_at > now, Family.rotated_at > now - cfg.expires_in),
-    )
-    personal = (
-        PersonalToken.revoked_at.is_(None),
-        PersonalToken.created_at < signed_before,
-        PersonalToken.expires_at > now,
-    )
-    former = Family.kind == FORMER_PERSONAL_TOKEN
-    former = Family.kind == FORMER_PERSONAL_TOKEN
-    for what, ends, which in (
-        ("sessions of apps", Family.refresh_expires_at, (Family.kind == OAUTH, *of_families)),
-        ("personal access tokens", PersonalToken.expires_at, personal),
-        ("older personal access tokens", Family.refresh_expires_at, (former, *of_families)),
-    ):
-        count, last = ctx.db.execute(select(func.count(), func.max(ends)).where(*which)).one()
-        if count:
-            yield f"{count} {what}, the last until {clock.rfc3339(last)}"
-    mailed = cfg.verification_expires_in, cfg.reset_expires_in, cfg.email_revert_expires_in
-    links = max(*mailed, LINK_LIFETIME)
-    for what, lifetime in (
-        ("links in mails", links),
-        ("cookies that recognize a browser", RECOGNIZED_FOR),
-    ):
-        if signed_before + lifetime > now:
-            yield f"{what}, until {clock.rfc3339(signed_before + lifetime)}"
-
-
-def _rotated_at(ctx: "Context", setting: Rotated) -> datetime | None:
-    """When the first value was last changed, as far as the audit trail says."""
-    from sqlalchemy import select
-
-    from authsite.audit.events import Event
-    from authsite.audit.models import AuditEvent
-
-    rows = ctx.db.execute(
-        select(AuditEvent.at, AuditEvent.details)
-        .where(AuditEvent.event == Event.SECRET_ROTATED)
-        .order_by(AuditEvent.at.desc())
-    )
-    name = setting.replace("_", "-")
-    return next((at for at, details in rows if (details or {}).get("setting") == name), None)
-
-
-def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
-    from sqlalchemy import func, select
-
-    from authsite.passwords.scheme import hash_prefix
-    from authsite.users.models import User
-
-    count = ctx.db.scalar(
-        select(func.count()).where(User.password_hash.startswith(hash_prefix(old), autoescape=True))
-    )
-    if count:
-        yield (
-            f"{count} users have not logged in with their password since the rotation: without it "
-            "they must reset their password"
-        )
-    rotated_at = _rotated_at(ctx, "password_pepper")
-    if rotated_at is None:
-        yield NOT_RECORDED
-    elif (reloaded := rotated_at + RELOADED_WITHIN) > clock.now():
-        yield f"processes that are not reloaded, until {clock.rfc3339(reloaded)}"

@@ -1,20 +1,34 @@
-"""``authsite secret new``, ``rotate``, ``retire`` and ``accept``"""
+"""``authsite secret new``, ``rotate``, ``reseal``, ``retire`` and ``accept``"""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from authsite.settings import Settings, new_secret
+from authsite.settings import Settings, new_sealing_key, new_secret
 
-from .shared import config_option, examples, ini_option, json_option, print_json, transaction
+from .shared import (
+    config_option,
+    examples,
+    ini_option,
+    json_option,
+    open_for,
+    print_json,
+    transaction,
+)
 
 if TYPE_CHECKING:
-    from .rotation import Rotated, Rotation
+    from .needed import Rotated
+    from .rotation import Rotation
 
+# Both give the parameter `setting`, which is None without an option: the secret.
 _pepper_option = click.option(
     "--pepper",
-    is_flag=True,
+    "setting",
+    flag_value="password_pepper",
     help="AUTHSITE_PASSWORD_PEPPER instead of AUTHSITE_SECRET.",
+)
+_sealing_key_option = click.option(
+    "--sealing-key", "setting", flag_value="sealing_key", help="AUTHSITE_SEALING_KEY instead."
 )
 
 # What to do after each step.
@@ -25,7 +39,7 @@ NEXT = {
     "rotated": "The new one is used, the old ones are accepted. Copy {file} to all other machines "
     "and reload authsite on each of them and here (systemctl reload authsite). Later remove the "
     "oldest; the command refuses as long as something needs it:\n"
-    "  authsite secret retire{options}",
+    "{reseal}  authsite secret retire{options}",
     "retired": "It is removed. Copy {file} to all other machines and reload authsite "
     "on each of them and here (systemctl reload authsite).",
 }
@@ -40,13 +54,15 @@ def secret() -> None:
 @click.option(
     "--config", metavar="INI", expose_value=False, help="As every command; it reads no settings."
 )
+@click.option("--sealing-key", is_flag=True, help="A key for authsite.sealing-key.")
 @json_option
-def new(as_json: bool) -> None:
+def new(sealing_key: bool, as_json: bool) -> None:
     """Print a new secret for authsite.secret.
 
-    It is 48 random bytes in base64url.
+    It is 48 random bytes in base64url; with --sealing-key 32 random bytes in hexadecimal, for
+    authsite.sealing-key.
     """
-    made = new_secret()
+    made = new_sealing_key() if sealing_key else new_secret()
     if as_json:
         return print_json({"secret": made})
     click.echo(made)
@@ -60,10 +76,13 @@ def new(as_json: bool) -> None:
 )
 @ini_option
 @_pepper_option
+@_sealing_key_option
 @click.option("--finish", is_flag=True, help="The second step: use the new one.")
 @click.option("--at-once", is_flag=True, help="Both steps: use a new one from the next reload on.")
 @json_option
-def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_json: bool) -> None:
+def rotate(
+    config: str | None, setting: str | None, finish: bool, at_once: bool, as_json: bool
+) -> None:
     """Replace the secret without signing out any user.
 
     Without options it adds a new secret that is accepted and does not sign. Reload every process,
@@ -74,8 +93,9 @@ def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_jso
 
     if finish and at_once:
         raise click.UsageError("--at-once does both steps: give it without --finish")
-    done = rotation.rotate(config, _setting(pepper), finish=finish, at_once=at_once)
-    _report(done, config, pepper, as_json)
+    rotated = _setting(setting)
+    done = rotation.rotate(config, rotated, finish=finish, at_once=at_once)
+    _report(done, config, rotated, as_json)
 
 
 @secret.command(
@@ -86,52 +106,100 @@ def rotate(config: str | None, pepper: bool, finish: bool, at_once: bool, as_jso
 )
 @ini_option
 @_pepper_option
+@_sealing_key_option
 @click.option(
     "--force",
     is_flag=True,
     help="Remove all older ones, although tokens, links or passwords need them.",
 )
 @json_option
-def retire(config: str | None, pepper: bool, force: bool, as_json: bool) -> None:
+def retire(config: str | None, setting: str | None, force: bool, as_json: bool) -> None:
     """Remove the oldest secret.
 
     It refuses, and says why, as long as tokens, links or password hashes need it. If a secret has
-    leaked, --force leaves only the first one, which `rotate --at-once` has made.
+    leaked, --force leaves only the first one, which `rotate --at-once` has made. What it has sealed
+    must be sealed under another one first, by `reseal`, also with --force.
     """
     from . import rotation
 
-    done = rotation.retire(config, _setting(pepper), force=force)
-    _report(done, config, pepper, as_json)
+    retired = _setting(setting)
+    done = rotation.retire(config, retired, force=force)
+    _report(done, config, retired, as_json)
+
+
+@secret.command(epilog=examples("authsite secret reseal --config production.ini"))
+@json_option
+@config_option
+def reseal(cfg: Settings, as_json: bool) -> None:
+    """Seal all sealed values under the first sealing key.
+
+    Second factors and keys are sealed in the database. After `rotate --sealing-key --finish`, and
+    where `init` has added the first sealing key, `retire` refuses to remove a key that has sealed
+    some of them. The service may run at the same time.
+    """
+    from authsite.audit.events import Event
+    from authsite.audit.service import record
+    from authsite.db.sealed import reseal as reseal_all
+    from authsite.db.sealed import sealed_columns
+    from authsite.installation.fingerprints import OtherSecret, check
+    from authsite.models import METADATA
+
+    with transaction(cfg) as ctx:
+        keys = ctx.services.sealing
+        try:
+            check(ctx.db.connection(), cfg)
+        except OtherSecret as error:
+            raise click.ClickException(str(error)) from None
+    with open_for(cfg) as database:
+        done = reseal_all(database, keys, sealed_columns(METADATA))
+    with transaction(cfg) as ctx:
+        record(ctx, Event.SECRET_RESEALED, details=done._asdict())
+    if as_json:
+        return print_json(done._asdict())
+    click.echo(f"{done.resealed} values have a new seal under the first sealing key.")
+    if done.unusable:
+        click.echo(
+            f"No key opens {done.unusable} values: their key is not in sealing-key any more, or "
+            "they were changed. If you have the key, add it at the end of AUTHSITE_SEALING_KEY and "
+            "run this again.",
+            err=True,
+        )
 
 
 @secret.command(epilog=examples("authsite secret accept --config production.ini"))
 @json_option
 @config_option
 def accept(cfg: Settings, as_json: bool) -> None:
-    """Let the database know the secret of these settings.
+    """Let the database know the secret and sealing key.
 
-    For a database that was copied or restored, or whose secret is lost: `init`, `doctor` and
-    `serve` refuse another secret than the one that the database knows. Tokens and links that were
-    signed with that one are not accepted any more.
+    For a database that was copied or restored, or whose secret or sealing key is lost: `init`,
+    `doctor` and `serve` refuse others than those that the database knows. Tokens and links that
+    another secret has signed are not accepted any more, and what another sealing key has sealed
+    does not open. Without a sealing key the database knows none, and `init` adds one.
     """
     from authsite.audit.events import Event
     from authsite.audit.service import record
-    from authsite.installation.secret import record as record_secret
+    from authsite.installation.fingerprints import record_all
 
     with transaction(cfg) as ctx:
-        record_secret(ctx.db.connection(), cfg.secret[0])
+        record_all(ctx.db.connection(), cfg)
         record(ctx, Event.SECRET_ACCEPTED)
     if as_json:
         return print_json({"accepted": True})
-    click.echo("The database knows the secret of these settings now.")
+    sealing_key = "the sealing key" if cfg.sealing_key else "that there is no sealing key"
+    click.echo(f"The database knows the secret and {sealing_key} of these settings now.")
 
 
-def _setting(pepper: bool) -> "Rotated":
-    return "password_pepper" if pepper else "secret"
+def _setting(option: str | None) -> "Rotated":
+    return cast("Rotated", option or "secret")
 
 
-def _report(done: "Rotation", config: str | None, pepper: bool, as_json: bool) -> None:
+def _report(done: "Rotation", config: str | None, setting: "Rotated", as_json: bool) -> None:
+    from .rotation import OPTION
+
     if as_json:
         return print_json({"step": done.step, "env_file": str(done.env_file)})
-    options = (" --pepper" if pepper else "") + (f" --config {config}" if config else "")
-    click.echo(NEXT[done.step].format(file=done.env_file, options=options))
+    ini = f" --config {config}" if config else ""
+    reseal = f"  authsite secret reseal{ini}\n" if setting == "sealing_key" else ""
+    options = f"{OPTION[setting]}{ini}"
+    click.echo(NEXT[done.step].format(file=done.env_file, options=options, reseal=reseal))

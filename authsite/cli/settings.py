@@ -55,7 +55,7 @@ def settings(key: str | None, config: str | None, as_json: bool) -> None:
     """Show what the settings are.
 
     Each setting, or KEY alone, with the value in effect and where it comes from: a line of the ini,
-    a variable, a file, or the default. Secrets are hidden.
+    a variable, a file, or the default. Secrets are hidden. Of KEY alone, also what it means.
     """
     try:
         ini = read_ini(config_path(config))
@@ -71,11 +71,13 @@ def settings(key: str | None, config: str | None, as_json: bool) -> None:
         return print_json({"settings": [each._asdict() for each in shown.values()]})
     rows = [(key, value or "–", source) for key, value, source in shown.values()]
     print_table(("key", "value", "from"), rows, empty="")
+    if key is not None and (definition := find_definition(_name(key))):
+        click.echo(f"\n{click.wrap_text(definition.plain_text)}")
 
 
 def _find(shown: Mapping[str, Shown], key: str) -> Shown:
     """The setting with this key, in any spelling. Raises `SettingsError` for an unknown one."""
-    name = normalize(key).removeprefix("authsite_")
+    name = _name(key)
     if name in shown:
         return shown[name]
     if definition := find_definition(name):  # of a client that is not set
@@ -83,6 +85,10 @@ def _find(shown: Mapping[str, Shown], key: str) -> Shown:
         raise SettingsError([InvalidSetting(key, message)])
     error = unknown_key(key, name, "")
     raise SettingsError([InvalidSetting(key, error.message)])
+
+
+def _name(key: str) -> str:
+    return normalize(key).removeprefix("authsite_")
 
 
 def _all_settings(ini: dict[str, str]) -> Iterator[Shown]:

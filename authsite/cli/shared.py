@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from authsite.context import Context, Services
     from authsite.db import Database
+    from authsite.registrations import Registered
 
 T = TypeVar("T")
 LOCAL_URL = "http://localhost:6543"  # where `authsite serve` listens by default
@@ -97,6 +98,50 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
 
 
 @contextmanager
+def services_of(cfg: Settings) -> "Iterator[Services]":
+    """The services of a command, without rate limits; closed at the end, errors as in `open_for`.
+
+    What packages register is loaded when the command first needs it.
+    """
+    from dataclasses import replace
+
+    from authsite.context import make_services
+    from authsite.registrations import Registrations
+
+    made = make_services(cfg, limits=False)
+    services = replace(made, registrations=Registrations(lambda: _registered(made)))
+    try:
+        with database_errors():
+            yield services
+    finally:
+        services.database.dispose()
+
+
+def described_services() -> "Services":
+    """Services with all registrations, for a help text: no setting is read, nothing connects."""
+    import secrets
+
+    from authsite.context import make_services
+
+    made_up = {
+        "authsite.secret": secrets.token_urlsafe(48),
+        "authsite.database-url": "postgresql://localhost/authsite",
+        "authsite.base-url": LOCAL_URL,
+    }
+    services = make_services(load(made_up, {}), limits=False)
+    _registered(services)
+    return services
+
+
+def _registered(services: "Services") -> "dict[Registered[Any], dict[str, Any]]":
+    """Register what the packages register in an application with these services."""
+    import authsite
+
+    authsite.compose({}, services=services)
+    return services.registrations.by_directive
+
+
+@contextmanager
 def session(cfg: Settings) -> "Iterator[Context]":
     """The context of a command that begins its own transactions, without rate limits.
 
@@ -105,28 +150,23 @@ def session(cfg: Settings) -> "Iterator[Context]":
     from sqlalchemy.orm import Session
 
     from authsite.audit.service import RECORDED
-    from authsite.context import Context, make_services
+    from authsite.context import Context
     from authsite.http.request_info import RequestInfo
     from authsite.installation.features import FeatureNotOpen
     from authsite.logs import configure_default
 
     configure_default()  # structlog's own default writes to the standard output
-    services = make_services(cfg, limits=False)
-    try:
-        with (
-            database_errors(),
-            Session(services.database.transactional, expire_on_commit=False) as db,
-        ):
-            base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
-            info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
-            yield Context(services, lambda: info, lambda: db)
-            recorded = RECORDED in db.info
+    with services_of(cfg) as services:
+        try:
+            with Session(services.database.transactional, expire_on_commit=False) as db:
+                base_urls = cfg.base_url or (LOCAL_URL,)  # of links in mails
+                info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
+                yield Context(services, lambda: info, lambda: db)
+                recorded = RECORDED in db.info
+        except FeatureNotOpen as error:
+            raise click.ClickException(str(error)) from None
         if recorded:
             _seal(services)
-    except FeatureNotOpen as error:
-        raise click.ClickException(str(error)) from None
-    finally:
-        services.database.dispose()
 
 
 def _seal(services: "Services") -> None:

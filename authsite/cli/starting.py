@@ -57,9 +57,9 @@ def claim_port(host: str, port: int) -> socket.socket:
 
 
 def refuse_other_installation(cfg: Settings) -> None:
-    """Record the secret in the database.
+    """Record secret and sealing key in the database.
 
-    Raises `click.ClickException` if the database knows another secret, or uses features that this
+    Raises `click.ClickException` if the database knows others, or uses features that this
     version does not know. Without a usable database nothing happens: the service starts, and waits
     for it.
     """
@@ -67,7 +67,7 @@ def refuse_other_installation(cfg: Settings) -> None:
 
     from authsite.db import migrate, open_database
     from authsite.installation.features import UnknownFeatures, refuse_unknown
-    from authsite.installation.secret import OtherSecret, check_and_record
+    from authsite.installation.fingerprints import OtherSecret, check_and_record
 
     database = open_database(cfg.database_url.reveal())
     try:

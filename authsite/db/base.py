@@ -1,11 +1,13 @@
-"""The declarative base of all tables, with its naming convention and column types."""
+"""The declarative base of all tables, its naming convention and types; the database's clock."""
 
 import uuid
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import DateTime, Dialect, MetaData, TypeDecorator, Uuid
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 NAMING = {
@@ -45,3 +47,21 @@ class Base(DeclarativeBase):
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime(), uuid.UUID: Uuid()}
+
+
+class database_now(FunctionElement[datetime]):
+    """The time at which the statement runs, by the clock of the database."""
+
+    type = UtcDateTime()
+    inherit_cache = True
+
+
+@compiles(database_now, "postgresql")
+def _on_postgresql(*_: object, **__: object) -> str:
+    return "clock_timestamp()"
+
+
+@compiles(database_now, "sqlite")
+def _on_sqlite(*_: object, **__: object) -> str:
+    # In the format in which SQLAlchemy stores a time.
+    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"

@@ -24,12 +24,15 @@ from . import libpq
 from .breaker import Breaker
 from .deadlines import Deadlines
 from .hosts import Hosts
-from .pool_sizes import ENGINE_OVERFLOW, ENGINE_POOL, TIMEOUT
-from .prepared_pool import PreparedPool, server_closed
+from .prepared_pool import TIMEOUT, PreparedPool, server_closed
 
 if TYPE_CHECKING:
     import psycopg
 
+# A process has two engines, and the pool of the prepared queries (`PREPARED_POOL`): at most 24
+# connections (docs/scaling.md).
+ENGINE_POOL = 4  # connections that an engine keeps open
+ENGINE_OVERFLOW = 4  # more of them, which are closed after use
 # Milliseconds. The caller of a statement that takes longer gets a 503 (D03).
 PG_OPTIONS = (
     "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"

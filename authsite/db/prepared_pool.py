@@ -11,9 +11,10 @@ from authsite.spans import query_span
 
 from .conflicts import RETRIES, is_conflict, pause
 from .libpq import PostgreSQLConnection
-from .pool_sizes import PREPARED_POOL, TIMEOUT
 from .prepared_connections import BoundQuery, Rows, SQLiteConnection
 
+PREPARED_POOL = 8  # connections
+TIMEOUT = 2  # seconds that a request waits for a connection of this pool or of an engine
 # One thread at a time uses it.
 PreparedConnection: TypeAlias = SQLiteConnection | PostgreSQLConnection
 

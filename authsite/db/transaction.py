@@ -7,7 +7,11 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
 
+from authsite.registrations import Registered
 from authsite.request_state import Request
+
+READING_PATHS = Registered[str]("paths that read")
+"""Paths whose POST writes nothing in the request's transaction."""
 
 
 class RequestSession(Session):
@@ -48,12 +52,12 @@ def needs_transaction(request: Request) -> bool:
     """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
 
     A request that reads needs none: by its method, or a POST to one of the paths that a package has
-    registered (`Extensions.reading_paths`). A GET view that has to write uses `transaction`.
+    registered (`READING_PATHS`). A GET view that has to write uses `transaction`.
     """
     if request.method in ("GET", "HEAD", "OPTIONS"):
         return False
-    reading_paths = request.registry["authsite"].extensions.reading_paths
-    return request.environ["PATH_INFO"] not in reading_paths
+    reading_paths = READING_PATHS.of(request.registry["authsite"])
+    return request.environ["PATH_INFO"] not in reading_paths.values()
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def includeme(config: "Configurator") -> None:
     if named := sorted(re.escape(unquote(path).removeprefix("/")) for path in paths if path):
         routes["authsite.metadata.path"] = f"{WELL_KNOWN}/{{issuer_path:{'|'.join(named)}}}"
     for name, pattern in routes.items():
-        config.add_route(name, pattern)
+        config.add_route(name, pattern, errors="json")
         config.add_view(
             ".api.metadata",
             route_name=name,

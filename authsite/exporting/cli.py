@@ -12,7 +12,14 @@ from authsite.cli.private_output import (
     refuse_overwriting,
     whole_private_file,
 )
-from authsite.cli.shared import config_option, examples, json_option, print_json, session
+from authsite.cli.shared import (
+    config_option,
+    described_services,
+    examples,
+    json_option,
+    print_json,
+    session,
+)
 from authsite.settings import Settings
 from authsite.settings.service_urls import sqlite_file
 
@@ -41,23 +48,24 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
     pending changes of an address and former addresses, limits, the seals of the audit trail, and
     settings with their keys.
     """
-    from . import records
-
     if schema:
-        return click.echo(json.dumps(records.schema(), indent=2))
+        from . import export, records
+
+        lines = [part.line for part in export.parts_of(described_services())]
+        return click.echo(json.dumps(records.schema(lines), indent=2))
     if as_json and not output:
         raise click.UsageError("--json prints the numbers of an export to a file: give --output")
     refuse_overwriting([output], [sqlite_file(cfg.database_url.reveal())])
     from authsite.audit.service import record
 
-    from .export import lines
+    from . import export as exporting
 
     with ExitStack() as stack:
         file = stack.enter_context(whole_private_file(output)) if output else private_output()
         ctx = stack.enter_context(session(cfg))
         with ctx.db.begin():  # before it: an export that is stopped has also left the system
             record(ctx, Event.DATABASE_EXPORTED)
-        for some in lines(ctx.database):
+        for some in exporting.lines(ctx.services):
             file.write("\n".join(some) + "\n")
     if not output:
         return

@@ -5,7 +5,7 @@ through a cursor of the server, so memory does not grow.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -23,14 +23,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute as Attribute
 
 from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.db import Database
+from authsite.context import Services
 from authsite.db.autocommit import snapshot_on
 from authsite.db.base import Base, UtcDateTime
-from authsite.oauth import client_auth
-from authsite.oauth.models import Client, Family, PersonalToken
-from authsite.passwords import imports
-from authsite.users.models import User
+from authsite.user_data import USER_DATA, Line
 
 from . import records
 
@@ -41,46 +37,20 @@ _PG_MOMENT = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
 
 class Part(NamedTuple):
-    """A table of the export: the type of its lines, and how a row becomes a line."""
+    """A table of the export, and how its rows become lines."""
 
-    plural: str
     model: type[Base]
-    record: type[Any]
-    columns: Mapping[str, str]
-    """Fields of the line whose column has another name."""
-    complete: Callable[[dict[str, Any]], None] | None = None
-    """Replaces values of a line."""
+    line: Line
 
 
-def _with_password(line: dict[str, Any]) -> None:
-    stored = line["password"]
-    if stored is not None:
-        line["password"] = {"scheme": imports.scheme_of(stored), "hash": stored}
+def parts_of(services: Services) -> tuple[Part, ...]:
+    """The tables that packages have registered with a line."""
+    return tuple(
+        Part(each.model, each.line) for each in USER_DATA.of(services).values() if each.line
+    )
 
 
-def _with_secrets(line: dict[str, Any]) -> None:
-    secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
-    line["secrets"] = [
-        {"scheme": client_auth.scheme_of(secret), "hash": secret} for secret in secrets
-    ]
-
-
-PARTS = (
-    Part("users", User, records.User, {"password": "password_hash"}, _with_password),
-    Part(
-        "clients",
-        Client,
-        records.Client,
-        {"client_type": "type", "secrets": "secret_hash", "previous_secret_hash": ""},
-        _with_secrets,
-    ),
-    Part("families", Family, records.Family, {}),
-    Part("personal_tokens", PersonalToken, records.PersonalToken, {}),
-    Part("audit_events", AuditEvent, records.AuditEvent, {}),
-)
-
-
-def lines(database: Database) -> Iterator[Sequence[str]]:
+def lines(services: Services) -> Iterator[Sequence[str]]:
     """The lines of an export, some at a time, without line ends. Raises SQLAlchemy's errors."""
     head = {
         "type": "export",
@@ -90,29 +60,30 @@ def lines(database: Database) -> Iterator[Sequence[str]]:
     }
     yield [_encode(head)]
     counts: dict[str, Any] = {"type": "end"}
-    with database.autocommit.connect() as connection, snapshot_on(connection):
-        for part in PARTS:
-            counts[part.plural] = 0
+    with services.database.autocommit.connect() as connection, snapshot_on(connection):
+        for part in parts_of(services):
+            counts[part.line.plural] = 0
             for some in _lines(connection, part):
-                counts[part.plural] += len(some)
+                counts[part.line.plural] += len(some)
                 yield some
     yield [_encode(counts)]
 
 
 def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
-    fields = [name for name in part.record.__annotations__ if name != "type"]
-    names = [*fields, *(name for name in part.columns if name not in fields)]
-    columns = [getattr(part.model, part.columns.get(name) or name) for name in names]
+    line = part.line
+    fields = [name for name in line.fields.__annotations__ if name != "type"]
+    names = [*fields, *(name for name in line.columns if name not in fields)]
+    columns = [getattr(part.model, line.columns.get(name) or name) for name in names]
     query = select(*(_as_text(column, connection.dialect) for column in columns))
-    kind = {"type": part.record.__annotations__["type"].__args__[0]}
+    kind = {"type": line.fields.__annotations__["type"].__args__[0]}
     streamed = {"stream_results": True, "max_row_buffer": FETCHED}
     result = connection.execute(query, execution_options=streamed)
     for rows in result.partitions(FETCHED):
         found = [kind | dict(zip(names, row, strict=True)) for row in rows]
-        if part.complete:
-            for line in found:
-                part.complete(line)
-        yield [_encode(line) for line in found]
+        if line.complete:
+            for values in found:
+                line.complete(values)
+        yield [_encode(values) for values in found]
 
 
 def _as_text(column: Attribute[Any], dialect: Dialect) -> Any:

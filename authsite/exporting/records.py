@@ -3,42 +3,20 @@
 No line has what tokens, sessions or links are made of.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, with_config
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
+
+from authsite.user_data import Line, Moment, exported_line
 
 FORMAT = 1
 
-_strict = with_config(ConfigDict(extra="forbid", use_attribute_docstrings=True))
-Id: TypeAlias = Annotated[
-    str, Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", title="UUID")
-]
-Moment: TypeAlias = Annotated[
-    str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", title="RFC 3339, UTC")
-]
-Scheme: TypeAlias = Literal[
-    "authsite-v1", "bcrypt", "bcrypt_sha256", "pbkdf2_sha256", "argon2", "unknown"
-]
 
-
-@_strict
-class PasswordHash(TypedDict):
-    scheme: Scheme
-    """How the hash is computed; docs/moving.md describes each."""
-    hash: str
-    """The hash as it is stored, with its parameters."""
-
-
-@_strict
-class SecretHash(TypedDict):
-    scheme: Literal["sha256", "bcrypt"]
-    """`sha256`: the hexadecimal SHA-256 of the secret."""
-    hash: str
-    """The hash as it is stored."""
-
-
-@_strict
+@exported_line
 class Head(TypedDict):
     """The first line."""
 
@@ -51,138 +29,20 @@ class Head(TypedDict):
     """All lines are as of one moment, shortly after this."""
 
 
-@_strict
-class User(TypedDict):
-    type: Literal["user"]
-    id: Id
-    email: str
-    username: str | None
-    phone: str | None
-    name: str | None
-    password: PasswordHash | None
-    """Null for a user without a password."""
-    email_verified_at: Moment | None
-    """Null: the address is not confirmed."""
-    disabled_at: Moment | None
-    terms_url: str | None
-    """The terms that the user has accepted."""
-    terms_accepted_at: Moment | None
-    language: str | None
-    """Of mails to the user; null: that of the request which causes a mail."""
-    created_at: Moment
-    updated_at: Moment
-
-
-@_strict
-class Client(TypedDict):
-    type: Literal["client"]
-    id: Id
-    name: str
-    client_type: Literal["password", "personal", "resource-server"]
-    secrets: list[SecretHash]
-    """The valid secrets, the newest first."""
-    scope: str
-    """What the client may ask for, separated by spaces."""
-    default_scope: str
-    disabled_at: Moment | None
-    created_at: Moment
-    updated_at: Moment
-
-
-@_strict
-class Family(TypedDict):
-    """A session of an application; nothing that opens it.
-
-    Or, of the kind `pat`, a personal access token that an earlier version has made.
-    """
-
-    type: Literal["family"]
-    id: Id
-    kind: Literal["oauth", "pat"]
-    owner_kind: Literal["user", "client"]
-    user_id: Id | None
-    client_id: Id | None
-    """Null for the kind `pat`."""
-    name: str | None
-    """Of the kind `pat`."""
-    granted_scope: str
-    scope: str
-    created_at: Moment
-    rotated_at: Moment
-    """When the tokens were refreshed last."""
-    used_at: Moment | None
-    """To the hour."""
-    refresh_expires_at: Moment
-    revoked_at: Moment | None
-    """Also null if all sign-ins of the user or client were ended together."""
-    revoked_why: str | None
-    address: str | None
-    """Of the caller at the login."""
-    agent: str | None
-
-
-@_strict
-class PersonalToken(TypedDict):
-    """A personal access token; nothing that opens it."""
-
-    type: Literal["personal_token"]
-    id: Id
-    user_id: Id
-    session_id: Id
-    """The session in which it was created: that of an application (a family) or of a browser."""
-    client_id: Id | None
-    """The client of that session; null for a browser."""
-    name: str
-    scope: str
-    created_at: Moment
-    used_at: Moment | None
-    """To the hour."""
-    expires_at: Moment
-    revoked_at: Moment | None
-    """Also null if all sign-ins of the user or client were ended together."""
-    revoked_why: str | None
-    address: str | None
-    """Of the user at the creation."""
-    agent: str | None
-
-
-@_strict
-class AuditEvent(TypedDict):
-    type: Literal["audit_event"]
-    id: int
-    at: Moment
-    event: str
-    """docs/audit.md lists the events."""
-    user_id: Id | None
-    client_id: Id | None
-    address: str | None
-    agent: str | None
-    request_id: str | None
-    details: dict[str, str] | None
-
-
-@_strict
-class End(TypedDict):
-    """The last line. A file without it is incomplete."""
-
-    type: Literal["end"]
-    users: int
-    clients: int
-    families: int
-    personal_tokens: int
-    audit_events: int
-
-
-Line: TypeAlias = Annotated[
-    Head | User | Client | Family | PersonalToken | AuditEvent | End, Field(discriminator="type")
-]
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a line."""
-    described = TypeAdapter[Any](Line).json_schema()
+def schema(lines: Sequence[Line]) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a line: the first one, those of ``lines``, or the last one."""
+    any_line: Any = reduce(or_, (line.fields for line in lines), Head) | _end(lines)
+    described = TypeAdapter[Any](Annotated[any_line, Field(discriminator="type")]).json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of an export of authsite",
         **described,
     }
+
+
+def _end(lines: Sequence[Line]) -> Any:
+    """The type of the last line, which counts the ``lines``."""
+    counts = {line.plural: int for line in lines}
+    end = TypedDict("End", {"type": Literal["end"], **counts})  # type: ignore[misc]
+    end.__doc__ = "The last line. A file without it is incomplete."
+    return exported_line(end)

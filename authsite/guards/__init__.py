@@ -6,20 +6,16 @@ from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
 from authsite.context import Services
+from authsite.http import forms
 from authsite.http.api_metadata import Tag
 from authsite.sessions.cookies import presented
 from authsite.users.errors import SignInEnded
 
 from . import (
     bearer,
-    csrf,
-    forms,
-    known_address,
     policy,
-    return_to,
     route_options,
     session,
-    undo_notice,
 )
 from .recent import RecentCallers
 from .route_options import Guard, Guards
@@ -45,12 +41,7 @@ def includeme(config: Configurator) -> None:
         }
     )
     route_options.add_route_options(config)
-    config.add_request_attribute("csrf_seed", csrf.seed)
-    config.add_request_attribute("csrf_token", csrf.token)
     config.add_request_attribute("signed_in", session.signed_in)
-    config.add_request_attribute("next", return_to.next_page)
-    config.add_request_attribute("known_address", known_address.known_address)
-    config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Before the body is read and anything is counted.
     config.add_view_deriver(
@@ -68,8 +59,7 @@ def includeme(config: Configurator) -> None:
     )
     config.add_exception_view(session.sign_in_ended, context=SignInEnded)
     config.add_subscriber(route_options.check_routes, ApplicationCreated)
-    config.add_subscriber(session.check_login_page, ApplicationCreated)
     config.add_subscriber(policy.enforce, BeforeTraversal)
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
-    config.add_route("authsite.guard.web", "/v1/guard/web")
+    config.add_route("authsite.guard.web", "/v1/guard/web", errors="json")
     config.scan(".api")

@@ -12,8 +12,9 @@ from authsite.http.api_metadata import Operation, Parameters, ResponseHeader
 from authsite.http.errors import ApiError
 from authsite.http.rendering import found
 from authsite.request_state import Request
+from authsite.users.caller import Caller, signed_in
+from authsite.users.errors import UserRequired
 
-from .caller import Caller
 from .errors import (
     AddressNotConfirmed,
     ClientRequired,
@@ -23,7 +24,6 @@ from .errors import (
     InvalidRequirement,
     LoginPageGuarded,
     NotSignedIn,
-    UserRequired,
 )
 from .forward_auth import acceptance, confirmation_page, login_page, requirements
 from .policy import accept, find_session
@@ -155,8 +155,9 @@ def guard_web(request: Request) -> Response:
         return acceptance(request, find_session(request, guard), required)
 
     def authenticate(request: Request) -> Caller:
-        if request.authsite.signed_in is not None:
-            return request.authsite.signed_in
+        caller: Caller | None = signed_in(request)
+        if caller is not None:
+            return caller
         raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)
 
     try:

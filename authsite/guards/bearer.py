@@ -9,10 +9,11 @@ from authsite.context import Services
 from authsite.oauth import active, personal_tokens
 from authsite.oauth.active import ActiveToken
 from authsite.oauth.personal_tokens import ActivePersonalToken
-from authsite.oauth.tokens import BearerToken, PersonalTokenValues, Token, decode_bearer
+from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
 from authsite.request_state import Request
+from authsite.sign_in.facts import amr_of
+from authsite.users.caller import Caller
 
-from .caller import Caller
 from .errors import NotAuthenticated
 
 # For the log; the response tells none of it.
@@ -57,12 +58,14 @@ def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller 
     families = active.find_together(services.database, of_families) if of_families else {}
     rows = personal_tokens.find_together(services.database, personal) if personal else {}
 
-    def again(token: BearerToken | None) -> Caller | None:
+    def again(token: object) -> Caller | None:
         if isinstance(token, PersonalTokenValues):
             found = rows.get(token.id)
             return found and _of_personal(services, token, found, now)
-        family = token and families.get(token.family_id)
-        if not token or not family or not active.is_current(token, family, now, grace):
+        if not isinstance(token, Token):
+            return None
+        family = families.get(token.family_id)
+        if family is None or not active.is_current(token, family, now, grace):
             return None
         return _of_family(services, token, family, now)
 
@@ -81,9 +84,11 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         account=family.account,
         scope=tuple(family.scope.split()),
         token=token,
+        family_uuid=None if token.personal else token.family_id,
+        personal_token=token.personal,
         client_uuid=family.client_id,
         client_name=family.client_name,
-        facts=family.facts,
+        amr=amr_of(family.facts) if family.account and not token.personal else (),
         expires=token.expires,
         login_names=services.settings.login_identifiers,
     )
@@ -98,6 +103,7 @@ def _of_personal(
         account=found.account,
         scope=tuple(found.scope.split()),
         token=token,
+        personal_token=True,
         expires=token.expires,
         login_names=services.settings.login_identifiers,
     )

@@ -47,13 +47,6 @@ class InsufficientUserAuthentication(ApiError):
         super().__init__(headers={"WWW-Authenticate": challenge})
 
 
-class UserRequired(ApiError):
-    summary = "The token acts for a client, and the endpoint requires a user."
-    status = 403
-    code = "user_required"
-    message = "This endpoint needs a token that acts for a user; this one acts for a client."
-
-
 class ClientRequired(ApiError):
     summary = "The token acts for a user, and the endpoint requires a client."
     status = 403

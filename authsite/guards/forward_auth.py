@@ -11,19 +11,21 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pyramid.response import Response
 
-from authsite.http.address import absolute, origin_of
+from authsite.http.address import absolute
 from authsite.http.cookies import without_own
 from authsite.http.host import is_host
 from authsite.http.methods import is_original_safe
+from authsite.http.own_address import origin_of
 from authsite.http.proxies import nearest
+from authsite.http.return_to import local_path, referring_url, return_target
 from authsite.request_state import Request
 from authsite.settings import Settings
+from authsite.sign_in.login_url import login_url
+from authsite.users.caller import Caller
 
-from .caller import Caller
 from .errors import InvalidRequirement, LoginPageGuarded
-from .return_to import local_path, referring_url, return_target
 from .route_options import ROUTE_OPTIONS, Option, Rules, contradiction
-from .session import confirm_page, login_url
+from .session import confirm_page
 
 _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {

@@ -10,8 +10,8 @@ from authsite.db import Database
 from authsite.oauth.families import LOGIN_OF_FAMILY
 from authsite.request_state import Request
 from authsite.sessions.active import LOGIN_OF_SESSION
+from authsite.users.caller import Caller
 
-from .caller import Caller
 from .errors import InsufficientUserAuthentication
 from .session import asks_for_page, login_redirect
 

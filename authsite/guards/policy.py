@@ -16,12 +16,14 @@ from authsite.http.address import path_qs
 from authsite.http.errors import ApiError
 from authsite.http.methods import SAFE_METHODS, is_safe
 from authsite.http.own_routes import is_forward_auth, is_own
+from authsite.http.return_to import page_of_form
 from authsite.request_state import Request, View, view_options
 from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
+from authsite.users.caller import Caller
+from authsite.users.errors import UserRequired
 
 from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID
-from .caller import Caller
 from .errors import (
     AddressNotConfirmed,
     ClientRequired,
@@ -30,10 +32,8 @@ from .errors import (
     InsufficientScope,
     LoginRequired,
     NotSignedIn,
-    UserRequired,
 )
 from .fresh import check_fresh
-from .return_to import page_of_form
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import asks_for_page, confirm_page, session_of
 
@@ -96,9 +96,6 @@ def enforce(event: BeforeTraversal) -> None:
     guard = guards.by_name[rules.guard]
     if rules.anonymous and rules.guard == "api" and guard.credential(request) is None:
         return
-    if rules.guard == "api" and request.authsite.error_format == "html":
-        # Clients of an API read JSON, also at a host's path.
-        request.authsite.error_format = "json"
     request.authsite.guarding = True
     try:
         if rules.guard == "web" and rules.anonymous:
@@ -219,7 +216,8 @@ class DefaultDenyPolicy:
     """The stand-alone security policy: a view is open only if it, or its route's guard, says so."""
 
     def identity(self, request: Request) -> Caller | None:
-        return request.authsite.caller
+        caller: Caller | None = request.authsite.caller
+        return caller
 
     def authenticated_userid(self, request: Request) -> str | None:
         caller = request.authsite.caller

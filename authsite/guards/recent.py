@@ -12,8 +12,7 @@ from itertools import islice
 from threading import Lock
 
 from authsite import clock
-
-from .caller import Caller
+from authsite.users.caller import Caller
 
 SIZE = 20_000  # callers: about 20 MB
 BATCH = 64  # callers that are read together

@@ -17,10 +17,13 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import predvalseq
 
+from authsite.http.error_formats import ErrorsOption
 from authsite.request_state import Request
 from authsite.settings.durations import CENTURY, duration
+from authsite.settings.values import is_admin
+from authsite.users.caller import Caller
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
-from .caller import Caller
 from .recent import RecentCallers
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
@@ -162,9 +165,11 @@ def add_route_options(config: Configurator) -> None:
     def make(config: Configurator, **values: object) -> object:
         for name in ROUTE_OPTIONS.keys() & values.keys():
             _check_value(name, values[name])
+        if values.get("guard") == "api":
+            values.setdefault("errors", "json")  # clients of an API read JSON
         made = make_predicates(config, **values)
-        ours = {each.name for each in made[1] if isinstance(each, RouteOption)}
-        for name in ROUTE_OPTIONS.keys() & values.keys() - ours:
+        ours = {each.name for each in made[1] if isinstance(each, RouteOption | ErrorsOption)}
+        for name in (ROUTE_OPTIONS.keys() | {ErrorsOption.name}) & values.keys() - ours:
             raise ConfigurationError(
                 f"the application has its own route predicate {name!r}, which is a route option of"
                 " authsite; give the predicate another name"
@@ -212,8 +217,17 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
             "caller='client' refuses every user, and verified, unconfirmed and fresh are about"
             " users; remove one"
         )
-    unknown = [scope for scope in rules.scope.split() if scopes and scope not in scopes]
-    if unknown:
+    return _unknown_scopes(rules, scopes)
+
+
+def _unknown_scopes(rules: Rules, scopes: Collection[str]) -> str | None:
+    """What is wrong with scopes of ``rules`` that no token can have; None if all are known."""
+    for scope in rules.scope.split():
+        if is_admin(scope) and scope not in ADMIN_SCOPES:
+            known = ", ".join(sorted(ADMIN_SCOPES))
+            return f"no token can have the scope {scope}; use one of {known}"
+    unknown = [each for each in rules.scope.split() if not is_admin(each) and each not in scopes]
+    if scopes and unknown:
         return (
             f"no token can have the scope {', '.join(unknown)}; add it to authsite.scopes,"
             f" or use one of {', '.join(scopes)}"

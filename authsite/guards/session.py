@@ -1,27 +1,23 @@
 """The web guard: a session cookie opens pages; other browsers are redirected to the login page."""
 
-from urllib.parse import quote, urlsplit
-
-from pyramid.events import ApplicationCreated
 from pyramid.httpexceptions import HTTPException
-from pyramid.interfaces import IRoutesMapper
-from pyramid.registry import Registry
 from pyramid.response import Response
 
 from authsite import clock
-from authsite.http.address import absolute, path_qs, route_path
+from authsite.http.address import path_qs, route_path
 from authsite.http.error_views import respond
 from authsite.http.methods import SAFE_METHODS
 from authsite.http.rendering import found, see_other
+from authsite.http.return_to import page_of_form
 from authsite.request_state import Request
 from authsite.sessions.active import find_active
 from authsite.sessions.cookies import presented, restore_guard
-from authsite.settings import InvalidSetting, SettingsError, documented_key
+from authsite.sign_in.facts import amr_of
+from authsite.sign_in.login_url import login_url
+from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
 
-from .caller import Caller
 from .errors import NotAuthenticated, NotSignedIn
-from .return_to import page_of_form
 
 
 def web_guard(request: Request) -> Caller:
@@ -36,7 +32,7 @@ def web_guard(request: Request) -> Caller:
 
 def session_of(request: Request) -> Caller:
     """The user who is signed in with this browser; raises `NotSignedIn`."""
-    caller = request.authsite.signed_in
+    caller: Caller | None = request.authsite.signed_in
     if caller is None:
         raise NotSignedIn
     return caller
@@ -83,7 +79,7 @@ def signed_in(request: Request) -> Caller | None:
         guard="web",
         account=session.account,
         browser_uuid=session.id,
-        facts=session.facts,
+        amr=amr_of(session.facts),
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
     )
@@ -107,66 +103,3 @@ def confirm_page(request: Request, next_url: str | None) -> str:
 def _login_after_form(request: Request, *, prompt: bool = False) -> str:
     """The URL of the login page with a notice that the form was not saved."""
     return login_url(request, page_of_form(request), unsaved=True, prompt=prompt)
-
-
-def login_url(
-    request: Request, next_url: str | None = None, *, unsaved: bool = False, prompt: bool = False
-) -> str:
-    """The URL of the login page in setting `login-page-url`, with ``next_url`` as ``next``.
-
-    The setting is an absolute URL, the name of a route (the host's, or ours), or the path of a
-    route or view. ``unsaved`` adds the notice that a form was not saved. A login page of another
-    origin is then reached through a page of our own, since browsers apply the policy's
-    ``form-action`` to redirects after a form. ``prompt`` makes the page show the form to a
-    signed-in user, too (``prompt=login``, as in OpenID Connect Core 1.0, section 3.1.2.1).
-    """
-    target = _target(request, request.authsite.settings.login_page_url)
-    if unsaved and is_elsewhere(request, target):
-        target = route_path(request, "authsite.login.page")
-    if next_url and is_elsewhere(request, target):
-        next_url = absolute(request, next_url)  # on another origin a path is another page
-    query = [f"next={quote(next_url, safe='/')}"] if next_url else []
-    query += ["unsaved=1"] if unsaved else []
-    query += ["prompt=login"] if prompt else []
-    if not query:
-        return target
-    return f"{target}{'&' if urlsplit(target).query else '?'}{'&'.join(query)}"
-
-
-def is_elsewhere(request: Request, url: str) -> bool:
-    """Whether a path or URL belongs to another origin."""
-    return not absolute(request, url).startswith(f"{request.authsite.address.origin}/")
-
-
-def _target(request: Request, name: str) -> str:
-    if "://" in name:
-        return name
-    route = _route_named(request.registry, name)
-    return route_path(request, route) if route else f"{request.authsite.address.mount}/{name}"
-
-
-def _route_named(registry: Registry, name: str) -> str | None:
-    mapper = registry.getUtility(IRoutesMapper)
-    routes = (name, f"authsite.{name}.page")
-    return next((route for route in routes if mapper.get_route(route) is not None), None)
-
-
-def check_login_page(event: ApplicationCreated) -> None:
-    """At start-up: raise `SettingsError` if `login-page-url` names no route, path or view."""
-    registry = event.app.registry
-    name = registry["authsite"].settings.login_page_url
-    if "://" in name or _route_named(registry, name) or _leads_to_view(registry, name):
-        return
-    advice = "no route has this name or path, and no view has this name; give one that exists"
-    raise SettingsError(
-        [InvalidSetting(documented_key("login_page_url"), advice, value=repr(name))]
-    )
-
-
-def _leads_to_view(registry: Registry, name: str) -> bool:
-    """Whether a route has the path ``/name``, or a view that traversal finds has the name."""
-    routes = registry.getUtility(IRoutesMapper).get_routes()
-    if any(route.match(f"/{name}") is not None for route in routes):
-        return True
-    views = (item["introspectable"] for item in registry.introspector.get_category("views") or ())
-    return any(view["name"] == name and not view["route_name"] for view in views)

@@ -9,7 +9,7 @@ from . import (
     assets,
     bodies,
     cookies,
-    error_bodies,
+    error_formats,
     error_views,
     headers,
     host,
@@ -17,9 +17,11 @@ from . import (
     languages,
     local,
     methods,
+    own_address,
     own_files,
     proxies,
-    request_info,
+    request_facts,
+    return_to,
 )
 from .application import HttpApplication
 
@@ -32,22 +34,25 @@ def includeme(config: Configurator) -> None:
     # The header is valid for the whole host name, and so for the pages of a host application.
     hsts = cfg.hsts or ("host" if http.standalone else "off")
     http.prefix, http.hsts = prefix, headers.HSTS.get(hsts)
-    http.addresses = address.configured(cfg.base_url, prefix)
+    http.addresses = own_address.configured(cfg.base_url, prefix)
     for name, function in {
-        "request_id": request_info.request_id,
-        "request_info": request_info.request_info,
+        "request_id": request_facts.request_id,
+        "request_info": request_facts.request_info,
         "client_address": proxies.client_address,
         "through_trusted_proxy": proxies.through_trusted_proxy,
         "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
         "address": address.address,
         "base_urls": address.base_urls,
-        "error_format": error_bodies.error_format,
+        "error_format": error_formats.error_format,
+        "next": return_to.next_page,
     }.items():
         config.add_request_attribute(name, function)
     config.add_route_predicate("local", local.LocalPredicate)
+    config.add_route_predicate("errors", error_formats.ErrorsOption)
     config.add_tween("authsite.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)
+    config.add_subscriber(error_formats.collect_formats, ApplicationCreated)
     config.add_subscriber(host.reject_bad_host, BeforeTraversal)
     config.add_subscriber(languages.choose_language, BeforeTraversal)
     config.add_subscriber(methods.reject_other_methods, BeforeTraversal)

@@ -6,8 +6,8 @@ header. WebOb makes a relative ``Location`` absolute from the WSGI environment, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
+from dataclasses import replace
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from pyramid.exceptions import URLDecodeError
 from pyramid.interfaces import IRoutesMapper
@@ -16,47 +16,10 @@ from authsite.request_state import Request
 
 from .application import HttpApplication
 from .host import is_host, own_host
+from .own_address import DEFAULT_PORT, Address, origin_of
 from .proxies import nearest
 
 _PATH_SAFE = "/~!$&'()*+,;=:@"
-_DEFAULT_PORT = {"http": ":80", "https": ":443"}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of the application as its users see it."""
-
-    origin: str
-    """Scheme, host and port as browsers write them (RFC 6454, section 6.2)."""
-    mount: str
-    """The path that the application is mounted at, percent-encoded; "" for none."""
-    prefix: str
-    """The route prefix that authsite is included with; "" for none."""
-
-    @property
-    def application_url(self) -> str:
-        """The URL of the whole application, a host's for example; no slash at the end."""
-        return f"{self.origin}{self.mount}"
-
-    @property
-    def base_url(self) -> str:
-        """The URL that all of authsite's own URLs begin with; no slash at the end."""
-        return f"{self.application_url}{self.prefix}"
-
-    @property
-    def https(self) -> bool:
-        """Whether users connect with TLS."""
-        return self.origin.startswith("https:")
-
-
-def configured(base_urls: Sequence[str], prefix: str) -> tuple[Address, ...]:
-    """The addresses in setting `base-url`, where each URL may end with the route prefix."""
-    found = []
-    for url in base_urls:
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}"
-        found.append(Address(origin, parts.path.removesuffix(prefix), prefix))
-    return tuple(found)
 
 
 def address(request: Request) -> Address:
@@ -71,11 +34,6 @@ def address(request: Request) -> Address:
         return replace(own, mount=mount) if mount and not own.mount else own
     scheme, host = _scheme_and_host(request)
     return Address(origin_of(scheme, host), mount, http.prefix)
-
-
-def origin_of(scheme: str, host: str) -> str:
-    """The origin of ``scheme`` (http or https) and ``host``, without the default port."""
-    return f"{scheme}://{host.removesuffix(_DEFAULT_PORT[scheme])}"
 
 
 def base_urls(request: Request) -> tuple[str, ...]:
@@ -93,7 +51,7 @@ def _best_match(request: Request, addresses: Sequence[Address]) -> Address:
 
     def has_host(each: Address) -> bool:
         own_scheme, _, own_host = each.origin.partition("://")
-        return host.lower().removesuffix(_DEFAULT_PORT[own_scheme]) == own_host
+        return host.lower().removesuffix(DEFAULT_PORT[own_scheme]) == own_host
 
     def similarity(each: Address) -> tuple[bool, int]:
         below = _is_below(path, _decoded(each.mount))
@@ -106,7 +64,7 @@ def _scheme_and_host(request: Request) -> tuple[str, str]:
     """The scheme and host that a trusted proxy has forwarded, else those of the request."""
     scheme, host = request.scheme, own_host(request)
     if request.authsite.through_trusted_proxy:
-        is_scheme = _DEFAULT_PORT.__contains__
+        is_scheme = DEFAULT_PORT.__contains__
         scheme = nearest(request, "X-Forwarded-Proto", "proto", is_scheme) or scheme
         host = nearest(request, "X-Forwarded-Host", "host", is_host) or host
     return scheme, host

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from .address import Address
-    from .assets import Assets
-    from .cached_response import CachedResponse
+    from .cached_response import Assets, CachedResponse
+    from .errors import ErrorFormat
+    from .own_address import Address
 
 
 @dataclass(slots=True)
 class HttpApplication:
-    """Set during configuration; ``methods`` and ``read_with_get`` at start-up."""
+    """Set during configuration; the last three at start-up."""
 
     standalone: bool = False
     """True for authsite's own application, False in a host application."""
@@ -32,6 +32,8 @@ class HttpApplication:
     assets: "Assets | None" = None
     own_files: "Mapping[str, CachedResponse]" = field(default_factory=dict)
     """The files of setting `static-folder`, by name."""
+    error_formats: "dict[str, ErrorFormat]" = field(default_factory=dict)
+    """Path -> how errors at it and below it are written."""
     methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Route name -> its methods, for authsite's own routes."""
     read_with_get: Mapping[str, bool] = field(default_factory=dict)

@@ -5,25 +5,27 @@ other files by relative URLs, and these have the same lifetime. docs/architectur
 is not Pyramid's static view.
 """
 
-import mimetypes
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.colors import ACCENT, readable_on
+from authsite.colors import ACCENT, accent_css, readable_on
 from authsite.request_state import Request
-from authsite.settings import Settings
+from authsite.settings import Settings, files_of
 
 from .address import route_path
-from .brand import brand_css
-from .cached_response import CachedResponse, fingerprint, respond_from_cache
-from .errors import NotFound
+from .cached_response import (
+    Assets,
+    add_files,
+    cached_files,
+    fingerprint,
+    reloads,
+    respond_with_file,
+)
 
 FOLDER = Path(__file__).parent.parent / "static"
 # In this order one stylesheet: authsite.css.
@@ -40,23 +42,10 @@ _SVG = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Assets:
-    """The files of a folder by relative path, and the fingerprint of all of them."""
-
-    files: Mapping[str, CachedResponse]
-    fingerprint: str
-
-
 def load(folder: Path, made: Mapping[str, bytes]) -> Assets:
     """Every file below ``folder``, by name; those in ``made`` are added or replace others."""
-    bodies = {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    bodies.update(made)
-    files = {name: CachedResponse(body, content_type(name)) for name, body in bodies.items()}
+    bodies = {name: path.read_bytes() for name, path in files_of(str(folder)).items()}
+    files = cached_files(bodies | dict(made))
     names = [f"{name}={file.fingerprint}".encode() for name, file in files.items()]
     return Assets(files, fingerprint(*names))
 
@@ -70,27 +59,21 @@ def asset_path(request: Request, name: str) -> str:
 
 
 def serve(request: Request) -> Response:
-    """Serve a static file from memory; the name in the URL never reaches the file system."""
+    """Serve a static file from memory."""
     assets = _assets(request)
-    file = assets.files.get(request.matchdict["name"])
-    if file is None:
-        raise NotFound
     current = request.matchdict["fingerprint"] == assets.fingerprint
-    return respond_from_cache(request, file, ONE_YEAR if current else REVALIDATE)
+    return respond_with_file(request, assets.files, ONE_YEAR if current else REVALIDATE)
 
 
 def add_assets(config: Configurator) -> None:
     """Read the files and register their route and view."""
     config.registry["authsite.http"].assets = _load(config.registry)
-    config.add_route(ROUTE, "/authsite/static/{fingerprint}/{name:.+}")
-    config.add_view(
-        serve, route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED
-    )
+    add_files(config, ROUTE, "/authsite/static/{fingerprint}/", serve)
 
 
 def _assets(request: Request) -> Assets:
     registry = request.registry
-    if registry.settings.get("pyramid.reload_assets"):  # Pyramid's setting for development
+    if reloads(registry):
         return _load(registry)
     assets: Assets = registry["authsite.http"].assets
     return assets
@@ -98,7 +81,7 @@ def _assets(request: Request) -> Assets:
 
 def _load(registry: Registry) -> Assets:
     cfg: Settings = registry["authsite"].settings
-    brand = brand_css(cfg)
+    brand = _brand_css(cfg)
     styles = [(FOLDER / "styles" / f"{name}.css").read_bytes() for name in STYLES]
     made = {
         "docs.css": (FOLDER / "docs.css").read_bytes() + brand,
@@ -108,15 +91,20 @@ def _load(registry: Registry) -> Assets:
     return load(FOLDER, made)
 
 
+def _brand_css(cfg: Settings) -> bytes:
+    """What `accent-color`, `font` and `corner-radius` add to ``authsite.css`` and ``docs.css``.
+
+    It is in the files, since the Content-Security-Policy forbids inline styles. The parsers of the
+    settings leave nothing in a value that could end the declaration.
+    """
+    properties = {"--font": cfg.font, "--radius": cfg.corner_radius}
+    declared = ";".join(f"{name}:{value}" for name, value in properties.items() if value)
+    own = f":root{{{declared}}}\n" if declared else ""
+    return own.encode() + accent_css(cfg.accent_color)
+
+
 def _letter_icon(cfg: Settings) -> bytes:
     """The icon of a site without `site-icon`: the first letter of its name, as on its pages."""
     fill = cfg.accent_color or ACCENT
     letter = escape(cfg.site_name[0].upper())
     return _SVG.format(fill=fill, ink=readable_on(fill), letter=letter).encode()
-
-
-def content_type(name: str) -> str:
-    """The media type of a file, by its name."""
-    types = {".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
-    guessed, _encoding = mimetypes.guess_type(name)
-    return types.get(Path(name).suffix) or guessed or "application/octet-stream"

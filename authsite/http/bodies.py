@@ -114,6 +114,8 @@ class Body(BaseModel):
     description: ClassVar[str] = ""
     form_only: ClassVar[bool] = False
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    discriminator: ClassVar[str] = ""
+    one_of: ClassVar[Mapping[str, type["Body"]]] = {}
 
 
 Model = TypeVar("Model", bound=Body)
@@ -132,25 +134,28 @@ _CODES = {
 _NOT_A_FLAG = _("Give true or false.")
 
 
-def read(request: Request, model: type[Model]) -> Model:
-    """Read the body of ``request`` as an instance of ``model``.
+def read(request: Request, model: type[Body]) -> Body:
+    """Read the body of ``request`` as an instance of ``model``, or of the form that it names.
 
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
     `ValidationFailed`.
     """
-    return validate(values_of(request, form_only=model.form_only), model)
+    values = values_of(request, form_only=model.form_only)
+    if model.one_of:
+        model = model.one_of.get(str(values.get(model.discriminator)), model)
+    return validate(values, model)
 
 
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
     fields = model.model_fields
-    not_text = [
-        FieldError("invalid", name, _("This contains characters that are not text. Remove them."))
-        for name, value in values.items()
-        if isinstance(value, str) and name in fields and not _is_text(value)
-    ]
-    if not_text:
-        raise ValidationFailed(details=not_text)
+    texts = {
+        name: value for name, value in values.items() if isinstance(value, str) and name in fields
+    }
+    if not _is_text("".join(texts.values())):
+        message = _("This contains characters that are not text. Remove them.")
+        bad = [name for name, value in texts.items() if not _is_text(value)]
+        raise ValidationFailed(details=[FieldError("invalid", name, message) for name in bad])
     try:
         return model.model_validate(values)
     except ValidationError as error:

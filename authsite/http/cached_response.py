@@ -2,14 +2,21 @@
 
 import gzip
 import hashlib
+import mimetypes
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
+from pyramid.config import Configurator
+from pyramid.registry import Registry
 from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.request_state import Request
 
 from .api_metadata import ResponseHeader
+from .errors import NotFound
 
 FIVE_MINUTES = "public, max-age=300"
 # The headers of `respond_from_cache`, for an `Operation`.
@@ -45,6 +52,42 @@ class CachedResponse:
     def fingerprint(self) -> str:
         """The `fingerprint` of the body."""
         return fingerprint(self.body)
+
+
+def cached_files(files: Mapping[str, bytes]) -> Mapping[str, CachedResponse]:
+    """A response for each of the ``files``, by name."""
+    return {name: CachedResponse(body, content_type(name)) for name, body in files.items()}
+
+
+def content_type(name: str) -> str:
+    """The media type of a file, by its name."""
+    types = {".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+    guessed, _encoding = mimetypes.guess_type(name)
+    return types.get(Path(name).suffix) or guessed or "application/octet-stream"
+
+
+def add_files(config: Configurator, route: str, path: str, view: Callable[..., Response]) -> None:
+    """Register ``view``, which serves files, below ``path``; their ``name`` ends the URL."""
+    config.add_route(route, path + "{name:.+}")
+    config.add_view(view, route_name=route, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+
+
+def reloads(registry: Registry) -> bool:
+    """Whether files are read at each request: Pyramid's setting for development."""
+    return bool(registry.settings.get("pyramid.reload_assets"))
+
+
+def respond_with_file(
+    request: Request, files: Mapping[str, CachedResponse], cache_control: str
+) -> Response:
+    """Respond with the file of the URL's ``name``, which never reaches the file system.
+
+    Raises `NotFound`.
+    """
+    file = files.get(request.matchdict["name"])
+    if file is None:
+        raise NotFound
+    return respond_from_cache(request, file, cache_control)
 
 
 def fingerprint(*parts: bytes) -> str:
@@ -89,3 +132,11 @@ def _accepts_gzip(request: Request) -> bool:
 def _is_short(request: Request, header: str) -> bool:
     """Whether ``header`` is short enough to parse; WebOb takes milliseconds for a long one."""
     return len(request.headers.get(header, "")) <= _MAX_HEADER
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The files of a folder by relative path, and the fingerprint of all of them."""
+
+    files: Mapping[str, CachedResponse]
+    fingerprint: str

@@ -1,17 +1,14 @@
-"""The JSON error bodies, and which error format a path has."""
+"""The JSON error bodies."""
 
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from authsite.i18n import translate
-from authsite.request_state import Request
 
 from .api_metadata import response_body
 from .errors import ApiError
 
-# "oauth" is the body of RFC 6749, section 5.2; "html" is an error page.
-ErrorFormat = Literal["json", "oauth", "html"]
 # "fields" replaces "json" for status 422, with the setting `apiato-errors`.
 ErrorStyle = Literal["json", "oauth", "fields"]
 
@@ -56,23 +53,6 @@ class FieldErrorsBody(TypedDict):
     """Human-readable."""
     errors: dict[str, list[str]]
     """The messages of each field; of an error about no field, under its code."""
-
-
-def error_format(request: Request) -> ErrorFormat:
-    """``request.authsite.error_format``: the format of errors at the path of ``request``."""
-    try:
-        path = request.path_info
-    except UnicodeDecodeError:
-        path = request.environ["PATH_INFO"]
-    return error_format_of(path.removeprefix(request.registry["authsite.http"].prefix))
-
-
-def error_format_of(path: str) -> ErrorFormat:
-    """The format of errors at ``path``, which is below the prefix of authsite's routes."""
-    if path.startswith(("/v1/oauth/", "/v1/clients/")):
-        return "oauth"
-    api = path == "/v1" or path.startswith(("/v1/", "/.well-known/oauth-authorization-server"))
-    return "json" if api else "html"
 
 
 def error_style(error_format: Literal["json", "oauth"], status: int, apiato: bool) -> ErrorStyle:

@@ -6,7 +6,7 @@ Each error has a status, a code and a message. Packages subclass `ApiError`, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from authsite.i18n import _, translate
@@ -14,7 +14,8 @@ from authsite.i18n import _, translate
 if TYPE_CHECKING:
     from authsite.audit.events import Event
 
-
+ErrorFormat = Literal["json", "oauth", "html"]
+"""How errors are written: "oauth" is the body of RFC 6749, section 5.2; "html" is a page."""
 ERROR_OF_REQUEST = "authsite.error"
 """The key in the WSGI environ for the `ApiError` of the response, for the request log."""
 

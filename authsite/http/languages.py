@@ -22,7 +22,7 @@ from . import cookies
 from .address import absolute, path_qs
 from .methods import SAFE_METHODS
 from .own_routes import is_own_request
-from .request_info import PARAMETER
+from .request_facts import PARAMETER
 
 SECRETS = ("token", "url")  # of links in mails: no other link of the page may repeat them
 YEAR = 365 * 86400  # seconds

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from authsite.request_state import Request
 
 from .host import asks_for_this_machine
-from .request_info import peer
+from .request_facts import peer
 
 # Proxies add these headers: then the peer of the connection is the proxy, not the caller.
 _FORWARDING = frozenset(

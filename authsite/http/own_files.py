@@ -10,15 +10,19 @@ from urllib.parse import quote, urljoin
 from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.request_state import Request
 from authsite.settings import files_of, is_file_name
 
 from .address import route_path
-from .assets import content_type
-from .cached_response import FIVE_MINUTES, CachedResponse, respond_from_cache
-from .errors import NotFound
+from .cached_response import (
+    FIVE_MINUTES,
+    CachedResponse,
+    add_files,
+    cached_files,
+    reloads,
+    respond_with_file,
+)
 
 ROUTE = "authsite.files"
 PATH = "/authsite/files/"
@@ -38,21 +42,14 @@ def add_own_files(config: Configurator) -> None:
     if config.registry["authsite"].settings.static_folder is None:
         return
     config.registry["authsite.http"].own_files = _load(config.registry)
-    config.add_route(ROUTE, PATH + "{name:.+}")
-    config.add_view(
-        serve, route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED
-    )
+    add_files(config, ROUTE, PATH, serve)
 
 
 def serve(request: Request) -> Response:
     """Serve a file from memory."""
     registry = request.registry
-    reload = registry.settings.get("pyramid.reload_assets")  # Pyramid's setting for development
-    files = _load(registry) if reload else registry["authsite.http"].own_files
-    file = files.get(request.matchdict["name"])
-    if file is None:
-        raise NotFound
-    response = respond_from_cache(request, file, FIVE_MINUTES)
+    files = _load(registry) if reloads(registry) else registry["authsite.http"].own_files
+    response = respond_with_file(request, files, FIVE_MINUTES)
     response.headers.update(HEADERS)
     return response
 
@@ -71,6 +68,4 @@ def absolute_href(base_url: str, place: str) -> str:
 
 def _load(registry: Registry) -> Mapping[str, CachedResponse]:
     files = files_of(registry["authsite"].settings.static_folder)
-    return {
-        name: CachedResponse(path.read_bytes(), content_type(name)) for name, path in files.items()
-    }
+    return cached_files({name: path.read_bytes() for name, path in files.items()})

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from authsite.request_state import Request
 
-from .request_info import peer
+from .request_facts import peer
 
 _MAX_HOPS = 20  # the nearest ones; a client can send any number before them
 _MAX_PAIRS = 10  # of one hop; RFC 7239 defines four

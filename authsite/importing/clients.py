@@ -21,6 +21,7 @@ from authsite.ids import as_client_id
 from authsite.oauth.client_auth import scheme_of
 from authsite.oauth.models import Client
 from authsite.passwords import imports
+from authsite.settings.values import is_admin
 
 from .drafts import ClientDraft, Fault, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
@@ -92,11 +93,18 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
     now = clock.now()
     created = draft.created_at or now
     scope, default_scope = draft.scopes
+    if any(is_admin(name) for name in f"{scope} {default_scope}".split()):
+        raise Fault(
+            "scope",
+            "has a scope of administrators, which no import gives: remove it from the file, and "
+            "give it with `authsite client update` when the client is imported",
+        )
     previous = draft.previous_secret
     values = {
         "id": id_,
         "name": draft.name[: size(_CLIENTS.c.name)],
         "type": draft.type,
+        "grant_types": draft.grant_types,
         "secret_hash": _secret_hash(rules, draft.secret),
         "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
         "scope": scope,

@@ -65,6 +65,8 @@ class ClientDraft(NamedTuple):
     updated_at: datetime | None
     previous_secret: str | None = None
     disabled_at: datetime | None = None
+    grant_types: str | None = None
+    """Separated by blanks; None for those of the type."""
 
 
 def new_id(system: str, source_id: str) -> uuid.UUID:

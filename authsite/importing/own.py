@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES
 
 from .drafts import ClientDraft, Fault, UserDraft, moment, required, text
@@ -103,4 +104,16 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         updated_at=moment(row, "updated_at"),
         previous_secret=secrets[1] if len(secrets) > 1 else None,
         disabled_at=disabled_at,
+        grant_types=_grant_types(row),
     )
+
+
+def _grant_types(row: Mapping[str, object]) -> str | None:
+    """The grant types of a client that does not have those of its type. Raises `Fault`."""
+    if row.get("grant_types") is None:
+        return None
+    listed = (text(row, "grant_types") or "").split()
+    if unknown := sorted(set(listed) - set(GRANTS)):
+        names = ", ".join(unknown)
+        raise Fault("grant_types", f"has {names}; this version knows {', '.join(GRANTS)}")
+    return " ".join(listed)

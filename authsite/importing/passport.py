@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from authsite.oauth.client_auth import hash_secret, scheme_of
+from authsite.oauth.models import CLIENT_TYPES
 
 from .drafts import ClientDraft, Fault, UserDraft, flag, moment, required, text
 
@@ -45,7 +46,8 @@ def user(row: Mapping[str, object]) -> UserDraft:
 
 def client(options: ClientOptions, row: Mapping[str, object]) -> ClientDraft:
     """A row of the table ``oauth_clients`` of any version of Passport. Raises `Fault`."""
-    type_ = _type(_grants(row, options.with_redirect))
+    grants = _grants(row, options.with_redirect)
+    type_ = _type(grants)
     return ClientDraft(
         source_id=required(row, "id"),
         name=required(row, "name"),
@@ -55,7 +57,15 @@ def client(options: ClientOptions, row: Mapping[str, object]) -> ClientDraft:
         disabled=flag(row, "revoked"),
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
+        grant_types=_beyond_type(type_, grants),
     )
+
+
+def _beyond_type(type_: str, grants: frozenset[str]) -> str | None:
+    """The grant types of a client that has both grants of ours; None for any other client."""
+    preset = CLIENT_TYPES[type_]
+    more = sorted(grants & {"password", "client_credentials"} - set(preset))
+    return " ".join((*preset, *more)) if more else None
 
 
 def _secret_hash(secret: str | None, hex_secrets: Literal["sha256", "plain"] | None) -> str | None:

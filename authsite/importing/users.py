@@ -125,6 +125,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "terms_url": draft.terms[0],
         "terms_accepted_at": draft.terms[1],
         "language": draft.language,
+        "origin": "imported",
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }

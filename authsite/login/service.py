@@ -21,7 +21,7 @@ from authsite.rate_limit.recognized import Owner
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import LoginName, User
 
-from .identifiers import candidates
+from .identifiers import Identifier, candidates
 
 log = structlog.get_logger("authsite.login")
 
@@ -73,7 +73,7 @@ def remember_caller(ctx: Context, user_id: UUID, recognition_version: int) -> No
 
     Its user has recovered the account, or signed in with a link. ``recognition_version``: the
     present one, which `users.service.end_sign_ins` may have just raised. The view sets the cookie
-    with `recognized.set_cookie`.
+    with `device_cookie.set_cookie`.
     """
     owner = owner_of_user(user_id, recognition_version)
     ctx.limits.owner = owner
@@ -83,7 +83,11 @@ def remember_caller(ctx: Context, user_id: UUID, recognition_version: int) -> No
 
 def find_credential(ctx: Context, typed: str, kinds: Sequence[str]) -> Credential | None:
     """The user with the login name ``typed``, enabled or not, read outside any transaction."""
-    names = candidates(typed, kinds, ctx.settings.phone_region)
+    return find_credential_of(ctx, candidates(typed, kinds, ctx.settings.phone_region))
+
+
+def find_credential_of(ctx: Context, names: Sequence[Identifier]) -> Credential | None:
+    """`find_credential` for a text that has these `candidates`."""
     if not names:
         return None
     return CREDENTIAL.one(ctx.database, key=names[0].key, kind=names[0].kind)

@@ -6,25 +6,37 @@ template to the mail server, happens afterwards in a sender, which may be anothe
 
 from typing import TYPE_CHECKING
 
-from pyramid.exceptions import ConfigurationError
+from authsite.user_data import UserData
+
+from .builder import MAIL_BUILDERS, MailBuilder
+from .models import OutboxMessage
+from .outbox import erase, purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from .builder import MailBuilder
 
-
-def add_mail_builder(config: "Configurator", name: str, build: "MailBuilder") -> None:
+def add_mail_builder(config: "Configurator", name: str, build: MailBuilder) -> None:
     """Directive: ``build(job)`` returns the content of the mail ``name``, or None."""
-    builders = config.registry["authsite"].extensions.mail_builders
-    if name in builders:
-        raise ConfigurationError(f"two mails are called {name!r}; rename one")
-    builders[name] = build
+    MAIL_BUILDERS.add(config, build, name)
 
 
 def includeme(config: "Configurator") -> None:
     """``config.add_mail_builder``, the sender as a background task, and perhaps `/dev/mail`."""
     config.add_directive("add_mail_builder", add_mail_builder)
+    config.add_user_data(
+        UserData(
+            "mails",
+            OutboxMessage,
+            "id kind address about_id page_url base_url language from_address from_agent state"
+            " created_at expires_at give_up_at next_attempt_at delivery_attempts last_error"
+            " ended_at",
+            erase=erase,
+        )
+    )
+    config.add_cleanup(
+        "mails", "Mails", purge, when="sent or dropped a week ago, or dead for a month"
+    )
     services = config.registry["authsite"]
     sender = services.settings.mail_sender
     if services.mail_copies is not None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from authsite.context import Services
+from authsite.registrations import Registered
 
 from .leases import ClaimedMail
 
@@ -43,6 +44,7 @@ class MailContent:
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).
 MailBuilder = Callable[[MailJob], MailContent | None]
+MAIL_BUILDERS = Registered[MailBuilder]("mails")
 
 
 def is_own_page(job: MailJob, path: str) -> bool:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from authsite import clock
+from authsite.cli.results import Done, Listing, result_command
 from authsite.cli.shared import (
-    config_option,
+    cause_of,
     config_path,
     examples,
+    ini_option,
     json_option,
     limit_option,
     print_json,
-    print_more,
-    print_table,
     settings_of,
     transaction,
     visible,
@@ -31,6 +31,15 @@ from .models import OutboxMessage
 if TYPE_CHECKING:
     from .sender import Sender
 
+COLUMNS = {
+    "id": "id",
+    "mail": "letter",
+    "to": "to",
+    "state": "state",
+    "tries": "attempts",
+    "next try": "next_attempt_at",
+    "last error": "last_error",
+}
 STATES = {"sent": "sent", "waiting": "to be tried again", "dead": "dead", "expired": "dropped"}
 
 
@@ -42,7 +51,7 @@ def mail() -> None:
 @mail.command(epilog=examples("authsite mail send", "authsite mail send --loop"))
 @click.option("--loop", is_flag=True, help="Go on until told to stop (SIGTERM).")
 @json_option
-@click.option("--config", metavar="INI", help="Default: $AUTHSITE_CONFIG or development.ini.")
+@ini_option
 def send(config: str | None, loop: bool, as_json: bool) -> None:
     """Send the mails that are due, or with --loop until stopped."""
     from authsite.logs import configure
@@ -73,30 +82,21 @@ def send(config: str | None, loop: bool, as_json: bool) -> None:
 @click.option("--email", metavar="TEXT", default="", help="Only to addresses with this text.")
 @click.option("--dead", is_flag=True, help="Only dead mails, which are not tried again.")
 @limit_option
-@json_option
-@config_option
-def list_(cfg: Settings, email: str, dead: bool, limit: int, as_json: bool) -> None:
+@result_command
+def list_(cfg: Settings, email: str, dead: bool, limit: int) -> Listing:
     """List waiting, failed and dead mails, without their links."""
     with transaction(cfg) as ctx:
         found = outbox.search(ctx.db, limit, email=email, dead=dead)
-        total, rows = found.total, [_facts(item) for item in found.mails]
-    if as_json:
-        return print_json({"mails": rows, "total": total})
-    columns = ("id", "mail", "to", "state", "tries", "next try", "last error")
-    keys = ("id", "letter", "to", "state", "attempts", "next_attempt_at", "last_error")
-    cells = [["–" if row[key] is None else str(row[key]) for key in keys] for row in rows]
-    chosen = email or dead
-    empty = "No mail matches." if chosen else "No mail waits, and none is dead."
-    print_table(columns, cells, empty=empty)
-    print_more(total - len(rows))
+        rows = [_facts(item) for item in found.mails]
+    empty = "No mail matches." if email or dead else "No mail waits, and none is dead."
+    return Listing("mails", rows, found.total, COLUMNS, empty)
 
 
 @mail.command(epilog=examples("authsite mail retry --all"))
 @click.argument("mail_id", metavar="[ID]", required=False, type=click.UUID)
 @click.option("--all", "every", is_flag=True, help="All dead mails.")
-@json_option
-@config_option
-def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool, as_json: bool) -> None:
+@result_command
+def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> Done:
     """Try dead mails for another 24 hours."""
     if (mail_id is None) != every:
         raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
@@ -106,9 +106,7 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool, as_json: bool) 
         raise click.ClickException(
             f"no dead mail has the id {mail_id}; `authsite mail list` shows them"
         )
-    if as_json:
-        return print_json({"retried": count})
-    click.echo(f"Tried again at the sender's next round: {count}.")
+    return Done(f"Tried again at the sender's next round: {count}.", {"retried": count})
 
 
 def _sender(config: str | None) -> "Sender":
@@ -140,10 +138,9 @@ def _send_due(sender: "Sender", stop: threading.Event, *, as_json: bool) -> None
             f"authsite.{'mail-folder' if to_file else 'smtp-url'}."
         ) from None
     except SQLAlchemyError as error:
-        cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
         raise click.ClickException(
-            f"the database reported an error: {cause}\nCheck that it is reachable, and run "
-            "`authsite db upgrade`."
+            f"the database reported an error: {cause_of(error)}\nCheck that it is reachable, and "
+            "run `authsite db upgrade`."
         ) from None
     finally:
         if as_json:

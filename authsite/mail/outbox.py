@@ -127,6 +127,12 @@ def search(db: Session, limit: int, *, email: str = "", dead: bool = False) -> F
     return Found(db.scalars(query).all(), total)
 
 
+def has_sent(db: Session) -> bool:
+    """Whether a mail was sent that is not purged yet: in the last seven days."""
+    sent = select(OutboxMessage.id).where(OutboxMessage.state == "sent").limit(1)
+    return db.scalar(sent) is not None
+
+
 def hold_back(db: Session) -> int:
     """Make every waiting mail dead, since it may have been sent before; returns their number.
 

@@ -20,7 +20,7 @@ from authsite.context import Job, Services
 from authsite.counters import MAILS, TASK_SUCCESS
 from authsite.spans import span
 
-from .builder import MailJob
+from .builder import MAIL_BUILDERS, MailJob
 from .leases import ClaimedMail, Outcome, claim, record_outcomes, release, renew
 from .message import compose
 from .outbox import KEEP_TRYING
@@ -32,8 +32,8 @@ from .transports import (
     TemporaryFailure,
     Transport,
     Unreachable,
-    open_transport,
 )
+from .transports.driver import open_transport
 
 log = structlog.get_logger("authsite.outbox")
 
@@ -107,10 +107,11 @@ def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
     services, now = sender.services, clock.now()
     if row.expires_at is not None and row.expires_at <= now:
         return Outcome(row.id, "expired", now, "its link would not work any more")
-    if row.kind not in services.extensions.mail_builders:
+    build = MAIL_BUILDERS.of(services).get(row.kind)
+    if build is None:
         return retry_outcome(row, now, f"this version has no mail {row.kind!r}")
     try:
-        content = services.extensions.mail_builders[row.kind](MailJob(services, row, now))
+        content = build(MailJob(services, row, now))
         if content is None:
             return Outcome(row.id, "expired", now, "not needed any more")
         rendered = render(content, row, services.settings, now)

@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from authsite.db.transaction import READING_PATHS
 from authsite.http.api_metadata import Tag
 from authsite.request_state import Request
+
+from .logout import AT_LOGOUT
+from .purge import purge, purge_personal_tokens
+from .stored import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -14,16 +19,22 @@ API_TAG = Tag("OAuth 2.0", "Tokens: issue, introspect and revoke them, and log o
 
 def at_logout(config: "Configurator", function: Callable[[Request], None]) -> None:
     """Directive: call ``function(request)`` at every API logout, to delete a cookie for example."""
-    config.registry["authsite"].extensions.at_logout.append(function)
+    AT_LOGOUT.add(config, function)
 
 
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
-    config.registry["authsite"].extensions.reading_paths.add("/v1/oauth/introspect")
-    config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect")
-    config.add_route("authsite.oauth.token", "/v1/oauth/token")
-    config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke")
+    config.add_user_data(*USER_DATA)
+    when = "expired, or revoked a week ago"
+    config.add_cleanup("families", "Token families", purge, when=when)
+    config.add_cleanup(
+        "personal_tokens", "Personal access tokens", purge_personal_tokens, when=when
+    )
+    READING_PATHS.add(config, "/v1/oauth/introspect")
+    config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect", errors="oauth")
+    config.add_route("authsite.oauth.token", "/v1/oauth/token", errors="oauth")
+    config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke", errors="oauth")
     config.add_route("authsite.logout", "/v1/logout/", guard="api", unconfirmed=True)
     config.add_route("authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True)
     config.scan(".api")

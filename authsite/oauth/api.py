@@ -1,19 +1,18 @@
 """The JSON views of the OAuth endpoints and of logout, and the token response."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, ClassVar, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.guards.caller import caller_of
 from authsite.http.api_metadata import CLIENT_BASIC, Operation, ResponseHeader, response_body
-from authsite.http.bodies import Body, MaybeEmpty
+from authsite.http.bodies import MaybeEmpty
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.users.caller import caller_of
 
 from . import grants, introspection, revocation
 from .client_auth import (
@@ -22,72 +21,21 @@ from .client_auth import (
     ClientCredentials,
     authenticate_request,
 )
-from .errors import (
-    InvalidClient,
-    InvalidGrant,
-    InvalidScope,
-    MissingParameter,
-    ParametersInQuery,
-    TwoClientAuthentications,
-    UnauthorizedClient,
-    UnsupportedGrantType,
-)
+from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
+from .grants.grant import GrantBody
 from .introspection import IntrospectionAnswer
-from .tokens import TokenPair
-
-# Examples in the API document.
-ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
-REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
-
-Name = Annotated[str, Field(max_length=320)]
-Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
-TokenText = Annotated[str, Field(max_length=512)]
+from .logout import AT_LOGOUT
+from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
+from .tokens import BearerToken, TokenPair
 
 
-class TokenBody(Body):
-    description = "The parameters of the token endpoint (RFC 6749, sections 4.3, 4.4 and 6)."
-
-    form_only: ClassVar[bool] = True
-
-    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
-        "a user logs in": {
-            "grant_type": "password",
-            "username": "ann@example.com",
-            "password": "correct-horse-battery-staple",
-        },
-        "a machine acts for itself": {"grant_type": "client_credentials"},
-        "the tokens are renewed": {"grant_type": "refresh_token", "refresh_token": REFRESH_TOKEN},
-    }
-
-    grant_type: Annotated[str, Field(min_length=1, max_length=1024, examples=["password"])]
-    """`password`, `client_credentials` or `refresh_token`."""
-    client_id: MaybeEmpty | None = None
-    """The client's id, unless it comes by HTTP Basic."""
-    client_secret: MaybeEmpty | None = None
-    """The client's secret, unless it comes by HTTP Basic."""
-    scope: MaybeEmpty | None = None
-    """Scopes, separated by spaces. The default is the client's, or the granted scope."""
-    username: Name | None = None
-    """Grant `password`: the user's e-mail address, or another login name that is enabled."""
-    password: Secret | None = None
-    """Grant `password`: the user's password."""
-    refresh_token: TokenText | None = None
-    """Grant `refresh_token`: the newest refresh token of this login."""
-
-
-class PresentedToken(Body):
+class PresentedToken(ClientBody):
     description = "A token, and the client that presents it (RFC 7662, 2.1; RFC 7009, 2.1)."
-
-    form_only: ClassVar[bool] = True
 
     token: Annotated[str, Field(min_length=1, max_length=512, examples=[ACCESS_TOKEN])]
     """An access token or a refresh token."""
     token_type_hint: Annotated[MaybeEmpty | None, Field(examples=["access_token"])] = None
     """`access_token` or `refresh_token`. It makes no difference: tokens tell what they are."""
-    client_id: MaybeEmpty | None = None
-    """The client's id, unless it comes by HTTP Basic."""
-    client_secret: MaybeEmpty | None = None
-    """The client's secret, unless it comes by HTTP Basic."""
 
 
 @response_body("An access token, and the refresh token that renews it (RFC 6749, section 5.1).")
@@ -131,7 +79,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
 @view_config(
     route_name="authsite.oauth.token",
     request_method="POST",
-    body=TokenBody,
+    body=grants.TokenParameters,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -146,11 +94,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     ),
     errors=(
         InvalidClient(headers={"WWW-Authenticate": 'Basic realm="authsite"'}),
-        InvalidGrant,
-        UnsupportedGrantType,
-        UnauthorizedClient,
-        InvalidScope,
-        MissingParameter("username and password"),
+        *grants.ERRORS,
         TwoClientAuthentications,
         ParametersInQuery,
         TooManyAttempts(60),
@@ -159,12 +103,11 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
 )
 def token(request: Request) -> TokenAnswer:
     """Authenticate the client and execute the grant (RFC 6749, section 3.2)."""
-    body: TokenBody = request.authsite.validated
+    body: GrantBody = request.authsite.validated
     reject_query(request)
     ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
     client = client_of(request, body)
-    parameters = grants.TokenRequest(body.scope, body.username, body.password, body.refresh_token)
-    return token_response(grants.execute(ctx, grant, client, parameters), body.scope)
+    return token_response(grants.execute(ctx, grant, client, body), body.scope)
 
 
 _PRESENTED_TOKEN_ERRORS = (
@@ -234,14 +177,14 @@ def reject_query(request: Request) -> None:
         raise ParametersInQuery
 
 
-def client_of(request: Request, body: TokenBody | PresentedToken) -> AuthenticatedClient:
+def client_of(request: Request, body: ClientBody) -> AuthenticatedClient:
     """The client that authenticated; raises the errors of `authenticate_request`."""
     ctx = request.authsite.ctx
     find = partial(ENABLED_CLIENT.one, ctx.database)
     return authenticate_request(ctx, credentials_of(request, body), find).client
 
 
-def credentials_of(request: Request, body: TokenBody | PresentedToken) -> ClientCredentials:
+def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:
     """What the request has to authenticate its client with."""
     authorization: str = request.environ.get("HTTP_AUTHORIZATION", "")
     return ClientCredentials(authorization, body.client_id, body.client_secret)
@@ -283,10 +226,10 @@ def logout(request: Request) -> LoggedOut:
     A personal access token is revoked alone.
     """
     caller = caller_of(request)
-    if caller.token:
+    if isinstance(caller.token, BearerToken):
         user_id = caller.account.id if caller.account else None
         revocation.log_out(request.authsite.ctx, caller.token, user_id, caller.client_uuid)
     if not caller.personal_token:  # which says nothing about the logins of this browser
-        for forget in request.authsite.services.extensions.at_logout:
+        for forget in AT_LOGOUT.of(request.authsite.services).values():
             forget(request)
     return {"message": "Token revoked successfully."}

@@ -26,7 +26,7 @@ from authsite.ids import as_client_id
 from authsite.passwords import Passwords
 
 from .errors import InvalidClient, TwoClientAuthentications
-from .models import Client
+from .models import Client, grant_types_of
 
 log = structlog.get_logger("authsite.oauth")
 
@@ -45,6 +45,12 @@ class AuthenticatedClient(NamedTuple):
     scope: str
     default_scope: str
     epoch: int
+    grant_types: str | None
+    """As stored; None for those of the type."""
+
+    def may_use(self, grant_type: str) -> bool:
+        """Whether it may use this grant (RFC 7591, section 2)."""
+        return grant_type in grant_types_of(self.type, self.grant_types)
 
 
 class EnabledClient(NamedTuple):

@@ -12,7 +12,9 @@ from authsite import clock
 from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
+from authsite.settings.values import is_admin
 from authsite.settings.values import scope as scope_name
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_auth import hash_secret
 from .models import CLIENT_TYPES, Client
@@ -189,6 +191,12 @@ def _check_name(name: str) -> None:
 def _check_scopes(scope: str, default_scope: str) -> None:
     for name in scope.split():
         scope_name(name)
+        if is_admin(name) and name not in ADMIN_SCOPES:
+            raise ValueError(
+                f"there is no scope {name}; there are {', '.join(sorted(ADMIN_SCOPES))}"
+            )
+    if any(map(is_admin, default_scope.split())):
+        raise ValueError("a scope of administrators must be asked for: leave it out of the default")
     if len(scope) > MAX_SCOPE:
         raise ValueError(f"the scopes must have at most {MAX_SCOPE} characters together")
     if not set(default_scope.split()) <= set(scope.split()):

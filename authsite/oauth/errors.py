@@ -1,6 +1,6 @@
 """Errors of the OAuth endpoints (RFC 6749, section 5.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from authsite.audit.events import Event
 from authsite.http.errors import ApiError
@@ -43,7 +43,10 @@ class UnsupportedGrantType(ApiError):
     summary = "The grant type is not supported."
     status = 400
     code = "unsupported_grant_type"
-    message = "Use one of the grant types password, client_credentials and refresh_token."
+
+    def __init__(self, known: Collection[str]) -> None:
+        *others, last = known
+        super().__init__(f"Use one of the grant types {', '.join(others)} and {last}.")
 
 
 class UnauthorizedClient(ApiError):
@@ -72,8 +75,9 @@ class MissingParameter(ApiError):
     status = 400
     code = "invalid_request"
 
-    def __init__(self, names: str) -> None:
-        super().__init__(f"This grant type needs {names} in the form body.")
+    def __init__(self, names: Iterable[str]) -> None:
+        """``names``: all that the grant requires."""
+        super().__init__(f"This grant type needs {' and '.join(names)} in the form body.")
 
 
 class TwoClientAuthentications(ApiError):

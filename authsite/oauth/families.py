@@ -11,17 +11,25 @@ from sqlalchemy import bindparam, func, literal_column, select, update
 
 from authsite import clock
 from authsite.audit.events import Event
-from authsite.audit.service import record
+from authsite.audit.service import record, record_apart
 from authsite.context import Context
 from authsite.db import PreparedQuery
 
 from .models import Family
+
+SCOPE_LOST = "no group gives its scope"  # the column has 32 characters
 
 
 class FamilyLogin(NamedTuple):
     """When a user logged in."""
 
     auth_at: datetime
+
+
+class EndedFamily(NamedTuple):
+    """A family that was unrevoked until now."""
+
+    id: UUID
 
 
 # Only of families that a login of a user began; a personal access token is none.
@@ -54,6 +62,25 @@ def end(
     if revoke(ctx, family_id, why):
         details = {"family": str(family_id), "why": why}
         record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=client_id, details=details)
+
+
+REVOKE = PreparedQuery(
+    update(Family)
+    .where(Family.id == bindparam("family_id"), Family.revoked_at.is_(None))
+    .values(
+        revoked_at=bindparam("now", type_=Family.revoked_at.type),
+        revoked_why=bindparam("why", type_=Family.revoked_why.type),
+    )
+    .returning(Family.id),
+    EndedFamily,
+)
+
+
+def end_apart(ctx: Context, family_id: UUID, why: str, user_id: UUID) -> None:
+    """End a family of a user in a separate transaction, committed on return."""
+    if REVOKE.one(ctx.database, family_id=family_id, now=clock.now(), why=why):
+        details = {"family": str(family_id), "why": why}
+        record_apart(ctx, Event.TOKEN_REVOKED, user_id=user_id, details=details)
 
 
 def exempt(ctx: Context, user_id: UUID, family_id: UUID, epoch: int) -> None:

@@ -17,6 +17,7 @@ from authsite import clock
 from authsite.context import Context
 from authsite.http.api_metadata import response_body
 from authsite.users.account import Account, lacks_confirmation
+from authsite.users.groups import bound
 
 from . import personal_tokens
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
@@ -131,7 +132,10 @@ def _introspect_refresh(
         return {"active": False}
     answer = _facts(token, family, ctx.settings.refresh_expires_in)
     # Registered for what is no access token (RFC 8693, section 2.2.1).
-    answer["token_type"], answer["scope"] = "N_A", family.granted_scope
+    account, scope = family.account, family.granted_scope
+    # What a refresh would give now, without what is for groups that the user is not in.
+    scope = bound.held(ctx, account.id, scope) if account else scope
+    answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 
 

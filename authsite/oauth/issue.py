@@ -15,6 +15,7 @@ from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
 from authsite.users.models import User, unchanged_since
 
+from . import scopes
 from .active import FAMILIES
 from .errors import InvalidGrant
 from .models import OAUTH, Client, Family
@@ -79,8 +80,12 @@ def issue(
     disabled or erased, or its epoch was raised, since the credentials were checked, it inserts
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
+
+    The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
+    `InvalidScope` if that is nothing.
     """
-    account = done.account
+    account, family_id = done.account, family_id or uuid4()
+    held = scopes.hold(ctx, account.id, scope)
     values = {
         "new_owner_kind": "user",
         "new_user_id": account.id,
@@ -89,7 +94,9 @@ def issue(
         "new_auth_at": done.auth_at,
         "new_recognized": done.recognized,
     }
-    return _insert(ctx, client, scope, family_id or uuid4(), values)
+    pair = _insert(ctx, client, held, family_id, {**values, "new_granted_scope": scope})
+    scopes.confirm(ctx, account.id, family_id, held)
+    return pair
 
 
 def issue_for_client(ctx: Context, client: CheckedClient, scope: str) -> TokenPair:

@@ -1,6 +1,7 @@
 """Clients, token families and personal access tokens."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, String, Text
@@ -8,14 +9,27 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
 
-RESOURCE_SERVER = "resource-server"  # no grant; may introspect the access tokens of all clients
-CLIENT_TYPES = ("password", "personal", RESOURCE_SERVER)
+RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
+# The types of clients. Each is a preset of the grant types (RFC 7591, section 2).
+CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
+    "password": ("password", "refresh_token"),
+    "personal": ("client_credentials", "refresh_token"),
+    RESOURCE_SERVER: (),
+}
 OAUTH = "oauth"  # the kind of a family
 FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
 
 
+def grant_types_of(client_type: str, stored: str | None) -> tuple[str, ...]:
+    """The grant types that a client may use: those ``stored`` with it, else those of its type."""
+    return CLIENT_TYPES.get(client_type, ()) if stored is None else tuple(stored.split())
+
+
 class Client(Base):
-    """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one."""
+    """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one.
+
+    ``grant_types``: a set, separated by blanks; NULL for those of the type (`grant_types_of`).
+    """
 
     __tablename__ = "clients"
 
@@ -30,6 +44,7 @@ class Client(Base):
     disabled_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
+    grant_types: Mapped[str | None] = mapped_column(String(1024))
 
 
 class Family(Base):

@@ -143,6 +143,8 @@ def _rotate(
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
+    if family.account:
+        scope = scopes.hold(ctx, family.account.id, scope)
     refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings)
     rotated = ROTATE.one(
         ctx.database,
@@ -156,6 +158,8 @@ def _rotate(
     )
     if rotated is None:
         return None
+    if family.account:
+        scopes.confirm(ctx, family.account.id, family.id, scope)
     number = rotated.generation
     successor = Generation(family.id, number, now, refresh_expires_at, scope, family.created_at)
     return encode_pair(ctx, successor, now)

@@ -1,6 +1,12 @@
-"""Scopes: parse, choose, narrow (RFC 6749, sections 3.3 and 6)."""
+"""Scopes: parse, choose, narrow (RFC 6749, sections 3.3 and 6), and hold by a group."""
 
-from .errors import InvalidScope
+from uuid import UUID
+
+from authsite.context import Context
+from authsite.users.groups import bound
+
+from . import families
+from .errors import InvalidGrant, InvalidScope
 
 
 def parse(text: str) -> list[str]:
@@ -13,7 +19,7 @@ def choose(requested: str | None, allowed: str, default: str) -> str:
 
     Raises `InvalidScope` for a scope that is not in ``allowed``.
     """
-    return narrow(requested, allowed) if parse(requested or "") else default
+    return narrow(requested, allowed) if requested and requested.strip(" ") else default
 
 
 def narrow(requested: str | None, allowed: str) -> str:
@@ -27,3 +33,26 @@ def narrow(requested: str | None, allowed: str) -> str:
     if not set(scopes) <= set(parse(allowed)):
         raise InvalidScope
     return " ".join(scopes)
+
+
+def hold(ctx: Context, user_id: UUID, scope: str) -> str:
+    """``scope`` without what is for groups and none of the user's groups gives.
+
+    Raises `InvalidScope` if nothing is left.
+    """
+    held = bound.held(ctx, user_id, scope)
+    if scope and not held:
+        raise InvalidScope
+    return held
+
+
+def confirm(ctx: Context, user_id: UUID, family_id: UUID, held: str) -> None:
+    """Check, once tokens with the scope ``held`` are stored, that the user still holds it.
+
+    Who takes a scope from a user ends the tokens that carry it and are stored then. So either
+    these tokens are among them, or this function sees the change. In that case it ends the family,
+    which is committed, and raises `InvalidGrant`.
+    """
+    if bound.held_after_changes(ctx, user_id, held) != held:
+        families.end_apart(ctx, family_id, families.SCOPE_LOST, user_id)
+        raise InvalidGrant

@@ -127,11 +127,14 @@ def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPai
     """The tokens of ``generation``; the same text each time."""
     family_id, number, rotated_at, refresh_expires_at, scope, created_at = generation
     access_expires_at = _limited(rotated_at, ctx.settings.expires_in, created_at, ctx.settings)
-    access = Token(family_id, number, int(access_expires_at.timestamp()))
-    refresh = Token(family_id, number, int(refresh_expires_at.timestamp()))
+    keys, fields = ctx.services.keys, (family_id.bytes, number)
+    access, refresh = [
+        _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=int(end.timestamp()))
+        for kind, end in ((ACCESS, access_expires_at), (REFRESH, refresh_expires_at))
+    ]
     return TokenPair(
-        encode(ctx.services.keys, ACCESS, access),
-        encode(ctx.services.keys, REFRESH, refresh),
+        access,
+        refresh,
         # When a refresh is repeated within the grace, a short-lived token may have expired.
         max(0, int((access_expires_at - now).total_seconds())),
         scope,

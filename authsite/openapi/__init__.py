@@ -13,7 +13,7 @@ API_TAG = Tag("API description", "The OpenAPI document.")
 def includeme(config: "Configurator") -> None:
     """Add the routes and views of the document, and of the page unless `docs-page` is off."""
     config.registry["authsite.openapi"] = {}  # cached documents by server
-    config.add_route("authsite.openapi", "/v1/openapi.json")
+    config.add_route("authsite.openapi", "/v1/openapi.json", errors="json")
     config.scan(".api")
     if config.registry["authsite"].settings.docs_page:
         config.add_route("authsite.docs", "/docs")

@@ -16,7 +16,7 @@ from .responses import (
     header_components,
     successes,
 )
-from .schemas import Key, example_of, schemas_of, tidied
+from .schemas import Key, example_of, name_of, schemas_of, tidied, union_of
 
 BEARER = "bearer"
 SCHEMES = {
@@ -114,6 +114,8 @@ def _rank(tag: str) -> int:
 def _types(endpoint: Endpoint, cfg: Settings) -> list[Key]:
     """The types of the request and response bodies, each with the mode of its schema."""
     types: list[Key] = [(endpoint.body, "validation")] if endpoint.body else []
+    if endpoint.body and endpoint.body.one_of:
+        types.append((union_of(endpoint.body), "validation"))
     types += [(type_, "serialization") for type_ in endpoint.operation.responses.values() if type_]
     if endpoint.error_format in ERROR_BODIES:
         types.append((ERROR_BODIES[endpoint.error_format], "serialization"))
@@ -123,7 +125,7 @@ def _types(endpoint: Endpoint, cfg: Settings) -> list[Key]:
 
 
 def _operation(
-    endpoint: Endpoint, cfg: Settings, schemas: Mapping[Key, Any], components: Mapping[str, Any]
+    endpoint: Endpoint, cfg: Settings, schemas: Mapping[Key, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.operation_id,
@@ -137,6 +139,8 @@ def _operation(
         operation["parameters"] = parameters
     if endpoint.body:
         schema = schemas[endpoint.body, "validation"]
+        if endpoint.body.one_of:  # beside all properties, which the page shows as one form
+            components[name_of(schema)] |= schemas[union_of(endpoint.body), "validation"]
         operation["requestBody"] = _request_body(endpoint.body, schema, components)
     operation["responses"] = {
         **successes(endpoint.operation, schemas, components),

@@ -10,7 +10,8 @@ from pyramid.interfaces import IRoutesMapper
 from authsite.guards.route_options import Rules, rules_of
 from authsite.http.api_metadata import Operation, Tag, operation_of
 from authsite.http.bodies import Body
-from authsite.http.error_bodies import ErrorFormat, error_format_of
+from authsite.http.error_formats import stated_format
+from authsite.http.errors import ErrorFormat
 from authsite.http.own_routes import is_own
 
 # {name} or {name:regex} in a route's pattern.
@@ -84,7 +85,7 @@ def _endpoint(registry: Any, route: Any, view: Any, method: str) -> Endpoint:
         options=dict(view),
         rules=rules_of(route),
         operation=operation_of(view["callable"]),
-        error_format=error_format_of(path.removeprefix(registry["authsite.http"].prefix)),
+        error_format=stated_format(route) or "html",
     )
 
 

@@ -11,7 +11,6 @@ from authsite.guards.errors import (
     InsufficientScope,
     LoginRequired,
     NotAuthenticated,
-    UserRequired,
 )
 from authsite.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
 from authsite.http.errors import (
@@ -28,6 +27,7 @@ from authsite.http.host import BadHost
 from authsite.login.errors import DomainNotAllowed
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.settings import Settings
+from authsite.users.errors import UserRequired
 
 from .endpoints import Endpoint
 

@@ -8,14 +8,13 @@ from authsite.http.api_metadata import Headers, Message, Operation, ResponseHead
 from authsite.http.bodies import JSON
 from authsite.http.error_bodies import (
     ErrorBody,
-    ErrorFormat,
     ErrorStyle,
     FieldErrorsBody,
     OAuthErrorBody,
     error_body,
     error_style,
 )
-from authsite.http.errors import ApiError
+from authsite.http.errors import ApiError, ErrorFormat
 from authsite.http.headers import NOT_STORED
 from authsite.i18n import translate
 

@@ -1,9 +1,13 @@
 """JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of request and response bodies."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from functools import cache, reduce
+from operator import or_
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
+
+from authsite.http.bodies import Body
 
 Mode = Literal["validation", "serialization"]
 Key = tuple[Any, Mode]
@@ -50,11 +54,23 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**others[0], "type": [others[0]["type"], "null"], **rest}
 
 
+@cache  # one object for each body: `schemas_of` looks it up
+def union_of(body: type[Body]) -> Any:
+    """The type of a ``body`` of several forms: a union that a field distinguishes."""
+    forms: Any = reduce(or_, body.one_of.values())
+    return Annotated[forms, Field(discriminator=body.discriminator)]
+
+
+def name_of(schema: Mapping[str, Any]) -> str:
+    """The name of the component that ``schema`` refers to."""
+    return str(schema["$ref"]).removeprefix(_REF)
+
+
 def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
     """The component that ``schema`` refers to; ``schema`` itself if it is no reference."""
     if "$ref" not in schema:
         return schema
-    component: Mapping[str, Any] = components[schema["$ref"].removeprefix(_REF)]
+    component: Mapping[str, Any] = components[name_of(schema)]
     return component
 
 

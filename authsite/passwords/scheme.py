@@ -21,6 +21,9 @@ NO_PEPPER = "-"
 MAX_PASSWORD_BYTES = 4096
 MIN_COST, MAX_COST = 4, 16  # 4 is bcrypt's minimum; over 16 one login would take seconds
 
+# The categories Cc and Cs of Unicode, which no version of Unicode changes.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
 # The last characters of salt and digest have unused bits, which every bcrypt sets to zero.
 _STORED = re.compile(
     r"(?:v1\$(?P<pepper>-|[0-9a-f]{8})|(?P<prehash>bcrypt_sha256\$))?"
@@ -81,7 +84,7 @@ def encode(password: str) -> bytes:
     # Characters first: a string has at least as many bytes, so this bounds the work of encoding.
     if not password or len(password) > MAX_PASSWORD_BYTES:
         raise UnacceptablePassword
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in password):
+    if CONTROL.search(password):
         raise UnacceptablePassword
     encoded = password.encode()
     if len(encoded) > MAX_PASSWORD_BYTES:

@@ -8,18 +8,18 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite import clock
-from authsite.guards.caller import caller_of
-from authsite.guards.errors import UserRequired
 from authsite.http.api_metadata import Operation, Parameters, response_body
 from authsite.http.bodies import Body, CurrentPassword, MaybeEmpty, Missing
 from authsite.ids import as_id
 from authsite.login.errors import WrongCurrentPassword
+from authsite.oauth.listed import ListedToken
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
+from authsite.users.caller import caller_of
+from authsite.users.errors import UserRequired
 
 from . import service
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
-from .listed import ListedToken
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Name = Annotated[

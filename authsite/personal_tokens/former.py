@@ -14,10 +14,9 @@ from sqlalchemy import insert
 from authsite.context import Context
 from authsite.oauth import tokens
 from authsite.oauth.active import ACTIVE_FAMILIES
+from authsite.oauth.listed import ListedToken
 from authsite.oauth.models import FORMER_PERSONAL_TOKEN, Family
 from authsite.users.account import Account
-
-from .listed import ListedToken
 
 
 def create(ctx: Context, account: Account, made: ListedToken) -> str:

@@ -1,14 +1,15 @@
-"""The forms for personal access tokens of the account pages."""
+"""The section of the account pages for personal access tokens, and its forms."""
 
 from typing import Any
 
 from pyramid.response import Response
 
-from authsite.account.pages.layout import account_form, back, show, to_section
-from authsite.guards.caller import caller_of
 from authsite.http.bodies import Body, CurrentPassword
 from authsite.ids import as_id
 from authsite.request_state import Request
+from authsite.users.account_pages import account_form, back, show
+from authsite.users.caller import caller_of
+from authsite.users.groups import bound
 
 from . import service
 from .api import Lifetime, Name
@@ -23,15 +24,15 @@ class TokenForm(Body):
     current_password: CurrentPassword
 
 
-def show_section(request: Request) -> Response:
-    """Redirect the path of a form to the section of its page.
+def values(request: Request) -> dict[str, Any]:
+    """The active tokens; ``new_token`` is the text of one that was just created."""
+    ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
+    scopes = bound.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    found = service.list_active(ctx, user_id)
+    return {"tokens": found, "new_token": None, "token_scopes": scopes}
 
-    A function of this module: venusian registers views where they are defined.
-    """
-    return to_section(request)
 
-
-@account_form("authsite.account.tokens", TokenForm, get=show_section)
+@account_form("authsite.account.tokens", TokenForm)
 def create(request: Request) -> dict[str, Any]:
     """Create a token; the response to the form itself shows it, and no other page does."""
     given: TokenForm = request.authsite.validated
@@ -48,7 +49,7 @@ def create(request: Request) -> dict[str, Any]:
     return {**show(request), "which": None, "new_token": text}
 
 
-@account_form("authsite.account.tokens.revoke", get=show_section)
+@account_form("authsite.account.tokens.revoke")
 def revoke(request: Request) -> Response:
     """Revoke one token; one that is gone already is revoked, too."""
     wanted = as_id(request.matchdict["id"])

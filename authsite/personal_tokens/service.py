@@ -22,19 +22,19 @@ from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
 from authsite.mail.outbox import Recipient
 from authsite.oauth import families, personal_tokens, scopes, tokens
+from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import Family, PersonalToken
-from authsite.oauth.personal_tokens import ACTIVE_PERSONAL_TOKENS
 from authsite.rate_limit import limit_subject
 from authsite.sessions.models import BrowserSession
 from authsite.settings.durations import duration
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
+from authsite.users.groups import bound
 from authsite.users.models import User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
 from . import former, mails
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
-from .listed import ListedToken
 
 MAX_ACTIVE = 50  # tokens of one user
 DEFAULT_LIFETIME = timedelta(days=90)
@@ -61,7 +61,8 @@ def create(
 
     Returns it and its text, which is not stored: it is shown once.
 
-    ``allowed``: the scopes that the token may have; without a requested scope it has none. Raises
+    ``allowed``: the scopes that the token may have, except those for groups that the user is not
+    in; without a requested scope it has none. Raises
     `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
     `SignInEnded` if the user's epoch was raised meanwhile.
@@ -73,6 +74,8 @@ def create(
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account.id, account.epoch)
+    if bound.held_in_transaction(ctx, account.id, scope) != scope:
+        raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
     now = clock.now()
@@ -87,25 +90,7 @@ def create(
 
 def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
     """The active tokens of a user, the newest first."""
-    now = clock.now()
-    rows = ctx.db.scalars(
-        ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken).where(
-            PersonalToken.user_id == user_id, PersonalToken.expires_at > now
-        )
-    )
-    found = [
-        ListedToken(
-            row.id,
-            row.name,
-            row.scope,
-            row.created_at,
-            row.expires_at,
-            row.used_at,
-            row.session_id,
-        )
-        for row in rows
-    ]
-    found += former.list_active(ctx, user_id, now)
+    found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
     return sorted(found, key=lambda item: (-item.created.timestamp(), item.id))
 
 

@@ -17,9 +17,11 @@ API_TAG = Tag(
 
 def includeme(config: "Configurator") -> None:
     """Two login paths and one refresh path for every client; `/app` unless `app-page` is off."""
-    config.add_route("authsite.proxy.login", "/v1/clients/{client}/login")
-    config.add_route("authsite.proxy.users_login", "/v1/clients/{client}/users/login")
-    config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh")
+    config.add_route("authsite.proxy.login", "/v1/clients/{client}/login", errors="oauth")
+    config.add_route(
+        "authsite.proxy.users_login", "/v1/clients/{client}/users/login", errors="oauth"
+    )
+    config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh", errors="oauth")
     config.at_logout(clear_all)
     config.scan(".api")
     if config.registry["authsite"].settings.app_page:

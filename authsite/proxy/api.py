@@ -9,9 +9,10 @@ from pyramid.view import view_config
 
 from authsite.http.api_metadata import REFRESH_COOKIE, Operation, Parameters, ResponseHeader
 from authsite.http.bodies import Body, MaybeEmpty, Password
-from authsite.oauth.api import REFRESH_TOKEN, Name, TokenAnswer, TokenText, token_response
+from authsite.oauth.api import TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
-from authsite.rate_limit import recognized
+from authsite.oauth.parameters import REFRESH_TOKEN, Name, TokenText
+from authsite.rate_limit import device_cookie
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.settings import Settings
@@ -128,7 +129,7 @@ def login(request: Request) -> TokenAnswer:
     identifiers = {"username": body.username, "email": body.email, "phone": body.phone}
     pair = service.log_in(ctx, client, identifiers, body.password, body.scope)
     cookie.set_cookies(request, pair.refresh_token)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     return token_response(pair, body.scope)
 
 

@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from authsite.context import Context
-from authsite.oauth import grants
+from authsite.oauth import refresh as rotation
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
+from authsite.oauth.grants import check_allowed
+from authsite.oauth.grants.password import by_password, issue_by_password
+from authsite.oauth.grants.refresh_token import by_refresh_token
 from authsite.oauth.tokens import TokenPair
 from authsite.settings import canonical_client
 
@@ -43,8 +46,9 @@ def log_in(
     `OneIdentifierRequired`, and what the grant raises.
     """
     username, kinds = choose_identifier(identifiers, ctx.settings.login_identifiers)
-    request = grants.TokenRequest(scope, username, password, kinds=kinds)
-    return grants.execute(ctx, grants.find("password"), client, request)
+    check_allowed(client, by_password)
+    given = {"username": username, "password": password, "kinds": kinds}
+    return issue_by_password(ctx, client, given, scope)
 
 
 def refresh(
@@ -56,14 +60,14 @@ def refresh(
     """
     if not token:
         raise NoRefreshToken
-    request = grants.TokenRequest(scope, refresh_token=token)
-    return grants.execute(ctx, grants.find("refresh_token"), client, request)
+    check_allowed(client, by_refresh_token)
+    return rotation.refresh(ctx, client.id, token, scope)
 
 
 def choose_identifier(
     identifiers: Mapping[str, str | None], enabled: Sequence[str]
-) -> tuple[str, tuple[str, ...] | None]:
-    """The login name, and the kinds of identifier that it may be; None: all that are enabled.
+) -> tuple[str, str]:
+    """The login name, and the kind of identifier that it is; empty: any that is enabled.
 
     ``identifiers`` has a field for each kind. The field ``username`` takes a login name of any
     enabled kind, also where usernames are not enabled. A field of a kind that is not enabled is
@@ -74,4 +78,4 @@ def choose_identifier(
     if len(filled) != 1:
         raise OneIdentifierRequired(fields)
     [(field, name)] = filled
-    return name, None if field == "username" else (field,)
+    return name, "" if field == "username" else field

@@ -8,19 +8,16 @@ ended (`db.after_commit`).
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from authsite.crypto.keys import Keys
 from authsite.http.errors import ApiError
-from authsite.request_state import Request
 from authsite.settings.rate_limits import RATE_LIMITS
 
-from . import delays
+from . import delays, recognized
 from .limiter import RateLimiter
-from .networks import network_of
-from .recognized import Owner, Recognition, new_cookie, recognize, remember, sent_cookie
-
-COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
+from .recognized import Owner, Recognition, new_cookie, recognize
+from .windows import Windows
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ class CallerLimits:
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
     device cookie as it was sent; ``owner``: who has signed in or has recovered the account, else
-    None.
+    None. ``seen``: what `login` has read, else None.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -65,6 +62,7 @@ class CallerLimits:
     read_cookie: Callable[[], str | None] = lambda: None
     counted: Counted = field(default_factory=Counted)
     owner: Owner | None = None
+    seen: Windows | None = None
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
     def count(self, name: str, *subject: str) -> None:
@@ -113,8 +111,9 @@ class CallerLimits:
             yield PasswordAttempt()
             return
         self.count("login-address", self.address)
-        recognition = self._recognized(self.limiter, owner)
-        with self._password(self.limiter, delays.LOGIN, account, *recognition.subject) as attempt:
+        recognition, key, level = self._look_up(self.limiter, account, owner)
+        acquire = partial(delays.acquire_at, self.limiter, delays.LOGIN, key, level)
+        with self._password(self.limiter, acquire, key) as attempt:
             attempt.recognition = recognition
             yield attempt
 
@@ -128,7 +127,9 @@ class CallerLimits:
         if self.limiter is None:
             yield PasswordAttempt()
             return
-        with self._password(self.limiter, "reauthentication", user, session) as attempt:
+        name = "reauthentication"
+        acquire = partial(delays.acquire, self.limiter, user, session, name=name)
+        with self._password(self.limiter, acquire, name, user, session) as attempt:
             yield attempt
 
     def first(self, *subject: str) -> bool:
@@ -139,7 +140,11 @@ class CallerLimits:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         if self.limiter is None:
             return ()
-        return self._recognized(self.limiter, owner).subject
+        unknown, known = self._recognize(owner)
+        key = recognized.address_key(self.limiter, owner, self.address)
+        if unknown.subject or self.limiter.storage.get(key):
+            return known.subject
+        return ()
 
     def remember_login(self, owner: Owner) -> None:
         """`remember` for ``owner``, who has just signed in; the view sets the device cookie."""
@@ -153,7 +158,7 @@ class CallerLimits:
         transaction has written anything, or when it has been committed.
         """
         if self.limiter:
-            remember(self.limiter, owner, self.address)
+            recognized.remember(self.limiter, owner, self.address, self.seen)
 
     def end_lockout(self, accounts: list[str]) -> None:
         """End the lockout of a user, who has just reset the password.
@@ -172,16 +177,30 @@ class CallerLimits:
             return None
         return new_cookie(self.keys["device"], self.owner, self.read_cookie())
 
-    def _recognized(self, limiter: RateLimiter, owner: Owner) -> Recognition:
-        ring, sent = self.keys["device"], self.read_cookie()
-        return recognize(limiter, ring, owner, self.address, sent)
+    def _look_up(
+        self, limiter: RateLimiter, account: str, owner: Owner
+    ) -> tuple[Recognition, str, int]:
+        """What is recognized; the key that counts the login, and its lockouts so far.
+
+        All that a login reads of the limits, in one statement where they are in our database.
+        """
+        unknown, known = self._recognize(owner)
+        address = recognized.address_key(limiter, owner, self.address)
+        keys = [delays.key_of(limiter, account, *each.subject) for each in (unknown, known)]
+        levels = [delays.level_key(key) for key in keys]
+        self.seen = Windows(limiter.storage, [address, *levels])
+        chosen = self.seen.get(address) > 0
+        return (known if chosen else unknown), keys[chosen], self.seen.get(levels[chosen])
+
+    def _recognize(self, owner: Owner) -> tuple[Recognition, Recognition]:
+        return recognize(self.keys["device"], owner, self.address, self.read_cookie())
 
     @contextmanager
     def _password(
-        self, limiter: RateLimiter, name: str, *subject: str
+        self, limiter: RateLimiter, acquire: Callable[[], delays.Acquired], *key: str
     ) -> Iterator[PasswordAttempt]:
-        key = (name, *subject)
-        acquired = self.counted.attempts.get(key) or delays.acquire(limiter, *subject, name=name)
+        """``key``: under which a run of the request that pyramid_retry repeats finds the count."""
+        acquired = self.counted.attempts.get(key) or acquire()
         self.counted.attempts[key] = acquired
         attempt = PasswordAttempt(acquired.locked)
         try:
@@ -205,21 +224,6 @@ class CallerLimits:
     def _report(self, limiter: RateLimiter, full: str, name: str, *subject: str) -> None:
         if limiter.first_exceeded(full):
             self.on_exceeded(name, limiter.hashed(*subject))
-
-
-def limits_of(request: Request) -> CallerLimits:
-    """``request.authsite.ctx.limits``."""
-    services = request.authsite.services
-    # Weak: the limits are part of the request's state, and a cycle would delay that it is freed.
-    weak: Callable[[], Any] = request.authsite.request
-    return CallerLimits(
-        services.rate_limits,
-        services.keys,
-        network_of(request.authsite.client_address),
-        lambda: sent_cookie(weak()),
-        request.environ.setdefault(COUNTED, Counted()),
-        on_exceeded=lambda name, subject: weak().authsite.record_exceeded(name, subject),
-    )
 
 
 def counts_as_failure(name: str, error: ApiError) -> bool:

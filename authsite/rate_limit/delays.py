@@ -38,15 +38,25 @@ class Acquired:
     locked: bool
 
 
+def key_of(limiter: RateLimiter, *subject: str, name: str = LOGIN) -> str:
+    """The key of the free attempts of ``subject``."""
+    [item] = limiter.windows[name]
+    return item.key_for(name, limiter.hashed(*subject))
+
+
 def acquire(limiter: RateLimiter, *subject: str, name: str = LOGIN) -> Acquired:
     """Count one attempt for ``subject``. Raises `TooManyAttempts`. Atomic over all processes."""
+    key = key_of(limiter, *subject, name=name)
+    return acquire_at(limiter, name, key, limiter.storage.get(level_key(key)))
+
+
+def acquire_at(limiter: RateLimiter, name: str, key: str, level: int) -> Acquired:
+    """`acquire` under this `key_of`, whose count at `level_key` has just been read."""
     storage, [item] = limiter.storage, limiter.windows[name]
-    key = item.key_for(name, limiter.hashed(*subject))
-    level = storage.get(_level(key))
     window, free = (delay(item, level), 1) if level else (item.get_expiry(), item.amount)
     number = storage.incr(_lockout(key, level), window)
     # The first attempt after a lockout reads the level again: a refund may have ended the lockout.
-    stale = level > 0 and number == free and storage.get(_level(key)) != level
+    stale = level > 0 and number == free and storage.get(level_key(key)) != level
     if number > free or stale:
         if stale or not level:
             storage.incr(_lockout(key, level), window, -1)  # rejected attempts are not counted
@@ -57,7 +67,7 @@ def acquire(limiter: RateLimiter, *subject: str, name: str = LOGIN) -> Acquired:
         return Acquired(name, key, level, locked=False)
     # Lock first, then raise the level: until then the old level rejects concurrent attempts.
     storage.incr(_lockout(key, level + 1), delay(item, level + 1))
-    storage.incr(_level(key), max(DAY, 2 * delay(item, level + 1)))
+    storage.incr(level_key(key), max(DAY, 2 * delay(item, level + 1)))
     return Acquired(name, key, level, locked=True)
 
 
@@ -66,9 +76,9 @@ def refund(limiter: RateLimiter, attempt: Acquired) -> None:
     storage, [item] = limiter.storage, limiter.windows[attempt.name]
     if attempt.locked:
         if attempt.level:
-            storage.incr(_level(attempt.key), DAY, -1)
+            storage.incr(level_key(attempt.key), DAY, -1)
         else:
-            storage.clear(_level(attempt.key))
+            storage.clear(level_key(attempt.key))
         storage.clear(_lockout(attempt.key, attempt.level + 1))
     if attempt.level:
         storage.clear(_lockout(attempt.key, attempt.level))
@@ -78,13 +88,12 @@ def refund(limiter: RateLimiter, attempt: Acquired) -> None:
 
 def reset(limiter: RateLimiter, *subject: str) -> None:
     """Forget all attempts and lockouts of ``subject`` at logins."""
-    [item] = limiter.windows[LOGIN]
-    key = item.key_for(LOGIN, limiter.hashed(*subject))
-    level = limiter.storage.get(_level(key))
+    key = key_of(limiter, *subject)
+    level = limiter.storage.get(level_key(key))
     # Of the earlier lockouts, only the last one can still be running.
     for ended in {0, max(0, level - 1), level}:
         limiter.storage.clear(_lockout(key, ended))
-    limiter.storage.clear(_level(key))
+    limiter.storage.clear(level_key(key))
 
 
 def delay(item: RateLimitItem, level: int) -> int:
@@ -103,7 +112,7 @@ def keys_of(limiter: RateLimiter, *subject: str) -> list[str]:
     for name, items in limiter.windows.items():
         for key in (item.key_for(name, hashed) for item in items):
             levels = range(LEVELS if name in LOCKING else 1)
-            keys += [_level(key), *(_lockout(key, level) for level in levels)]
+            keys += [level_key(key), *(_lockout(key, level) for level in levels)]
     return keys
 
 
@@ -111,5 +120,6 @@ def _lockout(key: str, level: int) -> str:
     return f"{key}/{level}" if level else key
 
 
-def _level(key: str) -> str:
+def level_key(key: str) -> str:
+    """The key that counts the lockouts of a `key_of`."""
     return f"{key}/level"

@@ -8,7 +8,7 @@ from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
 from limits.errors import ConfigurationError
 from limits.storage import Storage, storage_from_string
 
-from authsite.db import Database
+from authsite.db.engine import Database
 from authsite.settings import InvalidSetting, Settings, SettingsError
 
 from .fallback import FallbackStorage, LocalStorage

@@ -5,12 +5,14 @@ number of processes (ASVS 16.5.3).
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import structlog
 from limits.errors import StorageError
 from limits.storage import MemoryStorage, Storage
+
+from .windows import ReadingTogether, Window
 
 log = structlog.get_logger("authsite.rate_limit")
 
@@ -45,7 +47,7 @@ class LocalStorage(MemoryStorage):
             super().clear(key)
 
 
-class FallbackStorage(Storage):
+class FallbackStorage(ReadingTogether):
     """A storage, and counters in the memory of this process while it fails.
 
     ``connect`` returns the storage, and is called when it is first used, since the client of a
@@ -55,8 +57,6 @@ class FallbackStorage(Storage):
     Only the requests that detect the failure wait for the timeout: after that a separate thread
     checks every ``probe_seconds`` whether the storage works again.
     """
-
-    STORAGE_SCHEME = None
 
     def __init__(
         self,
@@ -94,6 +94,12 @@ class FallbackStorage(Storage):
         """The end of its window, in seconds since 1970."""
         return self._call(lambda storage: storage.get_expiry(key))
 
+    def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
+        """The running windows of ``keys``, if the storage in use reads them together."""
+        return self._call(
+            lambda storage: storage.read(keys) if isinstance(storage, ReadingTogether) else None
+        )
+
     def clear(self, key: str) -> None:
         """Delete the count."""
         self._call(lambda storage: storage.clear(key))
@@ -113,7 +119,7 @@ class FallbackStorage(Storage):
     def _call(self, operation: Callable[[Storage], T]) -> T:
         if not self._failed:
             try:
-                return operation(self._storage())
+                return operation(self._connected or self._storage())
             except self._failures as error:
                 self._switch_to_local(error)
         return operation(self._local or self._storage())

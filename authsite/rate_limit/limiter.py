@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import ceil
 
 import structlog
@@ -65,11 +66,8 @@ class RateLimiter:
             if RATE_LIMITS[name].counts_address
         }
         self._fixed = FixedWindowRateLimiter(storage)
-        self._key = key
-
-    def hashed(self, *subject: str) -> str:
+        self.hashed = partial(subject_hash, key)
         """``subject`` as it is stored."""
-        return subject_hash(self._key, *subject)
 
     def _windows(self, name: str, subject: tuple[str, ...]) -> Iterator[tuple[RateLimitItem, str]]:
         """The windows that count ``subject``, in this order, and the subject as each stores it.

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from authsite import clock
 from authsite.crypto.keys import KeyRing
 from authsite.crypto.sealed import SealedFormat
-from authsite.http import cookies
-from authsite.request_state import Request
+
+from .windows import Windows
 
 if TYPE_CHECKING:
     from .limiter import RateLimiter
@@ -59,19 +59,28 @@ class Browser(NamedTuple):
 
 
 def recognize(
-    limiter: "RateLimiter", ring: KeyRing, owner: Owner, address: str, sent: str | None
-) -> Recognition:
-    """What ``owner`` recently logged in from. ``sent``: the device cookie as it was sent."""
+    ring: KeyRing, owner: Owner, address: str, sent: str | None
+) -> tuple[Recognition, Recognition]:
+    """The recognition from an address that is not recognized, and from one that is.
+
+    They are the same for a recognized browser. ``sent``: the device cookie as it was sent.
+    """
     if browser := decode_cookie(ring, owner, sent, clock.now()):
-        return Recognition(("device", browser.id.hex()), datetime.fromtimestamp(browser.since, UTC))
-    recent = limiter.storage.get(_key(limiter, owner, address)) > 0
-    return Recognition(("address", address)) if recent else Recognition()
+        since = datetime.fromtimestamp(browser.since, UTC)
+        known = Recognition(("device", browser.id.hex()), since)
+        return known, known
+    return Recognition(), Recognition(("address", address))
 
 
-def remember(limiter: "RateLimiter", owner: Owner, address: str) -> None:
-    """Record a login from ``address``, unless recorded in the last 15 days."""
-    key, seconds = _key(limiter, owner, address), int(RECOGNIZED_FOR.total_seconds())
-    if limiter.storage.get_expiry(key) - clock.now().timestamp() < seconds / 2:
+def remember(
+    limiter: "RateLimiter", owner: Owner, address: str, seen: Windows | None = None
+) -> None:
+    """Record a login from ``address``, unless recorded in the last 15 days.
+
+    ``seen``: what was read of it before, if it was.
+    """
+    key, seconds = address_key(limiter, owner, address), int(RECOGNIZED_FOR.total_seconds())
+    if (seen or limiter.storage).get_expiry(key) - clock.now().timestamp() < seconds / 2:
         limiter.storage.clear(key)
         limiter.storage.incr(key, seconds)
 
@@ -104,24 +113,7 @@ def decode_cookie(ring: KeyRing, owner: Owner, value: str | None, now: datetime)
     return None
 
 
-def set_cookie(request: Request) -> None:
-    """Set the cookie for the user whom this request has just proved to be, if it has.
-
-    That is after a login, and after a link that the user opened to recover the account.
-    """
-    value = request.authsite.ctx.limits.new_device_cookie()
-    if value is None:
-        return
-    name = cookies.host_name(request, cookies.DEVICE)
-    cookie = cookies.Cookie(name, value, int(RECOGNIZED_FOR.total_seconds()))
-    cookies.write(request, request.response, cookie)
-
-
-def sent_cookie(request: Request) -> str | None:
-    """The ``device`` cookie as the browser sent it, or None; its value proves nothing yet."""
-    return cookies.read(request, cookies.host_name(request, cookies.DEVICE))
-
-
-def _key(limiter: "RateLimiter", owner: Owner, address: str) -> str:
+def address_key(limiter: "RateLimiter", owner: Owner, address: str) -> str:
+    """The key under which an address that ``owner`` has logged in from is stored."""
     version = [f"version {owner.version}"] if owner.version else []
     return f"recognized/{limiter.hashed(owner.key, *version, address)}"

@@ -1,40 +1,48 @@
 """Counters in our own database, as a storage of the limits library."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from limits.storage import Storage
-from sqlalchemy import Executable, bindparam, case, delete, or_, select
+from limits.errors import StorageError
+from sqlalchemy import Executable, String, bindparam, case, delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from authsite import clock
-from authsite.db import Database, PreparedQuery
 from authsite.db.batches import delete_overdue
 from authsite.db.conflicts import is_conflict
+from authsite.db.engine import Database
+from authsite.db.prepared import PreparedQuery
 
 from .models import LimitCounter
+from .windows import ReadingTogether, Window
 
 SWEEP_EVERY = 1000  # writes of one process
 SWEEP_AT_MOST = 1000  # rows
 
 
-class Window(NamedTuple):
-    """The running window of a counter."""
+class Counter(NamedTuple):
+    """A counter whose window is running."""
 
+    key: str
     hits: int
     expires_at: datetime
 
 
-RUNNING_WINDOW = PreparedQuery(
-    select(LimitCounter.count.label("hits"), LimitCounter.expires_at).where(
-        LimitCounter.key == bindparam("key"), LimitCounter.expires_at > bindparam("now")
+TOGETHER = 3  # keys of one statement
+RUNNING = PreparedQuery(
+    select(LimitCounter.key, LimitCounter.count.label("hits"), LimitCounter.expires_at).where(
+        LimitCounter.key.in_(
+            [bindparam(f"key{number}", type_=String()) for number in range(TOGETHER)]
+        ),
+        LimitCounter.expires_at > bindparam("now"),
     ),
-    Window,
+    Counter,
 )
 
 
-class DatabaseStorage(Storage):
+class DatabaseStorage(ReadingTogether):
     """Counters that all processes share; each call is one statement, committed by itself.
 
     One upsert decides between concurrent requests, and no lock is held between calls. The caller
@@ -76,14 +84,22 @@ class DatabaseStorage(Storage):
 
     def get(self, key: str) -> int:
         """The count of the running window, 0 if there is none."""
-        window = RUNNING_WINDOW.one(self._database, key=key, now=clock.now())
-        return window.hits if window else 0
+        running = self._running([key])
+        return running[0].hits if running else 0
 
     def get_expiry(self, key: str) -> float:
         """The end of the running window in seconds since 1970; now if there is none."""
         now = clock.now()
-        window = RUNNING_WINDOW.one(self._database, key=key, now=now)
-        return (window.expires_at if window else now).timestamp()
+        running = self._running([key])
+        return (running[0].expires_at if running else now).timestamp()
+
+    def read(self, keys: Sequence[str]) -> Mapping[str, Window]:
+        """The running windows of at most `TOGETHER` keys, in one statement."""
+        try:
+            running = self._running(keys)
+        except SQLAlchemyError as error:
+            raise StorageError(error) from error
+        return {each.key: Window(each.hits, each.expires_at.timestamp()) for each in running}
 
     def clear(self, key: str) -> None:
         """Delete the count of ``key``."""
@@ -96,6 +112,12 @@ class DatabaseStorage(Storage):
     def check(self) -> bool:
         """Return True; raises if the database does not answer."""
         return self.get("") == 0
+
+    def _running(self, keys: Sequence[str]) -> list[Counter]:
+        first, *_ = keys
+        last = keys[-1]
+        second = keys[1] if len(keys) == TOGETHER else last
+        return RUNNING.all(self._database, key0=first, key1=second, key2=last, now=clock.now())
 
     def _write(self, statement: Executable, parameters: dict[str, Any] | None = None) -> int:
         """The value that the statement returns, or the number of rows that it changed."""

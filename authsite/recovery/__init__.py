@@ -21,8 +21,8 @@ def includeme(config: "Configurator") -> None:
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
     separator = "-" if cfg.variant == "B" else "/"
-    config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot")
-    config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset")
+    config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot", errors="json")
+    config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset", errors="json")
     config.add_route("authsite.forgot.page", "/password/forgot")
     config.add_route("authsite.reset.page", "/password/reset")
     config.add_route("authsite.reset.check", "/password/reset/check")

@@ -10,7 +10,7 @@ from authsite.http.api_metadata import Message, Operation
 from authsite.http.bodies import Body, Email, NewPassword, Password, Token, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.passwords import policy
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 
 from . import service
@@ -91,5 +91,5 @@ def reset(request: Request) -> Message:
     service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     return {"message": "The password is changed. Log in with it."}

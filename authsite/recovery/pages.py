@@ -5,14 +5,14 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.guards import undo_notice
-from authsite.guards.forms import form_view, link_view, password_check, rating
-from authsite.guards.known_address import keep_address
-from authsite.guards.return_to import keep_next
 from authsite.http.bodies import Body, Email
+from authsite.http.forms import form_view, link_view, password_check, rating
 from authsite.http.rendering import page_path, see_other
-from authsite.rate_limit import recognized
+from authsite.http.return_to import keep_next
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
+from authsite.sign_in import undo_notice
+from authsite.sign_in.known_address import keep_address
 
 from . import service
 from .api import ResetBody
@@ -105,7 +105,7 @@ def reset(request: Request) -> Response:
     user_id = service.reset(
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     undo_notice.announce(request, user_id)
     keep_address(request, given.email)
     return see_other(request, page_path(request, "reset.page", done="1"))

@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from authsite.cli.shared import settings_of
 from authsite.mail.copies import FOLDER_VARIABLE
 from authsite.monitoring import HEALTH_PATH
-from authsite.settings import Settings, SettingsError
+from authsite.settings import (
+    Settings,
+    SettingsError,
+    environment,
+    folder_of,
+    load,
+    read_ini,
+)
 
 from .asgi import AsgiBridge
 from .failure import end_service
@@ -84,7 +90,6 @@ def created(path: Path) -> "Router":
     Raises what prevents its start: `SettingsError`, `ConfigurationError`, an error of an import.
     """
     from authsite import compose
-    from authsite.settings import read_ini
     from authsite.tasks.background import make_jobs
 
     folder = os.environ.get(FOLDER_VARIABLE)
@@ -107,7 +112,8 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
 def _configure_log(path: Path) -> None:
     from authsite.logs import configure
 
-    configure(as_json=settings_of(str(path)).production)
+    ini = read_ini(path)
+    configure(as_json=load(ini, environment(folder_of(ini))).production)
 
 
 def _start_threads(services: "Services") -> None:

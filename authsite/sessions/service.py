@@ -15,8 +15,8 @@ from authsite.login import notices
 from authsite.login.errors import WrongCredentials
 from authsite.sign_in import facts, gate, pending
 from authsite.sign_in.gate import Complete
+from authsite.sign_in.methods import Pending, Target
 from authsite.sign_in.password import NAME as PASSWORD
-from authsite.sign_in.pending import Pending, Target
 from authsite.users import service as users
 from authsite.users.models import User, unchanged_since
 

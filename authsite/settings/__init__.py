@@ -9,7 +9,7 @@ from .files import TEMPLATES, files_of
 from .inifile import folder_of, read_ini
 from .load import canonical_client, load, load_at_start
 from .lookup import documented_key
-from .secret import Secret, new_secret, revealed
+from .secret import Secret, new_sealing_key, new_secret, revealed
 from .service_urls import SmtpServer, smtp_server
 from .sources import SourceValue
 from .urls import is_file_name
@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "load_at_start",
     "mail_domain",
+    "new_sealing_key",
     "new_secret",
     "read_ini",
     "revealed",

@@ -13,6 +13,8 @@ from .errors import InvalidSetting, SettingsError
 
 # In the folder of the ini.
 BESIDE_INI, DEFAULT = "authsite.env", "var/authsite.env"
+# What `authsite init` adds to the file has to count, also where a container sets an empty value.
+EMPTY_IS_UNSET = {"AUTHSITE_SEALING_KEY", "AUTHSITE_SEALING_KEY_NEXT"}
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*+(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
 _ESCAPED = re.compile(r"\\(.)")
@@ -33,9 +35,12 @@ def env_file_path(environ: Mapping[str, str], folder: Path) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     """The environment for an ini in ``folder``; variables of the process override the file.
 
-    A missing file counts as empty. Raises `SettingsError` if the file cannot be read or parsed.
+    An empty one of `EMPTY_IS_UNSET` does not. A missing file counts as empty. Raises
+    `SettingsError` if the file cannot be read or parsed.
     """
-    process = dict(os.environ)
+    process = {
+        name: value for name, value in os.environ.items() if value or name not in EMPTY_IS_UNSET
+    }
     file = read_env_file(env_file_path(process, folder))
     return {name: file[name] for name in file if not _set_in_other_form(name, process)} | process
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import service_urls
-from .definitions import DEFINITIONS, ProxyClient, Settings
+from .definitions import DEFINITIONS, Settings
 from .envfile import environment
 from .errors import InvalidSetting, SettingsError
 from .files import exposed, folder_errors, private_paths
@@ -17,9 +17,11 @@ from .inifile import folder_of
 from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name, localized_name
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED, WARNED_LATER
+from .sections import ProxyClient
 from .sources import SourceValue, read_sources, unknown_variables
 from .unsafe_choices import broken_rules
 from .urls import host_of, is_address
+from .values import is_admin
 
 _log = logging.getLogger("authsite.settings")
 
@@ -112,14 +114,7 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             "no browser takes this cookie; give the host of base-url or a domain it ends with",
             value=repr(domain),
         )
-    scopes = settings.scopes or ()
-    unknown = [each for each in settings.personal_token_scopes or () if each not in scopes]
-    if scopes and unknown:
-        yield InvalidSetting(
-            documented_key("personal_token_scopes"),
-            f"authsite.scopes does not list them; give some of {', '.join(scopes)}",
-            value=repr(" ".join(unknown)),
-        )
+    yield from _check_token_scopes(settings)
     if "terms_url" in settings.translated and not settings.terms_url:
         yield InvalidSetting(
             documented_key("terms_url"),
@@ -141,6 +136,17 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
         )
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
+
+
+def _check_token_scopes(settings: Settings) -> Iterator[InvalidSetting]:
+    key, given = documented_key("personal_token_scopes"), settings.personal_token_scopes or ()
+    scopes = settings.scopes or ()
+    if admin := [each for each in given if is_admin(each)]:
+        message = "leave it out: no personal access token may administer"
+        yield InvalidSetting(key, message, value=repr(" ".join(admin)))
+    elif scopes and (unknown := [each for each in given if each not in scopes]):
+        message = f"authsite.scopes does not list them; give some of {', '.join(scopes)}"
+        yield InvalidSetting(key, message, value=repr(" ".join(unknown)))
 
 
 def _value(name: str, found: SourceValue | None, errors: list[InvalidSetting]) -> object:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
 
 from authsite.catalogs import LANGUAGES
 
-from .definitions import DEFINITIONS, LOCALIZED, PREFIX, Definition
+from .definition import PREFIX, Definition
+from .definitions import DEFINITIONS
 from .errors import InvalidSetting, display_value
 from .rate_limits import RATE_LIMITS, rate, single_rate
-from .secret import HiddenText, client_secret
-from .values import client_id
+from .secret import HiddenText
+from .sections import CLIENT, LOCALIZED
 
 CLIENT_NAME = re.compile(r"clients_([a-z0-9](?:[a-z0-9_]*[a-z0-9])?)_(id|secret)")
 LOCALIZED_NAME = re.compile(rf"({'|'.join(LOCALIZED)})_([a-z]{{2,3}}(?:_[a-z]{{2}})?)")
@@ -27,9 +29,12 @@ def limit_name(limit: str) -> str:
     return f"limits_{normalize(limit)}"
 
 
-_LIMITS: Mapping[str, Definition] = {
+LIMITS: Mapping[str, Definition] = {
     limit_name(name): Definition(
-        single_rate if limit.growing_delay else rate, limit.default, key=f"{PREFIX}limits.{name}"
+        single_rate if limit.growing_delay else rate,
+        limit.default,
+        limit.text,
+        key=f"{PREFIX}limits.{name}",
     )
     for name, limit in RATE_LIMITS.items()
 }
@@ -42,18 +47,22 @@ def documented_key(name: str) -> str:
 
 def find_definition(name: str) -> Definition | None:
     """The definition of a normalized name; None if there is no such setting."""
-    if definition := DEFINITIONS.get(name) or _LIMITS.get(name):
+    if definition := DEFINITIONS.get(name) or LIMITS.get(name):
         return definition
     if found := localized_name(name):
         attribute, language = found
-        definition = DEFINITIONS[attribute]
-        return Definition(definition.parse, key=f"{definition.key}.{language}")
+        return localized_definition(attribute, language)
     client = CLIENT_NAME.fullmatch(name)
     if client is None:
         return None
-    key = f"{PREFIX}clients.{client[1]}.{client[2]}"
-    secret = client[2] == "secret"
-    return Definition(client_secret if secret else client_id, key=key, secret=secret)
+    return replace(CLIENT[client[2]], key=f"{PREFIX}clients.{client[1]}.{client[2]}")
+
+
+def localized_definition(attribute: str, language: str) -> Definition:
+    """The definition of a setting of `LOCALIZED` for one language."""
+    definition = DEFINITIONS[attribute]
+    key = f"{definition.key}.{language}"
+    return Definition(definition.parse, text=LOCALIZED[attribute], key=key)
 
 
 def localized_name(name: str) -> tuple[str, str] | None:
@@ -94,7 +103,7 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     # Without the common beginning, by which a short name would be similar to every other.
     common = "limits_" if name.startswith("limits_") else ""
     if common:
-        candidates = {**_LIMITS, "limits_storage": DEFINITIONS["limits_storage"]}
+        candidates = {**LIMITS, "limits_storage": DEFINITIONS["limits_storage"]}
         message = f"there is no such limit; there are {', '.join(RATE_LIMITS)}"
     else:
         candidates = dict(DEFINITIONS)

@@ -12,14 +12,16 @@ from typing import NamedTuple
 class RateLimit(NamedTuple):
     """One rate limit; ``default`` is its value unless a setting changes it.
 
-    ``key``: what is counted separately. ``failures``: the error codes that count; if it is empty,
-    every request counts. ``by_view``: a view may name the limit (``rate_limit="register-address"``)
+    ``key``: what is counted separately. ``text``: what it counts, for ``docs/settings.md``.
+    ``failures``: the error codes that count; if it is empty, every request counts. ``by_view``: a
+    view may name the limit (``rate_limit="register-address"``)
     and its key is the client address. ``growing_delay``: it counts wrong passwords, and after its
     one window the delay grows (rate_limit/delays.py).
     """
 
     default: str
     key: str
+    text: str
     failures: frozenset[str] = frozenset()
     by_view: bool = False
     growing_delay: bool = False
@@ -34,27 +36,99 @@ _ADDRESS, _CLIENT_AND_ADDRESS = "client address", "client and address"
 _RECIPIENT = "recipient's address"
 RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
     {
-        "login-account": RateLimit("5/5 minutes", "user or login name", growing_delay=True),
-        "reauthentication": RateLimit("5/5 minutes", "user and sign-in", growing_delay=True),
-        "login-address": RateLimit("30/minute", _ADDRESS),
-        "client-auth": RateLimit("20/minute", _CLIENT_AND_ADDRESS, frozenset({"invalid_client"})),
-        "register-address": RateLimit("20/hour", _ADDRESS, by_view=True),
-        "forgot-email": RateLimit("5/hour", "stored e-mail address, and recognized address"),
-        "forgot-address": RateLimit("20/hour", _ADDRESS, by_view=True),
-        "verification": RateLimit("6/minute, 8/hour", "user"),
-        "verification-email": RateLimit("5/hour", "stored e-mail address"),
-        "verification-address": RateLimit("20/hour", _ADDRESS, by_view=True),
-        "mail-recipient": RateLimit("5/hour", _RECIPIENT),
-        "unconfirmed-recipient": RateLimit("10/hour", _RECIPIENT),
-        "security-notice": RateLimit("5/day", "user and kind of notice"),
-        "failed-logins-notice": RateLimit("1/day", "user or login name"),
-        "login-names": RateLimit("10/hour", "user"),
-        "profile": RateLimit("60/hour", "user"),
-        "personal-tokens": RateLimit("20/hour", "user"),
-        "export": RateLimit("5/day", "user"),
-        "password-check": RateLimit("60/minute", _ADDRESS, by_view=True),
+        "login-account": RateLimit(
+            "5/5 minutes",
+            "user or login name",
+            growing_delay=True,
+            text="Failed logins for each user, or unknown login name.",
+        ),
+        "reauthentication": RateLimit(
+            "5/5 minutes",
+            "user and sign-in",
+            growing_delay=True,
+            text="Wrong current passwords for each user and sign-in.",
+        ),
+        "login-address": RateLimit("30/minute", _ADDRESS, text="Logins for each client address."),
+        "client-auth": RateLimit(
+            "20/minute",
+            _CLIENT_AND_ADDRESS,
+            failures=frozenset({"invalid_client"}),
+            text="Failed authentications for each OAuth client and client address; all unknown"
+            " clients of one address together.",
+        ),
+        "register-address": RateLimit(
+            "20/hour", _ADDRESS, by_view=True, text="Registrations for each client address."
+        ),
+        "forgot-email": RateLimit(
+            "5/hour",
+            "stored e-mail address, and recognized address",
+            text="Reset mails to one stored address; more are not sent, and the response stays"
+            " the same.",
+        ),
+        "forgot-address": RateLimit(
+            "20/hour", _ADDRESS, by_view=True, text="Reset requests for each client address."
+        ),
+        "verification": RateLimit(
+            "6/minute, 8/hour",
+            "user",
+            text="Verification mails that a user requests with an access token or on the account"
+            " page.",
+        ),
+        "verification-email": RateLimit(
+            "5/hour",
+            "stored e-mail address",
+            text="Verification mails to one stored address, requested without signing in; more"
+            " are not sent, and the response stays the same.",
+        ),
+        "verification-address": RateLimit(
+            "20/hour",
+            _ADDRESS,
+            by_view=True,
+            text="Verification mails requested without signing in, for each client address.",
+        ),
+        "mail-recipient": RateLimit(
+            "5/hour",
+            _RECIPIENT,
+            text="Mails to one address that another account causes; more are not sent, and the"
+            " response stays the same.",
+        ),
+        "unconfirmed-recipient": RateLimit(
+            "10/hour",
+            _RECIPIENT,
+            text="Mails to one unconfirmed address that the account with this address causes"
+            " while signed in; more are not sent, and the response stays the same.",
+        ),
+        "security-notice": RateLimit(
+            "5/day",
+            "user and kind of notice",
+            text="Notices of each kind to each user: new devices, apps that were signed out.",
+        ),
+        "failed-logins-notice": RateLimit(
+            "1/day", "user or login name", text="Notices to each user about failed logins."
+        ),
+        "login-names": RateLimit(
+            "10/hour",
+            "user",
+            text="Attempts of each user to change the username or phone number, or to change to"
+            " a taken e-mail address.",
+        ),
+        "profile": RateLimit("60/hour", "user", text="Changes of the profile by each user."),
+        "personal-tokens": RateLimit(
+            "20/hour", "user", text="Personal access tokens that each user creates."
+        ),
+        "export": RateLimit("5/day", "user", text="Exports of the own data, by each user."),
+        "password-check": RateLimit(
+            "60/minute",
+            _ADDRESS,
+            by_view=True,
+            text="Checks of a new password while it is typed on a page, for each client address.",
+        ),
         "reset-token": RateLimit(
-            "10/15 minutes", _ADDRESS, frozenset({"invalid_token"}), by_view=True
+            "10/15 minutes",
+            _ADDRESS,
+            failures=frozenset({"invalid_token"}),
+            by_view=True,
+            text="Failed resets for each client address.",
         ),
     }
 )

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from .definitions import PREFIX, Settings
+from .definition import PREFIX
+from .definitions import Settings
 from .lookup import documented_key
 
 Level = Literal["start", "refused", "required", "warned", "warned-in-production", "named"]

@@ -4,27 +4,20 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import NoReturn
 
 from .values import list_of
 
 MIN_BYTES = 32
 _MIN_DISTINCT = 8  # 32 random hex digits have fewer about once in ten million
-_RUN_SHARE = 0.75  # share of adjacent characters that are equal or one apart: 0123…, aaaa…
-
-_PLACEHOLDER = re.compile(
-    r"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this|it)|place[-_]?holder|example|your[-_]"
-    r"|insert[-_]|keyboard[-_ ]cat",
-    re.IGNORECASE,
-)
-# A word stands before its own prefixes. The words are removed one by one: a pattern for the whole
-# text would try exponentially many ways to split it.
+# The words of sample values. A word stands before its own prefixes.
 _SAMPLE_WORD = re.compile(
-    r"application|app|authsite|admin|and|asdfgh(jkl)?|a|client|default|demo|development|dev|dummy"
-    r"|for|is|keys?|letmein|localhost|local|long|my|not|only|passwords?|passwd|pass|pepper|please"
-    r"|production|prod|qwerty(uiop)?|sample|secrets?|session|signing|some|so|super|testing|test|the"
-    r"|this|token|top|to|use|very|web|[0-9]+|[-_.! ]+",
+    r"abcdefghijklmnopqrstuvwxyz|0123456789|1234567890|application|app|asdfghjkl|authsite|admin|and"
+    r"|before|bits?|cat|change|characters?|client|default|demo|development|dev|dummy|example|for"
+    r"|here|insert|is|keyboard|keys?|letmein|least|localhost|local|long|me|my|not|of|only"
+    r"|passwords?|passwd|pass|pepper|place[-_]?holder|please|production|prod|qwerty(uiop)?|random"
+    r"|replace|sample|secrets?|session|signing|something|some|string|super|testing|test|the|this"
+    r"|token|to|use|very|web|with|your|[-_.!<> ]",
     re.IGNORECASE,
 )
 # From public documentation.
@@ -94,15 +87,9 @@ class HiddenText(str):
 
 
 def is_guessable(text: str) -> bool:
-    """Whether ``text`` looks like a sample value, a repetition or a sequence."""
-    return (
-        text in _PUBLISHED
-        or len(set(text)) < _MIN_DISTINCT
-        or _PLACEHOLDER.search(text) is not None
-        or not _SAMPLE_WORD.sub("", text)
-        or _repeats(text)
-        or _runs(text)
-    )
+    """Whether ``text`` is published, repeats itself, or has few characters beside sample words."""
+    rest = _SAMPLE_WORD.sub("", text)
+    return text in _PUBLISHED or text in (text + text)[1:-1] or len(set(rest)) < _MIN_DISTINCT
 
 
 def revealed(secrets: Iterable[Secret]) -> tuple[str, ...]:
@@ -115,6 +102,11 @@ def new_secret() -> str:
     while is_guessable(text := secrets.token_urlsafe(48)):
         pass
     return text
+
+
+def new_sealing_key() -> str:
+    """32 random bytes as 64 hexadecimal digits."""
+    return secrets.token_hex(32)
 
 
 def strong_secret(text: str) -> Secret:
@@ -143,6 +135,20 @@ def key_in_hex(text: str) -> Secret | None:
     return Secret(text) if text else None
 
 
+def sealing_key(text: str) -> Secret:
+    """A key of 32 bytes as 64 hexadecimal digits, in upper or lower case. Raises `ValueError`."""
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        raise ValueError(
+            "give keys of 64 hexadecimal digits; take the output of `authsite secret new"
+            " --sealing-key`"
+        )
+    return Secret(text)
+
+
+# The first key seals, all open.
+sealing_keys = list_of(sealing_key)
+
+
 def audit_keys(text: str) -> tuple[Secret, ...]:
     """Keys as in `key_in_hex`, separated by spaces. Raises `ValueError`.
 
@@ -164,17 +170,3 @@ def client_secret(text: str) -> Secret:
     if not re.fullmatch(r"[!-~]+", text):
         raise ValueError("give visible ASCII characters only, as `authsite client create` prints")
     return strong_secret(text)
-
-
-def _repeats(text: str) -> bool:
-    """Whether ``text`` repeats a piece of at most half its length."""
-    return any(
-        (text[:size] * (len(text) // size + 1))[: len(text)] == text
-        for size in range(1, len(text) // 2 + 1)
-    )
-
-
-def _runs(text: str) -> bool:
-    """Whether most adjacent characters are equal or one apart."""
-    steps = [abs(ord(a) - ord(b)) <= 1 for a, b in pairwise(text)]
-    return bool(steps) and sum(steps) / len(steps) >= _RUN_SHARE

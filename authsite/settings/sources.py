@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .definitions import DEFINITIONS, PREFIX, Definition
+from .definition import PREFIX, Definition
+from .definitions import DEFINITIONS
 from .errors import InvalidSetting, display_value
 from .lookup import CLIENT_NAME, find_definition, normalize, unknown_key
 
@@ -22,8 +23,8 @@ _NOT_SETTINGS = {
     "AUTHSITE_ENV_FILE",
     "AUTHSITE_MAIL_COPIES",
     "AUTHSITE_METRICS_FOLDER",
-    "AUTHSITE_TEST_REQUIRE",
 }
+_OF_TESTS = "AUTHSITE_TEST_"
 _SPECIFIED = {each.variable: name for name, each in DEFINITIONS.items() if each.variable}
 _SPECIFIED_CLIENT = re.compile(r"CLIENT_[A-Z0-9_]+_(ID|SECRET)")
 _UNPRINTABLE = re.compile(r"[^\S\n\r\t ]|[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
@@ -78,6 +79,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
         variable
         for variable in environ
         if variable.startswith(VARIABLE_PREFIX)
+        and not variable.startswith(_OF_TESTS)
         and variable not in _NOT_SETTINGS
         and _definition_of(variable) is None
     )

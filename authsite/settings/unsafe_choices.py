@@ -9,6 +9,7 @@ from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
 from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
+from .secret import is_guessable
 from .service_urls import smtp_server
 from .urls import host_name, host_of, is_loopback
 
@@ -81,6 +82,12 @@ def _loose_limits(settings: Settings) -> str:
     )
 
 
+def _guessable_sealing_keys(settings: Settings) -> bool:
+    """Whether one of the keys looks like a sample value."""
+    keys = (*(settings.sealing_key or ()), *(settings.sealing_key_next or ()))
+    return any(is_guessable(each.reveal().lower()) for each in keys)
+
+
 def _opentelemetry_installed() -> bool:
     try:
         return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
@@ -126,6 +133,22 @@ RULES: tuple[Rule, ...] = (
         lambda s: _unencrypted(s.base_url),
         "production needs https, since passwords and tokens travel (http only on localhost), not"
         " {found}",
+        REFUSED,
+    ),
+    Rule(
+        "sealing-key-unset",
+        "sealing_key",
+        lambda s: not s.sealing_key,
+        "it is not set, so the key derives from secret, and what is sealed is lost with it: run"
+        " `authsite init`, which adds one to the environment file, or says where to copy it from",
+        WARNED,
+    ),
+    Rule(
+        "sealing-key-guessable",
+        "sealing_key",
+        _guessable_sealing_keys,
+        "a key is a sample value or easily guessed: take the output of `authsite secret new"
+        " --sealing-key`",
         REFUSED,
     ),
     Rule(

@@ -1,9 +1,8 @@
 """Parsers of plain values: from text to a typed value, or ValueError with what is accepted."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from authsite.catalogs import LANGUAGES
@@ -22,6 +21,8 @@ _GENERIC_FONTS = {
 }
 _MAX_RADIUS = {"px": 24.0, "rem": 1.5}
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
+_FOR_GROUPS = re.compile(r"(.*\S)\s+\[groups\]")
+ADMIN_PREFIX = "admin:"  # of the scopes that authsite defines itself, for administrators
 
 
 def boolean(text: str) -> bool:
@@ -145,19 +146,53 @@ def scope(text: str) -> str:
     return text
 
 
-def scopes(text: str) -> Mapping[str, str]:
-    """Lines ``name: description``, split at the first colon that a blank follows."""
+def is_admin(scope: str) -> bool:
+    """Whether the scope is one of those that authsite defines itself, for administrators."""
+    return scope.startswith(ADMIN_PREFIX)
+
+
+class Scopes(Mapping[str, str]):
+    """The descriptions of scopes by name; ``for_groups``: those that only groups give to users."""
+
+    def __init__(self, descriptions: Mapping[str, str], for_groups: frozenset[str]) -> None:
+        self._descriptions, self.for_groups = dict(descriptions), for_groups
+
+    def __getitem__(self, name: str) -> str:
+        return self._descriptions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._descriptions)
+
+    def __len__(self) -> int:
+        return len(self._descriptions)
+
+
+def scopes(text: str) -> Scopes:
+    """Lines ``name: description`` or ``name [groups]: description``.
+
+    A line is split at the first colon that a blank follows.
+    """
     found: dict[str, str] = {}
+    for_groups = set()
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, description = (line + " ").partition(": ")
         name, description = name.strip(), description.strip()
+        if marked := _FOR_GROUPS.fullmatch(name):
+            name = marked[1]
+            for_groups.add(name)
         if not _SCOPE.fullmatch(name) or not description.isprintable() or name in found:
             raise ValueError(
-                "give one line `name: description` for each scope, each name once and of visible"
-                f" ASCII without blanks, quotes and backslashes; this line is not: {line!r}"
+                "give one line `name: description` for each scope (`name [groups]: description` if"
+                " only groups give it to users), each name once and of visible ASCII without"
+                f" blanks, quotes and backslashes; this line is not: {line!r}"
+            )
+        if is_admin(name):
+            raise ValueError(
+                f"give {name} another name: authsite itself defines all scopes that begin with"
+                f" {ADMIN_PREFIX}"
             )
         found[name] = description
-    return MappingProxyType(found)
+    return Scopes(found, frozenset(for_groups))
 
 
 def color(text: str) -> str:

@@ -1,12 +1,17 @@
-"""The gate that every sign-in passes: methods, account conditions and pending logins."""
+"""The gate that every sign-in passes, and the pages of login and logout."""
 
 from typing import TYPE_CHECKING
 
-from authsite.audit.events import FailureReason
+from pyramid.events import ApplicationCreated
 
-from . import password
-from .conditions import AccountCondition, Check, Notify
-from .gate import Method
+from authsite.audit.events import FailureReason
+from authsite.user_data import UserData
+
+from . import known_address, login_url, password, undo_notice
+from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
+from .methods import METHODS, Method
+from .models import PendingLogin
+from .pending import purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -22,17 +27,27 @@ def add_account_condition(
 
     ``notify`` and ``reason``: see `AccountCondition`.
     """
-    condition = AccountCondition(check, notify, reason)
-    config.registry["authsite"].extensions.account_conditions.append(condition)
+    ACCOUNT_CONDITIONS.add(config, AccountCondition(check, notify, reason))
 
 
 def add_sign_in_method(config: "Configurator", method: Method) -> None:
     """Directive: register a way to prove who one is, under its name; see `Method`."""
-    config.registry["authsite"].extensions.sign_in_methods[method.name] = method
+    METHODS.add(config, method, method.name)
 
 
 def includeme(config: "Configurator") -> None:
-    """The directives, and the password as a method."""
+    """The directives, the password as a method, the pages, and the table of pending logins."""
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_sign_in_method(password.METHOD)
+    # In a host without a route prefix, "/" is the host's: the route only makes links.
+    ours = config.registry["authsite.http"].standalone or config.route_prefix
+    config.add_route("authsite.home", "/", static=not ours)
+    config.add_route("authsite.login.page", "/login")
+    config.add_route("authsite.logout.page", "/logout")
+    config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("undo_notice", undo_notice.undo_notice)
+    config.add_subscriber(login_url.check_login_page, ApplicationCreated)
+    config.scan(".pages")
+    config.add_user_data(UserData("pending_logins", PendingLogin))
+    config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")

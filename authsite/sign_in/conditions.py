@@ -1,6 +1,6 @@
 """Account conditions: what an account must fulfil at every sign-in and every refresh.
 
-A condition can only deny. A further proof of who signs in is a `gate.Method`.
+A condition can only deny. A further proof of who signs in is a `methods.Method`.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from authsite.audit.events import FailureReason
 from authsite.context import Context
 from authsite.http.errors import ApiError
+from authsite.registrations import Registered
 from authsite.users.account import Account
 
 Check = Callable[[Context, Account], None]
@@ -29,6 +30,9 @@ class AccountCondition(NamedTuple):
     reason: FailureReason = FailureReason.DENIED
 
 
+ACCOUNT_CONDITIONS = Registered[AccountCondition]("account conditions")
+
+
 class Denial(NamedTuple):
     """The condition that denies, and its error."""
 
@@ -38,7 +42,7 @@ class Denial(NamedTuple):
 
 def find_denial(ctx: Context, account: Account) -> Denial | None:
     """The first condition that denies, if one does."""
-    for condition in ctx.services.extensions.account_conditions:
+    for condition in ACCOUNT_CONDITIONS.of(ctx.services).values():
         try:
             condition.check(ctx, account)
         except ApiError as error:

@@ -5,10 +5,9 @@ browser session or issues tokens for a user, and only this module makes one, so 
 that forgets the gate is an error of types. `Pending` opens nothing: it waits for another proof.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from authsite import clock
 from authsite.audit.events import Event, FailureReason
@@ -24,21 +23,7 @@ from authsite.users.account import Account
 from . import pending as pending_logins
 from .conditions import Denial, find_denial
 from .facts import PASSWORD
-from .pending import Pending, Target
-
-
-class Verified(NamedTuple):
-    """An account that was proved by one method, and fulfils the account conditions.
-
-    It has the account as it was read before the proof, since the epoch of that moment decides
-    whether the sign-in is still valid. ``recognition`` is what was read before the proof; None if
-    it was not read. Only `admit` makes one.
-    """
-
-    account: Account
-    amr: tuple[str, ...]
-    recognition_version: int = 0
-    recognition: Recognition | None = None
+from .methods import METHODS, Method, Pending, Target, Verified, methods_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +40,6 @@ class Complete:
     recognized: datetime | None
     notify: bool
     target: Target
-
-
-Offered = Callable[[Context, Account | None], bool]
-Verify = Callable[[Context, Target, Mapping[str, str], Pending | None], Verified | None]
-
-
-class Method(NamedTuple):
-    """A way to prove who one is, registered with ``config.add_sign_in_method``.
-
-    ``amr``: its values of RFC 8176. ``offered(ctx, None)``: whether a sign-in may begin with it;
-    ``offered(ctx, account)``: whether this user must use it, or another one that is offered, after
-    a first proof. ``verify(ctx, target, given, pending)`` checks what was ``given``; it returns
-    what `admit` made, or None for a wrong proof, whose failure a first method records itself. No
-    transaction is open meanwhile. ``page``: the name of the route that asks for it after a first
-    proof.
-    """
-
-    name: str
-    amr: tuple[str, ...]
-    offered: Offered
-    verify: Verify
-    page: str | None = None
 
 
 class Denied(Exception):
@@ -145,7 +108,7 @@ def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pend
     transaction has written anything, unless the proof was a mailed link.
     """
     account, recognition = verified.account, verified.recognition
-    methods = pending_logins.methods_after(ctx, account, verified.amr)
+    methods = methods_after(ctx, account, verified.amr)
     if not methods:
         return _complete(ctx, verified, target)
     return Pending(
@@ -166,7 +129,7 @@ def without_proof(account: Account) -> Complete:
 
 
 def _method(ctx: Context, name: str) -> Method:
-    return ctx.services.extensions.sign_in_methods[name]
+    return METHODS.of(ctx.services)[name]
 
 
 def _verify(

@@ -1,19 +1,132 @@
-"""What every page does once a sign-in with a browser has gone on."""
+"""The start page, login and logout, and what every page does once a sign-in has gone on."""
 
+from typing import Annotated, Any
+
+from pydantic import Field
 from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
 
-from authsite.guards import undo_notice
-from authsite.guards.known_address import forget_address
-from authsite.guards.return_to import forget_next
 from authsite.http.address import route_path
-from authsite.http.rendering import go_on, see_other
-from authsite.rate_limit import recognized
+from authsite.http.bodies import Body, Identifier, Password
+from authsite.http.forms import form_view
+from authsite.http.rendering import found, go_on, home_path, lead_on, see_other
+from authsite.http.return_to import forget_next
+from authsite.i18n import duration_words
+from authsite.login.fields import require_filled
+from authsite.login.wording import wording
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
-from authsite.sessions import cookies
+from authsite.sessions import cookies, service
 from authsite.sessions.service import BegunSession
+from authsite.users.caller import signed_in
 
+from . import undo_notice
 from .cookie import forget_key, keep_key
-from .pending import Pending
+from .known_address import forget_address
+from .login_url import is_elsewhere, login_url
+from .methods import METHODS, Pending, Target
+
+LOGIN = "authsite:templates/login/login.jinja2"
+LOGOUT = "authsite:templates/login/logout.jinja2"
+
+
+class LoginForm(Body):
+    """The login form."""
+
+    username: Identifier | None = None
+    password: Password | None = None
+    remember: Annotated[str, Field(max_length=8)] | None = None
+
+
+@view_config(
+    route_name="authsite.home",
+    request_method="GET",
+    renderer="authsite:templates/home/home.jinja2",
+    permission=NO_PERMISSION_REQUIRED,
+)
+def home(request: Request) -> dict[str, Any] | Response:
+    """Redirect to the account or to the login page; after signing out or deleting, say so first."""
+    if signed_in(request):
+        return found(request, route_path(request, "authsite.account"))
+    login = login_url(request)
+    if request.GET.get("done") not in ("deleted", "signed-out"):
+        return found(request, login)
+    return {"login": login}
+
+
+def login_form(request: Request) -> dict[str, Any]:
+    """The form, with ``unsaved`` if a guard redirected the POST of another form here.
+
+    ``again``: the signed-in user, if a route's ``fresh`` requires a new login.
+    """
+    caller = signed_in(request) if _prompts(request) else None
+    language = request.authsite.request_info.language
+    return {
+        "unsaved": request.GET.get("unsaved"),
+        "again": caller and caller.user,
+        "label": wording(request.authsite.settings.login_identifiers).label,
+        "remember_for": duration_words(request.authsite.settings.session_remember, language),
+    }
+
+
+def show_login(request: Request) -> dict[str, Any] | Response:
+    """The login form; a signed-in user is redirected, unless a guard prompts for a new login."""
+    if signed_in(request) and not _prompts(request):
+        return go_on(request, _onward(request))
+    url = login_url(request, request.authsite.next, prompt=_prompts(request))
+    if request.GET.get("unsaved") and is_elsewhere(request, url):
+        return lead_on(request, url, reason="again" if _prompts(request) else "unsaved")
+    return login_form(request)
+
+
+@form_view(
+    "authsite.login.page",
+    LoginForm,
+    show=login_form,
+    get=show_login,
+    renderer=LOGIN,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def log_in_page(request: Request) -> Response:
+    """Check the login and begin a session under a new id."""
+    ctx = request.authsite.ctx
+    given: LoginForm = request.authsite.validated
+    name, password = require_filled(ctx.settings, given.username, given.password)
+    target = Target(remember=given.remember is not None, next=request.authsite.next)
+    former_key = cookies.session_key(request)
+    return lead_in(request, service.sign_in(ctx, name, password, target, former_key=former_key))
+
+
+def show_logout(request: Request) -> dict[str, Any]:
+    """The page with the sign-out button; opening it changes nothing."""
+    return {}
+
+
+@form_view(
+    "authsite.logout.page",
+    show=show_logout,
+    renderer=LOGOUT,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def log_out(request: Request) -> Response:
+    """End the web session of this browser."""
+    caller = signed_in(request)
+    if caller and caller.browser_uuid:
+        service.end(request.authsite.ctx, caller.acting_user().id, caller.browser_uuid)
+    cookies.clear_session(request)
+    return see_other(request, f"{home_path(request)}?done=signed-out")
+
+
+def _prompts(request: Request) -> bool:
+    return request.GET.get("prompt") == "login"
+
+
+def _onward(request: Request) -> str:
+    """The target of the redirect after a login; deletes the cookie that keeps ``next``."""
+    target = request.authsite.next or route_path(request, "authsite.account")
+    forget_next(request)
+    return target
 
 
 def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
@@ -24,14 +137,14 @@ def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
     cookies.set_session(request, outcome.key, remember=outcome.target.remember)
     forget_key(request)
     undo_notice.announce(request, outcome.user_id)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     forget_address(request)
     forget_next(request)
     return go_on(request, outcome.target.next or route_path(request, "authsite.account"))
 
 
 def _page_of(request: Request, pending: Pending) -> str:
-    methods = request.authsite.services.extensions.sign_in_methods
+    methods = METHODS.of(request.authsite.services)
     page = next((page for name in pending.methods if (page := methods[name].page)), None)
     if page is None:
         names = ", ".join(pending.methods)

@@ -13,15 +13,15 @@ from authsite.audit.events import Event, FailureReason
 from authsite.audit.service import About, pseudonym, record, record_apart
 from authsite.context import Context
 from authsite.counters import LOGINS
-from authsite.login.identifiers import rate_limit_key
+from authsite.login.identifiers import candidates, rate_limit_key
 from authsite.login.notices import send_failed_logins
-from authsite.login.service import Credential, check_password, find_credential, owner_of
+from authsite.login.service import Credential, check_password, find_credential_of, owner_of
 from authsite.rate_limit.errors import TooManyAttempts
 
 from .conditions import Denial, Notify
 from .facts import PASSWORD
-from .gate import Denied, Method, Verified, admit
-from .pending import Pending, Target
+from .gate import Denied, admit
+from .methods import Method, Pending, Target, Verified
 
 NAME = "password"
 
@@ -35,11 +35,11 @@ class Attempt(NamedTuple):
 
     def about(self, reason: FailureReason | None = None) -> About:
         """What an event of the login is about; ``reason``: why it failed."""
-        details = {} if self.found else {"name": pseudonym(self.typed)}
+        details: dict[str, str] = {} if self.found else {"name": pseudonym(self.typed)}
         return {
             "user_id": self.found.account.id if self.found else None,
             "client_id": self.client_id,
-            "details": ({"reason": reason} if reason else {}) | details or None,
+            "details": details | ({"reason": reason} if reason else {}) or None,
         }
 
     @property
@@ -62,8 +62,9 @@ def verify(
     """
     typed = given["username"]
     kinds = given.get("kinds", "").split() or ctx.settings.login_identifiers
-    name = rate_limit_key(typed, kinds, ctx.settings.phone_region)
-    found = find_credential(ctx, typed, kinds)
+    names = candidates(typed, kinds, ctx.settings.phone_region)
+    name = rate_limit_key(typed, names)
+    found = find_credential_of(ctx, names)
     tried = Attempt(found, typed, target.client_id)
     owner = owner_of(found, name)
     # One count for all names of a user would reveal that the names belong to one user.

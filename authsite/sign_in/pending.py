@@ -29,8 +29,6 @@ from sqlalchemy import (
 )
 
 from authsite import clock
-from authsite.audit.events import FailureReason
-from authsite.audit.service import About
 from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.db.batches import Batch
@@ -39,44 +37,12 @@ from authsite.settings import Settings
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
+from .methods import Pending, Target, methods_after
 from .models import PendingLogin
 
 LIFETIME = timedelta(minutes=10)
+KEEP = timedelta(hours=24)  # after the end, for investigations
 MAX_FAILURES = 5
-
-
-class Target(NamedTuple):
-    """What a sign-in is for: tokens of a client with a scope, or else a browser session.
-
-    ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
-    """
-
-    client_id: uuid.UUID | None = None
-    client_epoch: int | None = None
-    scope: str | None = None
-    remember: bool = False
-    next: str | None = None
-
-
-class Pending(NamedTuple):
-    """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`."""
-
-    key: str
-    account: Account
-    recognition_version: int
-    amr: tuple[str, ...]
-    methods: tuple[str, ...]
-    target: Target
-    recognized: datetime | None = None
-    unrecognized: bool = False
-
-    def about(self, reason: FailureReason) -> About:
-        """What the event of a login that failed here is about."""
-        return {
-            "user_id": self.account.id,
-            "client_id": self.target.client_id,
-            "details": {"reason": reason},
-        }
 
 
 class StoredLogin(NamedTuple):
@@ -166,16 +132,6 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def methods_after(ctx: Context, account: Account, amr: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the methods of which this user must use one, after what ``amr`` has proved."""
-    methods = ctx.services.extensions.sign_in_methods.values()
-    return tuple(
-        method.name
-        for method in methods
-        if not set(method.amr) <= set(amr) and method.offered(ctx, account)
-    )
-
-
 def store(ctx: Context, pending: Pending) -> None:
     """Insert the row of ``pending`` in the request's transaction."""
     now, info, target = clock.now(), ctx.request_info, pending.target
@@ -251,8 +207,8 @@ def spend(ctx: Context, pending: Pending) -> bool:
 
 
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
-    """Delete pending logins that have expired."""
-    return sweep_table(connection, PendingLogin, PendingLogin.expires_at <= now)
+    """Delete pending logins that have expired a day ago."""
+    return sweep_table(connection, PendingLogin, PendingLogin.expires_at <= now - KEEP)
 
 
 def _hash(key: str) -> str:

@@ -14,7 +14,7 @@ def includeme(config: "Configurator") -> None:
     """Routes of the endpoint and the page; none with `registration` off."""
     if not config.registry["authsite"].settings.registration_open:
         return
-    config.add_route("authsite.register", "/v1/register")
+    config.add_route("authsite.register", "/v1/register", errors="json")
     config.add_route("authsite.register.page", "/register")
     config.add_route("authsite.register.check", "/register/check")
     config.scan(".api")

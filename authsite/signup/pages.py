@@ -5,16 +5,17 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.guards.forms import form_view, password_check, rating
-from authsite.guards.known_address import keep_address
-from authsite.guards.return_to import keep_next
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
+from authsite.http.forms import form_view, password_check, rating
 from authsite.http.rendering import go_on, page_path, see_other
+from authsite.http.return_to import keep_next
 from authsite.i18n import duration_words
 from authsite.login.fields import address_hint
 from authsite.passwords import policy
 from authsite.request_state import Request
+from authsite.sign_in.known_address import keep_address
+from authsite.users.caller import signed_in
 from authsite.verification.registered import keep_registered
 from authsite.verification.service import choose_page
 
@@ -57,7 +58,7 @@ def register_form(request: Request) -> dict[str, Any]:
 
 def show(request: Request) -> dict[str, Any] | Response:
     """The registration form; a signed-in user is redirected."""
-    if request.authsite.signed_in:
+    if signed_in(request):
         return go_on(request, request.authsite.next or route_path(request, "authsite.account"))
     return register_form(request)
 

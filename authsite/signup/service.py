@@ -76,8 +76,7 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
     names = _validate(ctx, given, also)
     if not ctx.settings.prevent_enumeration:
         hashed = ctx.passwords.hash(given.password)
-        user = _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
-        return SignedUp(user)
+        return SignedUp(_create_registered(ctx, given, names, hashed, page_url))
     with Session(ctx.database.autocommit) as reading:
         taken = users.find_taken(reading, names)
     _reject_public(taken)
@@ -89,7 +88,7 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
             verification.notify_owner(ctx, find_account(ctx, email.display, ["email"]))
         return SignedUp(None, hidden=True)
     try:
-        user = _accept_terms(ctx, _create(ctx, names, hashed, given.name, page_url))
+        user = _create_registered(ctx, given, names, hashed, page_url)
     except IdentifierTaken as error:
         # Another registration took the address after the look-up and has just mailed its link. A
         # second mail could no longer be counted, so racing registrations could flood the owner.
@@ -109,7 +108,10 @@ def register(
     `IdentifierTaken`, and `HashCapacityExceeded`.
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
-    return _create(ctx, names, ctx.passwords.hash(password), name, None)
+    hashed = ctx.passwords.hash(password)
+    user = users.create(ctx, names, hashed, name=name or None)
+    _mail_link(ctx, user, None)
+    return user
 
 
 def _validate(ctx: Context, given: SignUp, also: Sequence[FieldError] = ()) -> list[Identifier]:
@@ -129,19 +131,23 @@ def _validate(ctx: Context, given: SignUp, also: Sequence[FieldError] = ()) -> l
     return names
 
 
-def _create(
+def _create_registered(
     ctx: Context,
+    given: SignUp,
     names: Sequence[Identifier],
     password_hash: str,
-    name: str | None,
     page_url: str | None,
 ) -> User:
-    user = users.create(ctx, names, password_hash, name=name or None)
+    user = users.create(ctx, names, password_hash, name=given.name or None, origin="registered")
+    _mail_link(ctx, user, page_url)
+    return _accept_terms(ctx, user)
+
+
+def _mail_link(ctx: Context, user: User, page_url: str | None) -> None:
     if ctx.settings.confirmation_required:
         page_url = page_url or verification.choose_page(ctx)
     if page_url:
         verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
-    return user
 
 
 def _terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:

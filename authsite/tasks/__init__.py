@@ -1,14 +1,18 @@
 """Background tasks of a process, and the cleanup of expired rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated, NewRequest
-from pyramid.exceptions import ConfigurationError
+from sqlalchemy import Connection
 
-from authsite.context import BackgroundTask, Job, Services
+from authsite.context import Job, Services
+from authsite.db.batches import Batch
+from authsite.settings import Settings
 
-from .background import make_at_creation, start_at_request
+from .background import BACKGROUND_TASKS, BackgroundTask, make_at_creation, start_at_request
+from .cleanup import CLEANUPS, Cleanup
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -27,16 +31,31 @@ def add_background_task(
     enabled task. ``enabled``: True for every process of the application, False for none, None for
     the workers of ``authsite serve`` alone.
     """
-    tasks = config.registry["authsite"].extensions.background_tasks
-    if any(task.name == name for task in tasks):
-        raise ConfigurationError(f"two background tasks are called {name!r}; rename one")
-    tasks.append(BackgroundTask(name, make_job, enabled))
+    BACKGROUND_TASKS.add(config, BackgroundTask(name, make_job, enabled), name)
+
+
+def add_cleanup(
+    config: "Configurator",
+    name: str,
+    label: str,
+    batches: Callable[[Connection, datetime, Settings], Iterator[Batch]],
+    *,
+    when: str,
+) -> None:
+    """Directive: ``batches(connection, now, settings)`` deletes old rows, one batch at a time.
+
+    It runs every hour, and in ``authsite purge``, which knows the cleanups that packages of
+    authsite register, whatever the settings say. ``name`` is for the log and for scripts, ``label``
+    for people, and ``when`` says which rows are deleted. ``connection`` is in AUTOCOMMIT.
+    """
+    CLEANUPS.add(config, Cleanup(name, label, when, batches), name)
 
 
 def includeme(config: "Configurator") -> None:
-    """``config.add_background_task``, the cleanup, and the subscribers that start the tasks."""
+    """The directives, the tasks of this package, and the subscribers that start all tasks."""
     services = config.registry["authsite"]
     config.add_directive("add_background_task", add_background_task)
+    config.add_directive("add_cleanup", add_cleanup)
     config.add_background_task(
         "cleanup", "authsite.tasks.scheduled_cleanup.make_job", enabled=services.settings.janitor
     )

@@ -2,6 +2,8 @@
 
 import os
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.util import Finalize
 
 from pyramid.events import ApplicationCreated, NewRequest
@@ -10,7 +12,23 @@ from sqlalchemy.exc import SQLAlchemyError
 from structlog.typing import FilteringBoundLogger
 
 from authsite.context import Job, Services
+from authsite.registrations import Registered
 
+
+@dataclass(slots=True)
+class BackgroundTask:
+    """What ``config.add_background_task`` registers; see there."""
+
+    name: str
+    make_job: Callable[[Services], Job] | str
+    enabled: bool | None
+    job: Job | None = None
+    """Made when the application is created, if the task is enabled."""
+    process: int | None = None
+    """The id of the process that runs the job."""
+
+
+BACKGROUND_TASKS = Registered[BackgroundTask]("background tasks")
 _starting = threading.Lock()
 
 
@@ -20,7 +38,7 @@ def make_jobs(services: Services, *, serve: bool) -> None:
     It may be called again, since a host may build its WSGI application more than once.
     """
     resolver = DottedNameResolver()
-    for task in services.extensions.background_tasks:
+    for task in BACKGROUND_TASKS.of(services).values():
         enabled = serve if task.enabled is None else task.enabled
         if enabled and task.job is None:
             task.job = resolver.maybe_resolve(task.make_job)(services)
@@ -29,7 +47,7 @@ def make_jobs(services: Services, *, serve: bool) -> None:
 def start_jobs(services: Services) -> None:
     """Start the jobs that were made and do not run in this process."""
     process = os.getpid()
-    for task in services.extensions.background_tasks:
+    for task in BACKGROUND_TASKS.of(services).values():
         if task.job and task.process != process:
             with _starting:
                 runs, task.process = task.process == process, process

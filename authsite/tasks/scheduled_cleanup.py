@@ -18,10 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from authsite.context import Job, Services
 from authsite.counters import TASK_SUCCESS
 from authsite.db import Database
-from authsite.settings import Settings
 
 from .background import log_failure
-from .cleanup import PARTS, steps
+from .cleanup import CLEANUPS, steps
 from .leader import Lock, held, own_connection
 
 log = structlog.get_logger("authsite.cleanup")
@@ -43,11 +42,11 @@ DEFAULT_WAITS = Waits()
 def make_job(services: Services, waits: Waits = DEFAULT_WAITS) -> Job:
     """The background task that cleans up the application's database."""
     stop = threading.Event()
-    task = partial(run, services.database, services.settings, stop, waits)
+    task = partial(run, services, stop, waits)
     return Job(task, stop.set, STOP_TIMEOUT)
 
 
-def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) -> None:
+def run(services: Services, stop: threading.Event, waits: Waits) -> None:
     """Clean up every hour until ``stop`` is set. Survives every error, and logs each kind once."""
     TASK_SUCCESS.begin("cleanup")
     last_error, wait = "", waits.first
@@ -55,9 +54,9 @@ def run(database: Database, cfg: Settings, stop: threading.Event, waits: Waits) 
     with ExitStack() as leadership:
         while not stop.wait(_random_between(wait)):
             try:
-                connection = _lead(database, connection, leadership)
+                connection = _lead(services.database, connection, leadership)
                 if connection is not None:
-                    _clean_up_alone(connection, cfg, stop)
+                    _clean_up_alone(connection, services, stop)
             except Exception as error:  # also a bug: the thread must not end with it
                 leadership.close()
                 connection = None
@@ -90,20 +89,20 @@ def _lead(
     return None
 
 
-def _clean_up_alone(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
+def _clean_up_alone(connection: Connection, services: Services, stop: threading.Event) -> None:
     with held(connection, Lock.CLEANUP) as acquired:
         if acquired:
-            clean_up(connection, cfg, stop)
+            clean_up(connection, services, stop)
         else:
             log.info("purge_skipped")  # `authsite purge` is running
 
 
-def clean_up(connection: Connection, cfg: Settings, stop: threading.Event) -> None:
-    """Purge all parts, or until ``stop`` is set; log the counts, at level debug if all are 0."""
+def clean_up(connection: Connection, services: Services, stop: threading.Event) -> None:
+    """Run all cleanups, or until ``stop`` is set; log the counts, at level debug if all are 0."""
     began, slowest = perf_counter(), 0.0
-    deleted = {part.name: 0 for part in PARTS}
-    for step in steps(connection, cfg):
-        deleted[step.part.name] += step.deleted
+    deleted = dict.fromkeys(CLEANUPS.of(services), 0)
+    for step in steps(connection, services):
+        deleted[step.cleanup.name] += step.deleted
         slowest = max(slowest, step.seconds)
         if stop.wait(step.rest):
             break

@@ -2,13 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from . import mails
+from . import former, mails
+from .account_pages import add_account_section
+from .stored import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
 def includeme(config: "Configurator") -> None:
-    """The mails about users."""
+    """``config.add_account_section``, the tables, a cleanup, and the mails about users."""
+    config.add_directive("add_account_section", add_account_section)
+    config.add_user_data(*USER_DATA)
+    config.add_cleanup(
+        "former_addresses", "Former addresses", former.purge, when="no longer restorable"
+    )
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

@@ -7,20 +7,22 @@ from sqlalchemy import delete
 from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
-from authsite.mail import outbox
+from authsite.user_data import USER_DATA
 
 from .errors import SignInEnded
+from .groups import owners
 from .models import User, unchanged_since
 
 
 def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = None) -> None:
-    """Erase the user: record, login names, tokens, sessions and unsent mails.
+    """Erase the user, and all that packages have registered as data of users.
 
     The audit trail keeps only the id. The address is free again at once, and a new account with
     it gets nothing of the old one. ``why`` goes into the audit trail; None if the signed-in user
     requested it. Raises `SignInEnded` unless ``epoch`` is still that of the user, who is enabled;
-    with None (an administrator) neither is checked.
+    with None (an administrator) neither is checked. Raises `LastOwner`.
     """
+    owners.require_another(ctx.db, user_id)
     conditions = () if epoch is None else unchanged_since(epoch)
     erased = ctx.db.scalar(
         delete(User)
@@ -30,6 +32,8 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
     )
     if erased is None:
         raise SignInEnded
-    outbox.erase(ctx.db, user_id)
+    for data in USER_DATA.of(ctx.services).values():
+        if data.erase is not None:
+            data.erase(ctx.db, user_id)
     details = {"why": why} if why else None
     record(ctx, Event.USER_ERASED, user_id=user_id, details=details)

@@ -19,6 +19,16 @@ class SignInEnded(ApiError):
     listed = False
 
 
+class LastOwner(ApiError):
+    summary = "The user is the last enabled owner of the installation."
+    status = 409
+    code = "last_owner"
+    message = _(
+        "This account is the last one that may administer this site. Make another person an owner"
+        " first."
+    )
+
+
 class IdentifierTaken(ValidationFailed):
     """Another user has one of these login names."""
 
@@ -45,3 +55,10 @@ class AddressTaken(IdentifierTaken):
 
     def __init__(self) -> None:
         super().__init__(["email"])
+
+
+class UserRequired(ApiError):
+    summary = "The token acts for a client, and the endpoint requires a user."
+    status = 403
+    code = "user_required"
+    message = "This endpoint needs a token that acts for a user; this one acts for a client."

@@ -2,11 +2,15 @@
 
 import uuid
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.db.base import Base
+
+Origin: TypeAlias = Literal["registered", "imported", "command", "invited", "provider"]
+"""How the account came into being."""
 
 
 class User(Base):
@@ -44,7 +48,8 @@ class User(Base):
     terms_accepted_at: Mapped[datetime | None]
     language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user
     links_ended_at: Mapped[datetime | None]
-    labels: Mapped[str | None] = mapped_column(Text)  # names of groups; nothing sets it yet
+    labels: Mapped[str | None] = mapped_column(Text)  # see `authsite.users.groups.labels`
+    origin: Mapped[Origin | None] = mapped_column(String(16))  # NULL: before there was the column
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 

@@ -17,7 +17,8 @@ from authsite.mail.outbox import Recipient
 
 from . import former, mails, pending
 from .errors import IdentifierTaken
-from .models import LoginName, User
+from .groups import owners
+from .models import LoginName, Origin, User
 
 RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
@@ -40,6 +41,7 @@ def create(
     *,
     name: str | None = None,
     confirmed: bool = False,
+    origin: Origin = "command",
 ) -> User:
     """Create a user with the login names ``names``, one of them an e-mail address.
 
@@ -58,6 +60,7 @@ def create(
         epoch=0,
         email_verified_at=now if confirmed else None,
         language=ctx.request_info.stated_language,
+        origin=origin,
         created_at=now,
         updated_at=now,
     )
@@ -228,7 +231,11 @@ def sign_out(ctx: Context, user: User) -> None:
 
 
 def disable(ctx: Context, user: User) -> None:
-    """Disable the user, and end everything that was issued, reset links too."""
+    """Disable the user, and end everything that was issued, reset links too.
+
+    Raises `LastOwner`.
+    """
+    owners.require_another(ctx.db, user.id)
     now = clock.now()
     if end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now):
         record(ctx, Event.USER_DISABLED, user_id=user.id)

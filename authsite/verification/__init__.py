@@ -29,7 +29,9 @@ def includeme(config: "Configurator") -> None:
         unconfirmed=True,
         anonymous=cfg.confirms_as_in_variant_b,
     )
-    config.add_route("authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}")
+    config.add_route(
+        "authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}", errors="json"
+    )
     config.add_route("authsite.verify.page", "/email/verify")
     config.add_route("authsite.disown.page", "/email/verify/disown")
     config.add_route("authsite.link.page", "/email/link")

@@ -7,13 +7,12 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.db.transaction import transaction
-from authsite.guards.errors import UserRequired
 from authsite.http.api_metadata import Message, Operation, Parameters
 from authsite.http.bodies import Body, Email, Url
 from authsite.http.page_urls import page_not_allowed, page_required
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
-from authsite.users.errors import AddressTaken
+from authsite.users.errors import AddressTaken, UserRequired
 
 from . import confirmation, links, service
 from .errors import ExpiredSignature, InvalidSignature

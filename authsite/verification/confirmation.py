@@ -11,7 +11,7 @@ from authsite.sessions.service import BegunSession, RenewedSession
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.facts import EMAIL
-from authsite.sign_in.pending import Pending, Target
+from authsite.sign_in.methods import Pending, Target
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.account import account_of

@@ -9,18 +9,19 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.addresses import shown
 from authsite.context import Context
-from authsite.guards.forms import form_view, link_view
-from authsite.guards.known_address import keep_address
-from authsite.guards.return_to import forget_next, keep_next
 from authsite.http.bodies import Body, Email, Token, Url
 from authsite.http.errors import ApiError, FieldError
+from authsite.http.forms import form_view, link_view
 from authsite.http.rendering import go_on, page_path, see_other
+from authsite.http.return_to import forget_next, keep_next
 from authsite.i18n import duration_words
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies
+from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.pages import lead_in
 from authsite.users.account import Account
+from authsite.users.caller import signed_in
 
 from . import confirmation, links, service, undo
 from .registered import forget_registered, is_registered_here
@@ -73,7 +74,7 @@ def verify(request: Request) -> dict[str, Any] | Response:
 
     The browser in which the account was registered is signed in, unless a user is signed in there.
     """
-    ctx, caller = request.authsite.ctx, request.authsite.signed_in
+    ctx, caller = request.authsite.ctx, signed_in(request)
     link = links.read_url(ctx, request.authsite.validated.url)
     done = confirmation.redeem(ctx, link, session_id=caller.browser_uuid if caller else None)
     user = done.confirmed
@@ -87,10 +88,10 @@ def verify(request: Request) -> dict[str, Any] | Response:
     cookies.renew_session(request, done.renewed)
     keep_address(request, done.address)
     # A change has ended every sign-in but the one that it has renewed.
-    signed_in = done.renewed if done.changed else caller
+    remaining = done.renewed if done.changed else caller
     state = "changed" if done.changed else "done"
     address = shown(done.address)
-    return {"state": state, "link": None, "address": address, "signed_in": signed_in is not None}
+    return {"state": state, "link": None, "address": address, "signed_in": remaining is not None}
 
 
 @verify_form("authsite.disown.page")
@@ -150,7 +151,7 @@ def _lifetime(request: Request) -> str:
 
 
 def _signed_in(request: Request) -> Account | None:
-    caller = request.authsite.signed_in
+    caller = signed_in(request)
     return caller.account if caller else None
 
 
@@ -229,6 +230,6 @@ def show_revert(request: Request) -> dict[str, Any]:
 def revert_change(request: Request) -> dict[str, Any]:
     """Take a completed change of address back, for the owner of the former address."""
     address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     keep_address(request, address)
     return {"state": "done", "address": shown(address), "token": None}

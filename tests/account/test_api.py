@@ -8,6 +8,8 @@ from authsite.mail.models import OutboxMessage
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, bearer
 
+pytestmark = pytest.mark.both_databases
+
 NEW = "purple wolf 77 tea"
 
 

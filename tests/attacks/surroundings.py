@@ -6,8 +6,8 @@ from hypothesis.stateful import initialize, rule
 from authsite.users import service as users
 from authsite.verification import email_change
 
-from .accounts import MAILED, Accounts
 from .checks import LOCKED_AFTER, WRONG, addresses, numbers, pick
+from .mailed import MAILED, Mailed
 from .things import ADDRESSES, INTRUDER, OWNER, Family, Personal, Session
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -19,7 +19,7 @@ ANN = -1  # picks the first account
 times = st.sampled_from([1, 6])
 
 
-class Surroundings(Accounts):
+class Surroundings(Mailed):
     """What is not the doing of somebody who is signed in."""
 
     @initialize(used=st.booleans())

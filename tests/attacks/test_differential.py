@@ -6,11 +6,14 @@ import pytest
 from hypothesis import Phase, seed
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.support.extent import seed as seed_of
+from tests.support.extent import volume
+
 from .driver import Driver
 from .walk import machine, memory_folder, options
 
 pytestmark = pytest.mark.slow
-STEPS, SEED = 1_000, 5
+STEPS, SEED = volume(1_000, 5_000), seed_of(5)
 
 
 def transcript(backend):

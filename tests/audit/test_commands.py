@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 from uuid import uuid4
 
@@ -58,7 +59,7 @@ def test_the_events_of_a_user_are_listed_by_address_or_id_and_after_the_user_is_
         assert listed(home, "--user", name) == ["user.created", "token.issued"]
     assert "other@example.com" not in home.run("audit", "list", "--user", str(user.id)).stdout
     with site.db() as db:
-        erase(acting(db), user.id, None)
+        erase(acting(db, site.app.registry["authsite"]), user.id, None)
     assert listed(home, "--user", str(user.id))[-1] == "user.erased"
     gone = home.run("audit", "list", "--user", "listed@example.com", status=1)
     assert "--user" in gone.stderr
@@ -218,13 +219,16 @@ def test_m8_follow_prints_what_happens_until_it_is_stopped(home, site, json_):
         [*command, *json_], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=home.folder, env={**environ, "PYTHONPATH": str(CHECKOUT)},
     ) as following:  # fmt: skip
+        stuck = threading.Timer(60, following.kill)  # else a failure here would wait for it
+        stuck.start()
         lines = [following.stdout.readline()]
         log_in(site, keys, email)
         lines.append(following.stdout.readline())
         log_in(site, keys, email, "wrong", status=400)
         lines.append(following.stdout.readline())
         following.send_signal(signal.SIGINT)
-        rest, errors = following.communicate(timeout=30)
+        rest, errors = following.communicate()
+        stuck.cancel()
     assert (following.returncode, rest, errors) == (0, "", "")
     names = ("user.created", "token.issued", "login.failed")
     for line, name in zip(lines, names, strict=True):

@@ -18,8 +18,8 @@ from tests.support.site import Site
 
 @pytest.fixture
 def upgraded(fresh_url):
-    """A site whose database the version before has made."""
-    site = Site(databases.upgraded(fresh_url))
+    """A site whose database a version with the former names has made."""
+    site = Site(databases.upgraded(fresh_url, "0013"))
     yield site
     site.database.dispose()
 

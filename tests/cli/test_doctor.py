@@ -6,7 +6,8 @@ from sqlalchemy import MetaData, Table, delete, text
 from authsite.audit.models import AuditEvent
 from authsite.cli.findings import LINES
 from authsite.db import migrate, open_database
-from authsite.installation.secret import OTHER_SECRET, record
+from authsite.installation.fingerprints import SECRET as KNOWN_SECRET
+from authsite.installation.fingerprints import record
 from authsite.settings import (
     Secret,
     new_secret,
@@ -14,6 +15,8 @@ from authsite.settings import (
 from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET
+
+pytestmark = pytest.mark.both_databases
 
 
 def settings_understood(found, _folder):
@@ -139,11 +142,11 @@ def application_wrong(found, _folder):
 
 def secret_other(found, _folder):
     with found.site.database.autocommit.connect() as connection:
-        record(connection, Secret(new_secret()))
+        record(connection, KNOWN_SECRET, Secret(new_secret()))
     assert "secret accept" in line(found(), "secret-other", "secret")
     with found.site.database.autocommit.connect() as connection:
-        record(connection, found.site.cfg.secret[0])
-    assert not [each for each in found() if each.message == OTHER_SECRET]
+        record(connection, KNOWN_SECRET, found.site.cfg.secret[0])
+    assert not [each for each in found() if each.message == KNOWN_SECRET.other]
 
 
 def audit_key_lost(found, _folder):
@@ -190,6 +193,15 @@ def registration_other_domains(found, _folder):
     assert not [each for each in found(**variables) if each.subject == "registration"]
 
 
+def scope_older_tokens(found, _folder):
+    found.site.user()
+    keys = found.site.client(scope="pay")
+    found.site.login(keys, scope="pay")
+    found.site.login(keys)
+    message = line(found(AUTHSITE_SCOPES="pay [groups]: Pay"), "scope-older-tokens", "scopes")
+    assert "of them: 1." in message
+
+
 def key_fine(found, _folder):
     line(found(AUTHSITE_TRUSTED_PROXIES="127.0.0.1"), "key-fine", "trusted-proxies")
 
@@ -222,6 +234,7 @@ MAKES = {
         client_type,
         registration_unconfirmed,
         registration_other_domains,
+        scope_older_tokens,
         key_fine,
     )
 }

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from authsite.cli.private_output import private_file, whole_private_file
+from authsite.cli.results import cell
 from authsite.cli.shared import print_facts, print_table, transaction
 from tests.support.home import initialized
 
@@ -107,3 +108,10 @@ def test_a_taken_address_is_explained_to_the_operator_and_not_to_the_person(tmp_
     assert "another user has this address" in refused
     assert "Sign in" not in refused
     assert "no password was given" in home.run(*create, stdin="\n", status=1).stderr
+
+
+def test_values_for_people_are_words():
+    values = (True, False, None, "", [], ["password", "refresh_token"], 2)
+    assert [cell(each) for each in values] == [
+        *("yes", "no", "–", "–", "–", "password refresh_token", "2")
+    ]

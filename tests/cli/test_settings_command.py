@@ -84,9 +84,25 @@ def test_no_secret_is_shown(shown):
 @pytest.mark.parametrize("key", ["session-idle", "authsite.session_idle", "SESSION.IDLE"])
 def test_one_setting_is_shown_in_any_spelling(shown, key):
     assert shown.json(key)["value"] == "1h"
-    lines = shown(key).stdout.splitlines()
+    table, _, text = shown(key).stdout.partition("\n\n")
+    lines = table.splitlines()
     assert len(lines) == 2
     assert lines[1].split()[:2] == ["session-idle", "1h"]
+    assert text.startswith("How long a browser session lasts without use.")
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("limits.login-address", "Logins for each client address."),
+        ("clients.web.secret", "Its client secret, as `authsite client create` prints it."),
+        ("scopes", "see docs/scopes.md."),
+    ],
+)
+def test_the_text_of_one_setting_is_shown(shown, key, text):
+    words = " ".join(shown(key).stdout.split())
+    assert text in words
+    assert text not in shown().stdout
 
 
 def test_an_unknown_key_is_an_error_that_suggests_one(shown):

@@ -3,6 +3,9 @@
 import pytest
 
 from authsite.db import open_database
+from tests.support import databases
+
+pytest_collectstart = databases.both
 
 
 @pytest.fixture

@@ -46,10 +46,10 @@ def seconds(call):
 
 
 def assert_at_once(call):
-    """The best of five; on a busy machine one may take twice as long."""
+    """The best of five; the others may take longer on a busy machine, but do not wait."""
     taken = [seconds(call) for _ in range(5)]
     assert min(taken) < 0.3
-    assert max(taken) < 0.6
+    assert max(taken) < RESULT_TIMEOUT / 2
 
 
 def guard(site):
@@ -76,7 +76,7 @@ def returning(site, within=2):
 def test_only_the_first_request_waits_for_a_server_that_hangs(site, server, first):
     site.http.post("/v1/register", {**REGISTER, "email": "eve@example.com"}, status=201)
     with returning(site), server.frozen():
-        assert 3 < seconds(lambda: first(site)) < RESULT_TIMEOUT + 0.4
+        assert 3 < seconds(lambda: first(site)) < 1.5 * RESULT_TIMEOUT  # it waits once
         assert_at_once(lambda: guard(site))
         assert_at_once(lambda: register(site))
 

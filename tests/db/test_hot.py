@@ -15,6 +15,7 @@ from authsite.db.last_used import LastUsedTracker
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from tests.support import databases
+from tests.support.extent import volume
 from tests.support.site import Site
 
 UPDATES = text(
@@ -22,17 +23,21 @@ UPDATES = text(
 )
 
 
-@pytest.fixture
-def backend():
-    """SQLite writes every row in its place and has no such thing."""
-    return "postgresql"
+# SQLite writes every row in its place and has no such thing.
+pytestmark = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database that nobody else has counted in."""
+    """A site on a database that no other test has counted in.
+
+    A transaction that began earlier may still read the old versions of rows, so they keep their
+    space, and an update finds none on its page. ANALYZE by autovacuum is such a transaction: on a
+    busy machine four of 1,500 updates met one.
+    """
     made = Site(databases.migrated(fresh_url))
-    yield made
+    with databases.without_autovacuum(made.database):
+        yield made
     made.database.dispose()
 
 
@@ -54,26 +59,29 @@ def rows(site):
 
 
 @pytest.mark.slow
-def test_a_thousand_refreshes_are_one_row_and_a_thousand_hot_updates(site):
+def test_many_refreshes_are_one_row_and_as_many_hot_updates(site):
+    count = volume(200, 1000)
     keys = site.client()
     site.user()
     token = site.login(keys)["refresh_token"]
-    for _ in range(1000):
+    for _ in range(count):
         token = site.refresh(keys, token)["refresh_token"]
     assert rows(site) == 1
-    assert updates(site, 1000) == (1000, 1000)
+    assert updates(site, count) == (count, count)
 
 
 @pytest.mark.slow
 def test_refreshes_of_many_families_find_space_on_their_pages(site):
+    count = volume(200, 300)  # several pages of 8 kB
     keys = site.client("personal")
     tokens = [
-        site.token(keys, grant_type="client_credentials").json["refresh_token"] for _ in range(300)
+        site.token(keys, grant_type="client_credentials").json["refresh_token"]
+        for _ in range(count)
     ]
     for _ in range(5):
         tokens = [site.refresh(keys, token)["refresh_token"] for token in tokens]
-    assert rows(site) == 300
-    assert updates(site, 1500) == (1500, 1500)
+    assert rows(site) == count
+    assert updates(site, 5 * count) == (5 * count, 5 * count)
 
 
 def test_the_update_of_last_used_is_a_hot_update_too_and_waits_for_no_lock(site):

@@ -89,7 +89,7 @@ def test_s6_the_service_works_with_the_rights_of_its_role(site):
     site.http.delete("/v1/logout", headers=bearer, status=200)
     site.http.get("/v1/user", headers=bearer, status=401)
     with site.database.autocommit.connect() as connection:
-        for _step in steps(connection, site.cfg):
+        for _step in steps(connection, site.app.registry["authsite"]):
             pass  # a step that the database refuses raises
     assert sum(seal.rows for seal in seal_all(site)) >= 5
     assert problems(site) == []

@@ -12,6 +12,8 @@ from tests.support.acting import acting
 from tests.support.site import PASSWORD, SECRET, bearer
 from tests.support.statements import counted
 
+pytestmark = pytest.mark.both_databases
+
 REFUSED = {
     "message": "An exception occurred when trying to authenticate the user.",
     "errors": [],

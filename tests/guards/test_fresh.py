@@ -9,12 +9,12 @@ from pyramid.exceptions import ConfigurationError
 from sqlalchemy import select, update
 from webtest import TestApp
 
-from authsite.guards.caller import Caller
 from authsite.guards.errors import InsufficientUserAuthentication
 from authsite.guards.fresh import require_fresh
 from authsite.oauth.models import Family
 from authsite.sessions.models import BrowserSession
 from authsite.users import service as users
+from authsite.users.caller import Caller
 from tests.support.acting import acting
 from tests.support.host import hello, route
 from tests.support.pages import sign_in, submit

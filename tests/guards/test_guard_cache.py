@@ -13,6 +13,8 @@ from tests.support.pages import sign_in
 from tests.support.site import bearer
 from tests.support.statements import counted
 
+pytestmark = pytest.mark.both_databases
+
 
 def build(config):
     for guard, path in (("api", "/v1/reports"), ("web", "/reports")):

@@ -17,6 +17,8 @@ from tests.support.host import HostPolicy, hello, route
 from tests.support.pages import csrf_of
 from tests.support.site import SECRET, WEB
 
+pytestmark = pytest.mark.both_databases
+
 POLICY, CSRF_POLICY = HostPolicy(allows=True), CookieCSRFStoragePolicy()
 SESSIONS, RENDERER = SignedCookieSessionFactory("of the host"), JSON(indent=4)
 OWN_SETTINGS = {

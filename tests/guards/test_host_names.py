@@ -112,7 +112,7 @@ def test_trial_5_routes_tweens_registry_keys_and_renderers_carry_our_name(host_w
     others = routes - hosts - {"api", "web"}
     assert {name.split(".")[0] for name in others} == {"authsite"}
     keys = {key for key in site.app.registry if key not in registry}
-    ours = {"http", "guards", "openapi", "monitoring"}
+    ours = {"http", "request_state", "guards", "openapi", "monitoring"}
     assert keys == {"authsite", *(f"authsite.{package}" for package in ours)}
     tweens = {name for name, _ in site.app.registry.getUtility(ITweens).implicit()}
     before = {name for name, _ in registry.getUtility(ITweens).implicit()}
@@ -161,6 +161,6 @@ def test_trial_5_a_host_attribute_named_authsite_stops_the_start(database_url):
 
 def test_the_state_of_one_application_is_not_that_of_another(host_with):
     first, second = host_with(page), host_with(page)
-    states = [site.app.registry["authsite"].extensions.request_state for site in (first, second)]
+    states = [site.app.registry["authsite.request_state"] for site in (first, second)]
     assert states[0] is not states[1]
     assert all(issubclass(state, RequestState) for state in states)

@@ -11,6 +11,8 @@ from tests.support import databases
 from tests.support.host import HostPolicy, HostSite, hello
 from tests.support.site import PASSWORD, WEB, bearer
 
+pytestmark = pytest.mark.both_databases
+
 LOGIN_FORM = {"username": "ann@example.com", "password": PASSWORD}
 APP = "https://app.example.org"
 

@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from authsite.guards.return_to import local_path
 from authsite.http.cookies import parse
 from authsite.http.host import is_host
+from authsite.http.return_to import local_path
 from authsite.i18n import negotiate
 from authsite.login.identifiers import candidates
 from authsite.users.agents import describe

@@ -6,7 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from authsite.cli import authsite
+from tests.support import databases
 from tests.support.in_process import write_ini
+
+pytest_collectstart = databases.both
 
 
 @pytest.fixture

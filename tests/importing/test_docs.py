@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from authsite.cli import authsite
 from authsite.passwords import HashPool, Passwords, foreign
 from authsite.users import service as users
-from tests.importing.test_faults import good, write_csv
+from tests.importing.csv_rows import good, write_csv
 from tests.support import databases
 from tests.support import foreign_systems as other
 from tests.support.home import CHECKOUT

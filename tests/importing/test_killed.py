@@ -12,11 +12,12 @@ from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
 from authsite.db import open_database
 from authsite.users.models import LoginName, User
-from tests.importing.test_faults import good, write_csv
+from tests.importing.csv_rows import good, write_csv
 from tests.support import databases
+from tests.support.extent import volume
 from tests.support.in_process import write_ini
 
-ROWS = 5000
+ROWS = volume(2000, 5000)
 
 
 def imported(database):

@@ -158,6 +158,7 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
         client(UUID.replace("9c1f", "9c4f"), "personal_access"),
         client(UUID.replace("9c1f", "9c5f"), "password", grant_types="no list"),
         client("web", "password"),
+        client(UUID.replace("9c1f", "9c6f"), "password", "client_credentials"),
     ]
     url = other.sqlite_database(
         tmp_path / "shop.sqlite",
@@ -165,12 +166,14 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
         oauth_clients=(other.PASSPORT_13_CLIENTS, clients),
     )
     done = importing("passport", url, scopes="\n  orders:read: Read\n  orders:write: Write")
-    assert done["clients"] == {"imported": 2, "present": 0, "refused": 4}
+    assert done["clients"] == {"imported": 3, "present": 0, "refused": 4}
     assert sorted(str(row["field"]) for row in done["rows"]) == [
         "None", "grant_types", "grant_types", "id",
     ]  # fmt: skip
-    assert read(site, select(Client.type, Client.scope).order_by(Client.type)) == [
-        ("password", "orders:read orders:write"), ("personal", ""),
+    columns = select(Client.type, Client.scope, Client.grant_types).order_by(Client.id)
+    assert read(site, columns) == [
+        ("password", "orders:read orders:write", None), ("personal", "", None),
+        ("password", "orders:read orders:write", "password refresh_token client_credentials"),
     ]  # fmt: skip
     assert "authsite.scopes lacks other" in importing(
         "passport", url, "--client-scope", "other", status=2

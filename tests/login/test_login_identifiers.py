@@ -8,6 +8,8 @@ from authsite.users import service as users
 from authsite.users.models import LoginName, User
 from tests.support.site import PASSWORD, WEB
 
+pytestmark = pytest.mark.both_databases
+
 ALL = {"login_identifiers": "email username phone", "phone_region": "DE"}
 STRONG = "purple wolf 77 tea"
 

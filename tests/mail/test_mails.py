@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from authsite.catalogs import LANGUAGES
-from authsite.mail.builder import MailContent
+from authsite.mail.builder import MAIL_BUILDERS, MailContent
 from authsite.mail.leases import ClaimedMail
 from authsite.mail.message import compose
 from authsite.mail.rendering import TEMPLATES, render
@@ -23,7 +23,7 @@ MAILS = (
     "verification", "confirm", "confirm_change", "reset", "password_changed", "email_changed",
     "welcome",
     "already_registered", "token_created", "email_replaced",
-    "new_device", "app_signed_out", "failed_logins",
+    "new_device", "app_signed_out", "failed_logins", "admin_granted", "admin_revoked",
 )  # fmt: skip
 AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
@@ -54,7 +54,7 @@ def words(html):
 def test_every_template_is_a_mail_of_this_test_and_every_mail_is_registered(site):
     files = {path.stem for path in TEMPLATES.iterdir()} - {"layout", "pieces", "footer", "facts"}
     assert files == set(MAILS)
-    assert set(site.app.registry["authsite"].extensions.mail_builders) == set(MAILS)
+    assert set(MAIL_BUILDERS.of(site.app.registry["authsite"])) == set(MAILS)
 
 
 @pytest.mark.control("M06")

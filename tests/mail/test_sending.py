@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from authsite import clock
 from authsite.counters import MAILS, counted
 from authsite.mail import leases
-from authsite.mail.builder import MailContent
+from authsite.mail.builder import MAIL_BUILDERS, MailContent
 from authsite.mail.sender import make_job, open_sender, send_batch
 from authsite.mail.transports import Unreachable
 from tests.support.mails import put, row, send_all
@@ -36,7 +36,7 @@ def site(site_with, smtp):
         smtp_url=f"smtp://127.0.0.1:{smtp.port}",
         base_url="http://localhost",
     )
-    builders = site.app.registry["authsite"].extensions.mail_builders
+    builders = MAIL_BUILDERS.of(site.app.registry["authsite"])
     builders["note"] = lambda job: MailContent("welcome", "https://example.com/page")
     builders["needless"] = lambda job: None
     builders["broken"] = lambda job: 1 / 0
@@ -219,7 +219,7 @@ def test_a_sender_whose_lease_was_lost_on_the_way_does_not_send(site, smtp, froz
         assert [each.id for each in other_claim(site)] == [id_]
         return MailContent("welcome")
 
-    site.app.registry["authsite"].extensions.mail_builders["note"] = slow
+    MAIL_BUILDERS.of(site.app.registry["authsite"])["note"] = slow
     assert send(site) is None
     assert smtp.taken == []
     assert row(site, id_).lease_owner == "other"
@@ -236,7 +236,7 @@ def test_what_was_sent_while_the_database_broke_is_marked_later_and_not_sent_aga
         rename("outbox", "elsewhere")
         return MailContent("welcome")
 
-    site.app.registry["authsite"].extensions.mail_builders["note"] = break_the_database
+    MAIL_BUILDERS.of(site.app.registry["authsite"])["note"] = break_the_database
     with pytest.raises(SQLAlchemyError):
         send_batch(sender, Event(), Counter())
     with pytest.raises(SQLAlchemyError):
@@ -258,7 +258,7 @@ def test_processes_that_were_forked_from_one_send_each_mail_once(site, smtp):
         assert len(made) > 1 or go_on.wait(60)
         return MailContent("welcome")
 
-    site.app.registry["authsite"].extensions.mail_builders["slow"] = slow
+    MAIL_BUILDERS.of(site.app.registry["authsite"])["slow"] = slow
     job = make_job(site.app.registry["authsite"])
     put(site, "slow")
     with ThreadPoolExecutor(2) as processes:

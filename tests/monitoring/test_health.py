@@ -8,6 +8,8 @@ from authsite.db.migrate import VERSION_TABLE
 from tests.support import databases
 from tests.support.site import Site
 
+pytestmark = pytest.mark.both_databases
+
 READY = {"status": "ready", "problems": []}
 
 

@@ -17,6 +17,8 @@ from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, Site, bearer
 
+pytestmark = pytest.mark.both_databases
+
 LOCAL = {"REMOTE_ADDR": "127.0.0.1"}
 
 

@@ -18,6 +18,8 @@ from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, WEB, Site, bearer
 from tests.support.statements import fail_all
 
+pytestmark = pytest.mark.both_databases
+
 PARENT = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 TRACE = 0x0AF7651916CD43DD8448EB211C80319C
 

@@ -6,7 +6,7 @@ import pytest
 
 from authsite.oauth import clients
 from authsite.oauth.models import Client
-from authsite.sign_in.conditions import AccountCondition
+from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting
@@ -219,16 +219,16 @@ def test_the_successor_in_the_grace_does_not_outlive_the_epoch(site, ann, keys):
 @pytest.mark.parametrize("trigger", ["password change", "user disabled", "sign-out everywhere",
                                      "user deleted", "client disabled"])  # fmt: skip
 def test_a_login_under_way_while_the_epoch_is_raised_gets_no_token(site, ann, keys, trigger):
-    steps = site.app.registry["authsite"].extensions.account_conditions
+    steps = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
 
     def meanwhile(_cfg, _account):  # after the password was checked, before anything is written
         TRIGGERS[trigger](site, ann, keys)
 
-    steps.append(AccountCondition(meanwhile))
+    steps["test"] = AccountCondition(meanwhile)
     try:
         answer = site.login(keys, status=400)
     finally:
-        steps.remove(AccountCondition(meanwhile))
+        steps.pop("test")
     assert answer["error"] == "invalid_grant"
     assert site.families() == []
 

@@ -8,7 +8,7 @@ from authsite import clock
 from authsite.oauth import clients
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.models import Client
-from authsite.sign_in.conditions import AccountCondition
+from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting
@@ -77,12 +77,12 @@ def test_a_disabled_user_is_refused_on_every_path(site, keys):
 def test_a_disabled_users_right_password_counts_as_a_failed_login(site, keys):
     calls = []
     only_disabled(site, User)
-    steps = site.app.registry["authsite"].extensions.account_conditions
-    steps.append(AccountCondition(lambda *_: calls.append("a step")))
+    steps = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
+    steps["test"] = AccountCondition(lambda *_: calls.append("a step"))
     try:
         site.login(keys, status=400)
     finally:
-        steps.pop()
+        steps.pop("test")
     assert site.events()[-1] == "login.failed"
     assert calls == []  # nothing beyond the password check has heard of it
 
@@ -117,12 +117,12 @@ def test_an_account_condition_runs_at_every_login_and_every_refresh(site, keys):
         calls.append((ctx.settings, account.email))
         raise InvalidGrant
 
-    steps = site.app.registry["authsite"].extensions.account_conditions
-    steps.append(AccountCondition(step))
+    steps = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
+    steps["test"] = AccountCondition(step)
     try:
         found = statuses(site, keys, tokens)
     finally:
-        steps.remove(AccountCondition(step))
+        steps.pop("test")
     refused = {name for name, status in found.items() if status == 400}
     assert refused == {"password grant", "proxy", "proxy users", "refresh", "proxy refresh"}
     assert calls == [(site.cfg, "ann@example.com")] * 5
@@ -131,16 +131,16 @@ def test_an_account_condition_runs_at_every_login_and_every_refresh(site, keys):
 @pytest.mark.control("T20")
 def test_a_denied_refresh_does_not_use_the_refresh_token(site, keys):
     tokens = site.login(keys)
-    steps = site.app.registry["authsite"].extensions.account_conditions
+    steps = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
 
     def step(_ctx, _account):
         raise InvalidGrant
 
-    steps.append(AccountCondition(step))
+    steps["test"] = AccountCondition(step)
     try:
         site.refresh(keys, tokens["refresh_token"], status=400)
     finally:
-        steps.remove(AccountCondition(step))
+        steps.pop("test")
     assert site.families()[0].generation == 0
     site.refresh(keys, tokens["refresh_token"])
 
@@ -148,13 +148,13 @@ def test_a_denied_refresh_does_not_use_the_refresh_token(site, keys):
 @pytest.mark.control("T20")
 def test_an_account_condition_does_not_run_before_the_password_was_right(site, keys):
     calls = []
-    steps = site.app.registry["authsite"].extensions.account_conditions
-    steps.append(AccountCondition(lambda _ctx, account: calls.append(account)))
+    steps = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
+    steps["test"] = AccountCondition(lambda _ctx, account: calls.append(account))
     try:
         site.login(keys, password="wrong horse battery", status=400)
         site.login(keys, "bo@example.com", status=400)
     finally:
-        steps.pop()
+        steps.pop("test")
     assert calls == []
 
 

@@ -32,6 +32,7 @@ CHECKS = [
 EXAMPLES = 8  # for each operation and mode
 
 
+@pytest.mark.both_databases
 @pytest.mark.slow
 def test_no_generated_request_gets_an_answer_that_is_not_in_the_document(site_with):
     site = site_with(**WEB)

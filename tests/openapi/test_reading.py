@@ -4,6 +4,7 @@ from pyramid.config import Configurator
 
 from authsite.http.api_metadata import Operation, operation_of
 from authsite.http.application import HttpApplication
+from authsite.http.error_formats import ErrorsOption
 from authsite.openapi.endpoints import endpoints
 from authsite.openapi.schemas import example_of, tidied
 
@@ -49,12 +50,13 @@ def silent(request):
     return None
 
 
-def found(*routes):
-    """The endpoints of an application with these routes and views."""
+def found(*routes, **options):
+    """The endpoints of an application with these routes and views; ``options`` of each route."""
     config = Configurator()
     config.registry["authsite.http"] = HttpApplication()
+    config.add_route_predicate("errors", ErrorsOption)
     for number, (name, pattern, view, method) in enumerate(routes):
-        config.add_route(f"{name}.{number}", pattern)
+        config.add_route(f"{name}.{number}", pattern, **options)
         config.add_view(view, route_name=f"{name}.{number}", request_method=method)
     config.commit()
     return endpoints(config.registry)
@@ -80,7 +82,7 @@ def test_a_described_view_outside_v1_is_an_endpoint_too():
 
 
 def test_every_method_of_a_view_is_an_endpoint_and_head_is_none():
-    both = found(("authsite.two", "/v1/two", silent, ("GET", "HEAD", "POST")))
+    both = found(("authsite.two", "/v1/two", silent, ("GET", "HEAD", "POST")), errors="json")
     assert [(each.method, each.operation_id) for each in both] == [
         ("GET", "get_two_0"), ("POST", "post_two_0"),
     ]  # fmt: skip

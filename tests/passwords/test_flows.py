@@ -15,6 +15,8 @@ from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.site import PASSWORD, Site
 
+pytestmark = pytest.mark.both_databases
+
 PEPPERS = ["wR7nKc2VfXq9TzLm4BdYp6HsJg3UaE8o", "Zt5MvQ1xNbC8rWy4LkPs7DhFj2GaUe9T"]
 FAMILY = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
 

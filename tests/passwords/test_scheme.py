@@ -61,3 +61,8 @@ def test_what_was_written_is_read_again():
     plain = scheme.parse(hashed.decode())
     assert plain is not None
     assert plain.pepper is None
+
+
+def test_the_control_characters_are_those_of_two_categories_of_unicode():
+    found = {chr(n) for n in range(0x110000) if unicodedata.category(chr(n)) in ("Cc", "Cs")}
+    assert set(scheme.CONTROL.findall("".join(map(chr, range(0x110000))))) == found

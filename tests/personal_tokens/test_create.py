@@ -15,6 +15,8 @@ from tests.support.personal import PATH, create, created, errors, listed, revoke
 from tests.support.site import PASSWORD, Site, bearer
 from tests.support.together import together
 
+pytestmark = pytest.mark.both_databases
+
 DAY = timedelta(days=1)
 
 

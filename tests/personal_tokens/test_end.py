@@ -23,6 +23,8 @@ from tests.support.purging import purged
 from tests.support.site import PASSWORD, WEB, Site, bearer
 from tests.support.statements import stepping_between
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = 3600
 NEW = "purple wolf 77 tea"
 

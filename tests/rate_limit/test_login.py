@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.site import PASSWORD, WEB
+from tests.support.statements import counted
 from tests.support.together import together
 
 HOUR = 3600
@@ -269,3 +270,30 @@ def test_closing_an_account_is_on_record(site):
     site.try_login(keys)
     site.try_login(keys)  # while it is closed, an attempt is recorded once
     assert site.events()[-7:] == [*["login.failed"] * 5, "login.locked", "login.failed"]
+
+
+@pytest.mark.parametrize("browser", ["none", "recognized"])
+def test_a_login_asks_for_the_counters_in_four_round_trips(site_with, frozen, browser):
+    site = site_with(**LIMITS, **WEB)
+    site.first_party("web")
+    site.user()
+    form = {"username": "ann@example.com", "password": PASSWORD}
+    for _ in range(2):  # the first remembers the address
+        if browser == "none":
+            site.http.reset()
+        with counted(site.database) as seen:
+            site.http.post("/v1/clients/web/login", form, status=200)
+    asked = [statement.split()[0] for statement in seen if "limit_counters" in statement]
+    assert asked == ["INSERT", "SELECT", "INSERT", "INSERT"]  # address; all reads; account; refund
+
+
+def test_with_counters_in_memory_a_login_is_counted_and_refunded_alike(site_with, frozen):
+    site = site_with(**LIMITS, limits_storage="memory")
+    site.user()
+    keys = site.client()
+    site.login(keys)
+    use_up(site, keys, 4)
+    site.login(keys)
+    use_up(site, keys, 1)
+    assert site.try_login(keys, PASSWORD).status_int == 429
+    assert site.try_login(keys, PASSWORD, address="198.51.100.9").status_int == 200

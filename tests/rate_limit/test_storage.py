@@ -199,3 +199,13 @@ def test_the_start_waits_for_no_redis(site_with, form):
     storage = make_storage(replace(site.cfg, limits_storage=Secret(url)), site.database)
     assert storage.incr("a", 60) == 1
     assert storage.is_degraded
+
+
+def test_several_counters_are_read_together_without_those_that_have_ended(storage, frozen):
+    storage.incr("a", 60)
+    storage.incr("b", 30)
+    storage.incr("b", 30)
+    end = frozen.at.timestamp()
+    assert storage.read(["b", "a", "c"]) == {"a": (1, end + 60), "b": (2, end + 30)}
+    frozen.advance(30)
+    assert storage.read(["b", "a"]) == {"a": (1, end + 60)}

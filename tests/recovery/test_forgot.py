@@ -11,6 +11,8 @@ from tests.support.mails import html_of, link_in, rows, text_of
 from tests.support.pages import submit
 from tests.support.site import PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 FORGOT = "/v1/password/forgot"
 PAGE = "https://app.example.org/new-password?from=mail"
 HEADERS = {"Content-Type", "MIME-Version", "From", "To", "Subject", "Date", "Message-ID",

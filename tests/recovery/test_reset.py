@@ -16,6 +16,8 @@ from tests.support.mails import text_of
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, SECRET, bearer
 
+pytestmark = pytest.mark.both_databases
+
 RESET = "/v1/password/reset"
 NEW = "a purple wolf at tea 77"
 HOUR = timedelta(hours=1)

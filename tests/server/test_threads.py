@@ -157,12 +157,10 @@ def test_health_is_answered_at_once_while_every_thread_waits():
     async def all_at_once():
         stuck = [asyncio.create_task(ask("/")) for _ in range(5)]
         await asyncio.sleep(0)
-        began = time.monotonic()
-        assert await ask("/healthz") == b"/healthz"
-        seconds = time.monotonic() - began
+        # If it waited for one of them, it would wait for ever.
+        assert await asyncio.wait_for(ask("/healthz"), 30) == b"/healthz"
         assert not any(task.done() for task in stuck)
         go_on.set()
         assert await asyncio.gather(*stuck) == [b"/"] * 5
-        return seconds
 
-    assert asyncio.run(all_at_once()) < 0.1
+    asyncio.run(all_at_once())

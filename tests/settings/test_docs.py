@@ -1,6 +1,7 @@
 """The documentation and both ini files know every setting, and no other."""
 
 import re
+from dataclasses import fields
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from authsite.settings import Settings, load, rate_limits, read_ini
-from authsite.settings.definitions import DEFINITIONS, LOCALIZED
+from authsite.settings.definitions import DEFINITIONS, SECTIONS
 from authsite.settings.lookup import documented_key, find_definition, normalize
+from authsite.settings.sections import LOCALIZED
+from tests.support import settings_reference
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
@@ -34,6 +37,24 @@ def test_each_key_of_the_code_has_one_row_and_each_row_a_key():
     assert sorted(key for key, *_ in ROW.findall(text)) == sorted(DEFAULTS)
 
 
+def test_the_page_and_both_ini_files_are_what_make_reference_writes():
+    assert settings_reference.page() == settings_reference.PAGE.read_text("utf-8")
+    for path in settings_reference.INIS:
+        assert settings_reference.ini(path) == path.read_text("utf-8")
+
+
+def test_a_text_is_sentences_and_its_first_one_is_the_comment_of_the_ini():
+    for section in SECTIONS:
+        for each in settings_reference.definitions(section):
+            assert re.fullmatch(r"[A-Z`].+\.", each.text), each
+    reset = DEFINITIONS["password_breach_check"]
+    assert reset.plain_text.endswith(
+        " See breached passwords (docs/settings.md#breached-passwords)."
+    )
+    assert DEFINITIONS["scopes"].plain_text.endswith("; see docs/scopes.md.")
+    assert DEFINITIONS["reset_expires_in"].comment == "How long a reset link works, at most a day."
+
+
 @pytest.mark.parametrize("key", sorted(DEFAULTS))
 def test_the_row_of_a_key_names_its_default(key):
     assert rows()[key][0] == (DEFAULTS[key] or "")
@@ -53,7 +74,8 @@ def test_the_specification_s_variables_are_named_beside_their_key():
 
 
 def test_an_attribute_is_the_normalized_key():
-    assert set(Settings.__slots__) == {*DEFINITIONS, "clients", "limit_values", "translated"}
+    attributes = {each.name for each in fields(Settings)}
+    assert attributes == {*DEFINITIONS, "clients", "limit_values", "translated"}
     for name in DEFINITIONS:
         assert normalize(documented_key(name).removeprefix("authsite.")) == name
 

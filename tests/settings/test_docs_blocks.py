@@ -43,6 +43,7 @@ CHECKED = {
         for page in ("django", "fastapi", "flask", "service-to-service")
     },
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
+    "groups": [HERE],
     "guards": ["tests/guards/test_docs_guards.py"],
     "hardening": ["tests/db/test_privileges.py", HERE],
     "high-availability": [HERE],

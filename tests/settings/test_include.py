@@ -91,7 +91,10 @@ def test_unknown_variables_are_warned_of_at_the_start(monkeypatch, caplog):
     with caplog.at_level(logging.WARNING, "authsite.settings"):
         included({"authsite.secret": SECRET, "authsite.refresh-expires-in": "30d"})
 
-    assert [record.message.split(" ")[0] for record in caplog.records] == ["AUTHSITE_BASEURL"]
+    assert [record.message.split(" ")[0] for record in caplog.records] == [
+        "authsite.sealing-key:",
+        "AUTHSITE_BASEURL",
+    ]
 
 
 def test_importing_the_settings_imports_nothing_outside_the_standard_library():

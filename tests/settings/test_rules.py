@@ -10,9 +10,11 @@ from authsite.settings.rules import NAMED, REFUSED, REQUIRED, START, WARNED, WAR
 from authsite.settings.unsafe_choices import RULES
 
 SECRET = {"AUTHSITE_SECRET": "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"}
+SEALING_KEY = "4e1f09c7b2d86a53e9710fbc3da4582616c8e0b97f3d25a1409be6c8d7f21a35"
 # Breaks no rule.
 FIT = SECRET | {
     "AUTHSITE_PRODUCTION": "true",
+    "AUTHSITE_SEALING_KEY": SEALING_KEY,
     "AUTHSITE_BASE_URL": "https://auth.example.org",
     "AUTHSITE_DATABASE_URL": "postgresql://h/d",
     "AUTHSITE_MAIL_DRIVER": "smtp",
@@ -28,6 +30,8 @@ BROKEN = {
     "production-off": OFF,
     "base-url-unset": {"AUTHSITE_BASE_URL": ""},
     "base-url-plain": {"AUTHSITE_BASE_URL": "http://auth.example.org"},
+    "sealing-key-unset": {"AUTHSITE_SEALING_KEY": ""},
+    "sealing-key-guessable": {"AUTHSITE_SEALING_KEY": f"{SEALING_KEY} {'00' * 32}"},
     "database-sqlite": {"AUTHSITE_DATABASE_URL": "sqlite:///x.sqlite"},
     "mail-log": {"AUTHSITE_MAIL_DRIVER": "log"},
     "mail-log-forced": {"AUTHSITE_MAIL_DRIVER": "log", "AUTHSITE_MAIL_LOG_IN_PRODUCTION": "true"},

@@ -16,7 +16,7 @@ from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import Family
 from authsite.sessions import service as sessions
 from authsite.sessions.models import BrowserSession
-from authsite.sign_in.conditions import AccountCondition
+from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.sign_in.facts import amr_of, pack
 from authsite.sign_in.gate import Complete
 from tests.support.pages import sign_in, submit
@@ -93,8 +93,8 @@ def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):
     keys = site.first_party("web")
     tokens = site.login(keys)
     before = len(site.families())
-    conditions = site.app.registry["authsite"].extensions.account_conditions
-    conditions.append(AccountCondition(deny))
+    conditions = ACCOUNT_CONDITIONS.of(site.app.registry["authsite"])
+    conditions["test"] = AccountCondition(deny)
     try:
         for grant in GRANTS:
             form = keys.form(grant_type=grant, refresh_token=tokens["refresh_token"], **ann)
@@ -103,7 +103,7 @@ def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):
             site.http.post_json(path, ann, status=(400, 404))
         assert submit(site, "/login", **ann).status_int == 400
     finally:
-        conditions.pop()
+        conditions.pop("test")
     assert len(denied) >= 3
     assert len(site.families()) == before
     with site.db() as db:

@@ -11,17 +11,19 @@ from authsite.oauth.models import Client
 from authsite.sessions.models import BrowserSession
 from authsite.sign_in import gate, pending
 from authsite.sign_in.facts import amr_of
+from authsite.sign_in.methods import Target
 from authsite.sign_in.models import PendingLogin
-from authsite.sign_in.pending import Target
-from authsite.tasks.cleanup import PARTS
 from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.pages import sign_in, submit
+from tests.support.purging import purged
 from tests.support.site import PASSWORD
 
 from .two_steps import METHOD, add_second_step, prove
+
+pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
@@ -86,14 +88,14 @@ def test_the_cookie_is_of_this_host_for_ten_minutes(host_with):
     )
 
 
-def test_it_ends_after_ten_minutes(site, frozen):
+def test_it_ends_after_ten_minutes_and_its_row_is_deleted_a_day_later(site, frozen):
     begin(site)
     frozen.advance(600)
     assert prove(site).status_int == 410
-    with site.database.autocommit.connect() as connection:
-        [part] = [part for part in PARTS if part.name == "pending_logins"]
-        list(part.batches(connection, frozen.at, site.cfg))
-    assert rows(site) == []
+    for later, left in ((24 * 3600 - 1, 1), (1, 0)):
+        frozen.advance(later)
+        purged(site)
+        assert len(rows(site)) == left
 
 
 def test_it_ends_with_five_wrong_answers_and_the_fifth_right_one_still_counts(site):

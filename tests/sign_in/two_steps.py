@@ -6,6 +6,7 @@ from authsite.http.errors import ApiError
 from authsite.sessions import cookies, service
 from authsite.sign_in import gate
 from authsite.sign_in.cookie import read_key
+from authsite.sign_in.methods import Method
 from authsite.sign_in.pages import lead_in
 
 RIGHT = "four six"
@@ -26,7 +27,7 @@ def verify(ctx, _target, given, pending):
     return gate.admit(ctx, pending.account, ("otp",))
 
 
-METHOD = gate.Method(
+METHOD = Method(
     "word", ("otp",), offered=lambda _ctx, account: account is not None, verify=verify, page="word"
 )
 

@@ -6,6 +6,8 @@ from authsite.http.errors import TemporarilyUnavailable
 from authsite.users.models import LoginName, User
 from tests.support.site import PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 GOOD = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
 USER_FIELDS = {
     "id",

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import tempfile
 import warnings
 from contextlib import contextmanager
@@ -13,8 +14,15 @@ from sqlalchemy import make_url
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
 from authsite.installation.features import FEATURES
+from tests.support.folders import new_folder
 
 BACKENDS = ("sqlite", "postgresql")
+_TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+
+
+def both(collector):
+    """Mark the tests of a folder: ``pytest_collectstart = databases.both`` in its conftest."""
+    collector.add_marker("both_databases")
 
 
 @functools.cache
@@ -51,22 +59,55 @@ def new_url(backend, folder, name, server=None):
 
 def migrated(url):
     """``url``, with the schema in it; through a pooler with ``AUTHSITE_TEST_POOLER=1``."""
-    database = open_database(url)
-    migrate.upgrade(database)
-    database.dispose()
+    if not _copied(url):
+        _upgrade(url)
     through_pooler = os.environ.get("AUTHSITE_TEST_POOLER") and url.startswith("postgresql")
     return _pooled(url) if through_pooler else url
 
 
-def upgraded(url):
-    """``url``, whose schema the former version has made and this one has upgraded.
+def _upgrade(url):
+    database = open_database(url)
+    migrate.upgrade(database)
+    database.dispose()
 
-    That version knows none of the features for which an upgrade has to be finished.
+
+@functools.cache
+def _template(backend):
+    """A database with the schema, for copies: the migrations take longer than all else."""
+    url = new_url(backend, new_folder("template"), "authsite_template")
+    _upgrade(url)
+    return make_url(url)
+
+
+def _copied(url):
+    """Whether the database, which was empty, is now a copy of the template."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        if Path(parsed.database).exists():
+            return False
+        shutil.copy(_template("sqlite").database, parsed.database)
+        return True
+    template = _template("postgresql")
+    if (parsed.query.get("host"), parsed.username) != (template.query["host"], template.username):
+        return False  # of another server, or of another owner, whom a copy would not have
+    with psycopg.connect(url) as connection:
+        if connection.execute(_TABLES).fetchone()[0]:
+            return False
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{parsed.database}"')
+        connection.execute(f'CREATE DATABASE "{parsed.database}" TEMPLATE "{template.database}"')
+    return True
+
+
+def upgraded(url, former=None):
+    """``url``, whose schema this version has upgraded from that of ``former``.
+
+    By default from the last version that knows none of the features for which an upgrade has to be
+    finished.
     """
     first = min(FEATURES.values())
-    former = max(revision for revision in migrate.earlier() if revision < first)
     database = open_database(url)
-    migrate.upgrade(database, former)
+    migrate.upgrade(database, former or max(each for each in migrate.earlier() if each < first))
     migrate.upgrade(database)
     database.dispose()
     return url
@@ -100,6 +141,25 @@ def truncate(database):
     if database.transactional.dialect.name == "postgresql":
         with database.transactional.begin() as connection:
             connection.exec_driver_sql(f"TRUNCATE {', '.join(Base.metadata.tables)}")
+
+
+@contextmanager
+def without_autovacuum(database):
+    """No VACUUM and no ANALYZE by itself (PostgreSQL); what is at work has ended before."""
+    name = database.transactional.url.database
+    at_work = (
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        " WHERE backend_type = 'autovacuum worker' AND datname = %s"
+    )
+    with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET autovacuum = off")
+        connection.execute("SELECT pg_reload_conf()")
+        try:
+            connection.execute(at_work, [name])
+            yield
+        finally:
+            connection.execute("ALTER SYSTEM RESET autovacuum")
+            connection.execute("SELECT pg_reload_conf()")
 
 
 @contextmanager

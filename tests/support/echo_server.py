@@ -13,7 +13,6 @@ from pathlib import Path
 
 from authsite.server.asgi import AsgiBridge
 from authsite.server.signals import end_with_parent
-from tests.support.servers import free_port, stop, wait_for_port
 
 TIMEOUT = 30  # seconds that /wait waits for its release at most
 
@@ -66,6 +65,8 @@ def echo(environ, start_response):
 @contextmanager
 def standing(kind, folder, host="127.0.0.1"):
     """The application as a process of one worker; yields its port and the process."""
+    from tests.support.servers import free_port, stop, wait_for_port  # not in the worker
+
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.echo_server", kind, str(port), host],

@@ -27,6 +27,7 @@ ADVICE = {
     "OneIdentifierRequired": "Fill one of the fields that the message names.",
     "TooManyAttempts": "Wait as many seconds as `Retry-After` says.",
     "UnauthorizedClient": "Use a client of another type ([Concepts](concepts.md#client)).",
+    "UnsupportedGrantType": "Use one of the grant types that the message names.",
     "UnsupportedMediaType": "Send the body in a form that the message names.",
     "UserRequired": "Log in as a user, and send that access token.",
     "ValidationFailed": "Correct each field in the list; its codes are below.",
@@ -51,7 +52,13 @@ def errors():
     for module in pkgutil.walk_packages(authsite.__path__, "authsite."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    found = [each for each in descendants(ApiError) if {"code", "summary"} & vars(each).keys()]
+    found = [
+        each
+        for each in descendants(ApiError)
+        if {"code", "summary"} & vars(each).keys()
+        # No endpoint answers with these: they are errors of commands.
+        and not each.__module__.startswith("authsite.groups.")
+    ]
     return sorted(found, key=lambda each: (each.status, each.code, when_of(each)))
 
 

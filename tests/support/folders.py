@@ -2,6 +2,9 @@
 
 import functools
 import tempfile
+from pathlib import Path
+
+_MEMORY = Path("/dev/shm")
 
 
 def new_folder(prefix):
@@ -9,6 +12,15 @@ def new_folder(prefix):
     return tempfile.mkdtemp(prefix=f"{prefix}-", dir=_all().name)
 
 
+def new_memory_folder(prefix):
+    """The same in memory, where the system has one: no commit waits for a disk."""
+    return tempfile.mkdtemp(
+        prefix=f"{prefix}-", dir=_all(_MEMORY if _MEMORY.is_dir() else None).name
+    )
+
+
 @functools.cache
-def _all():
-    return tempfile.TemporaryDirectory(prefix="authsite-tests-", ignore_cleanup_errors=True)
+def _all(parent=None):
+    return tempfile.TemporaryDirectory(
+        prefix="authsite-tests-", dir=parent, ignore_cleanup_errors=True
+    )

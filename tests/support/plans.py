@@ -11,7 +11,7 @@ from tests.support.statements import noted
 # Tables whose size is that of the site. Clients are a handful, and stay one.
 GROWING = {
     "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
-    "pending_logins", "personal_tokens",
+    "pending_logins", "personal_tokens", "group_members",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
@@ -37,6 +37,8 @@ INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, c
 INSERT INTO pending_logins (id, key_hash, user_id, user_epoch, remember, amr, enroll, unrecognized,
     failures, created_at, expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false,
     'pwd', false, false, 0, now(), now() + interval '10 minutes' FROM {numbers};
+INSERT INTO group_members (user_id, group_name, created_at)
+    SELECT {id}, 'group' || n % 10, now() FROM {numbers};
 INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_at, state, attempts,
     next_attempt_at) SELECT {id}, 'welcome', {id}, 'a@example.com', 'en', now(), now(),
     CASE WHEN n % 10 = 0 THEN 'waiting' ELSE 'sent' END, 1, now() FROM {numbers};

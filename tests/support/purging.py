@@ -8,11 +8,11 @@ from authsite.tasks.leader import own_connection
 
 
 def purged(site, enough=float("inf")):
-    """Purge, but end when ``enough`` rows are gone; how many rows of which part were deleted."""
+    """Purge, but end when ``enough`` rows are gone; how many rows of which cleanup were deleted."""
     deleted = Counter()
     with own_connection(site.database) as connection:
-        for step in steps(connection, site.cfg):
-            deleted[step.part.name] += step.deleted
+        for step in steps(connection, site.app.registry["authsite"]):
+            deleted[step.cleanup.name] += step.deleted
             if deleted.total() >= enough:
                 break
     return +deleted

@@ -80,6 +80,19 @@ def serving(ini, workers=1, *, port=None, **variables):
         stop(process)
 
 
+def started(ini, *hosts, **variables):
+    """A service on one port for each of the hosts, all started at the same moment."""
+    port = str(free_port())
+    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
+               "--port", port]  # fmt: skip
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    env = {**os.environ, **variables}
+    return [
+        subprocess.Popen([*command, "--host", host], text=True, env=env, **streams)
+        for host in hosts
+    ], int(port)
+
+
 def _interpreter(arguments, stdin, stdout, stderr, *, env):
     command = [sys.executable, "-m", "authsite", *map(str, arguments)]
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env)

@@ -204,6 +204,7 @@ def late(site, keys):
     storage = DatabaseStorage(site.database)
     storage._until_sweep = 1  # as after many writes
     storage.incr("something", 60)
+    storage.read(["something", "else"])
 
 
 def signed(site, mail):

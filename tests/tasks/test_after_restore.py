@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from authsite import clock
+from authsite.cli.restoring import Ended, end_everything
 from authsite.db.base import Base
 from authsite.mail.models import OutboxMessage
 from authsite.oauth import clients
-from authsite.tasks.after_restore import Ended, end_everything
 from authsite.users import pending
 from authsite.users.models import User
 from tests.support import databases

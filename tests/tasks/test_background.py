@@ -7,8 +7,9 @@ import pytest
 from pyramid.exceptions import ConfigurationError
 from webtest import TestApp
 
-from authsite.context import BackgroundTask, Extensions, Job
-from authsite.tasks.background import make_jobs, start_jobs
+from authsite.context import Job
+from authsite.registrations import Registrations
+from authsite.tasks.background import BACKGROUND_TASKS, BackgroundTask, make_jobs, start_jobs
 from tests.support.forks import in_forked_process
 from tests.support.together import together
 
@@ -102,9 +103,10 @@ def test_a_task_that_does_not_exist_stops_the_start(host_with):
 
 
 def test_a_worker_of_the_server_starts_its_tasks_before_the_first_request(site, probes):
-    tasks = [BackgroundTask(name, probes[name].make_job, ENABLED[name]) for name in ENABLED]
+    tasks = {name: BackgroundTask(name, probes[name].make_job, ENABLED[name]) for name in ENABLED}
     services = site.app.registry["authsite"]
-    services = replace(services, extensions=Extensions(background_tasks=tasks))
+    services = replace(services, registrations=Registrations())
+    BACKGROUND_TASKS.of(services).update(tasks)
     make_jobs(services, serve=True)
     start_jobs(services)
     start_jobs(services)  # with the first request

@@ -9,11 +9,12 @@ from sqlalchemy import delete, insert, select, text, update
 from authsite import clock
 from authsite.audit.models import AuditEvent
 from authsite.db import batches, table_scan
+from authsite.db.batches import Batch
 from authsite.oauth.models import Family
 from authsite.rate_limit.models import LimitCounter
 from authsite.rate_limit.storage import DatabaseStorage
 from authsite.sessions.models import BrowserSession
-from authsite.tasks.cleanup import PARTS, steps
+from authsite.tasks.cleanup import CLEANUPS, steps
 from authsite.tasks.leader import own_connection
 from tests.support.purging import purged
 from tests.support.statements import counted
@@ -148,10 +149,10 @@ def test_no_batch_looks_at_more_rows_than_it_may_and_none_is_left_out(site, froz
         storage.incr(f"old{number}", 60)
     audit(site, **{f"a{number}": 411 - number // 3 for number in range(11)}, newest=0)
     frozen.advance(60)
-    sizes = {part.name: [] for part in PARTS}
+    sizes = {name: [] for name in CLEANUPS.of(site.app.registry["authsite"])}
     with own_connection(site.database) as connection:
-        for step in steps(connection, site.cfg):
-            sizes[step.part.name].append(step.deleted)
+        for step in steps(connection, site.app.registry["authsite"]):
+            sizes[step.cleanup.name].append(step.deleted)
     assert (sizes["counters"], sizes["audit"]) == ([4, 4, 1], [4, 4, 3, 0])
 
 
@@ -161,8 +162,8 @@ def test_progress_goes_from_nothing_to_all(site, monkeypatch):
     audit(site, **{f"a{number}": 500 - number for number in range(100)}, newest=0)
     seen = {}
     with own_connection(site.database) as connection:
-        for step in steps(connection, site.cfg):
-            seen.setdefault(step.part.name, []).append(step.done)
+        for step in steps(connection, site.app.registry["authsite"]):
+            seen.setdefault(step.cleanup.name, []).append(step.done)
     for name in ("families", "audit"):
         assert seen[name] == sorted(seen[name])
         assert 0 <= seen[name][0] < 0.5
@@ -235,11 +236,20 @@ def test_on_postgresql_the_tables_are_read_page_by_page(site):
     assert [line for line in plan if "Tid Scan on families" in line]
 
 
-def test_every_table_that_grows_without_end_has_a_part():
-    assert [part.name for part in PARTS] == [
+def test_every_table_that_grows_without_end_has_a_cleanup(site):
+    assert set(CLEANUPS.of(site.app.registry["authsite"])) == {
         "families", "personal_tokens", "sessions", "pending_logins", "mails", "former_addresses",
         "counters", "audit",
-    ]  # fmt: skip
+    }  # fmt: skip
+
+
+def test_a_host_adds_a_cleanup_which_runs_with_the_others(host_with):
+    def build(config):
+        batches = lambda *_: iter([Batch(3, 0.5), Batch(2, 1.0)])  # noqa: E731  one expression
+        config.add_cleanup("carts", "Shopping carts", batches, when="abandoned")
+
+    host = host_with(build)
+    assert purged(host)["carts"] == 5
 
 
 def test_no_index_is_on_what_a_refresh_or_a_use_changes():

@@ -33,7 +33,7 @@ def worked(site, *actions, **more):
     """Run a cleanup that does one of ``actions`` at each wait, then ends: its log, its waits."""
     stop = Script(*actions, **more)
     with capture_logs() as log:
-        run(site.database, site.cfg, stop, Waits())
+        run(site.app.registry["authsite"], stop, Waits())
     return log, stop.waits
 
 
@@ -61,12 +61,14 @@ def test_a_cleanup_is_one_log_line_with_a_count_for_each_part(site):
 def test_after_each_batch_the_database_has_a_rest_several_times_as_long(site):
     expired(site, 1)
     with own_connection(site.database) as connection:
-        step = next(step for step in steps(connection, site.cfg) if step.deleted)
+        step = next(
+            step for step in steps(connection, site.app.registry["authsite"]) if step.deleted
+        )
     assert step.deleted == 1
     assert step.rest == pytest.approx(4 * step.seconds + 0.0001)
-    assert Step(step.part, 0, 1.0, 0.01).rest == pytest.approx(0.04)
-    assert Step(step.part, 1500, 1.0, 0.01).rest == pytest.approx(0.19)
-    assert Step(step.part, 1, 1.0, 3.0).rest == 1.0
+    assert Step(step.cleanup, 0, 1.0, 0.01).rest == pytest.approx(0.04)
+    assert Step(step.cleanup, 1500, 1.0, 0.01).rest == pytest.approx(0.19)
+    assert Step(step.cleanup, 1, 1.0, 3.0).rest == 1.0
 
 
 def test_while_one_is_the_leader_the_others_try_every_hour(site):
@@ -183,7 +185,7 @@ def test_a_cleanup_that_is_stopped_ends_after_the_current_batch(site, monkeypatc
 
     rests, stop = [], Script(nothing, nothing, at_rest=end_once_some_are_gone)
     with capture_logs() as log:
-        run(site.database, site.cfg, stop, Waits())
+        run(site.app.registry["authsite"], stop, Waits())
     [line] = log
     assert line["whole"] is False
     assert 0 < line["families"] == 200 - len(site.families()) < 200
@@ -194,5 +196,5 @@ def test_a_task_that_is_stopped_before_its_first_cleanup_does_nothing(site):
     expired(site, 1)
     stop = Event()
     stop.set()
-    run(site.database, site.cfg, stop, Waits())
+    run(site.app.registry["authsite"], stop, Waits())
     assert len(site.families()) == 1

@@ -7,6 +7,8 @@ import pytest
 from authsite.users.models import User
 from tests.support.site import bearer
 
+pytestmark = pytest.mark.both_databases
+
 PATHS = ["/v1/user", "/v1/profile"]
 
 

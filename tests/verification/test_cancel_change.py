@@ -10,6 +10,8 @@ from tests.support.mails import html_of, link_in, text_of
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
 
+pytestmark = pytest.mark.both_databases
+
 CANCEL = "http://localhost/email/change/cancel"
 OLD = "ann@example.com"
 

@@ -13,6 +13,8 @@ from tests.support.pages import csrf_of, sign_in
 from tests.support.site import PASSWORD, bearer
 from tests.verification.test_redirect_page import link_for
 
+pytestmark = pytest.mark.both_databases
+
 BUTTON = "Delete this account"
 
 

@@ -110,6 +110,6 @@ def test_the_cleanup_deletes_what_no_link_can_restore(story, frozen):
     for seconds, left in ((72 * 3600 - 1, [OLD]), (1, [])):
         frozen.advance(seconds)
         with story.site.database.autocommit.connect() as connection:
-            for _ in steps(connection, story.site.cfg):
+            for _ in steps(connection, story.site.app.registry["authsite"]):
                 pass
         assert story.kept() == left

@@ -13,6 +13,8 @@ from tests.support.acting import acting
 from tests.support.mails import text_of
 from tests.verification.test_disown import BUTTON, press, users_left
 
+pytestmark = pytest.mark.both_databases
+
 NEW = "next@example.com"
 
 

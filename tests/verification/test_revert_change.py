@@ -15,6 +15,8 @@ from tests.support.together import together
 from tests.verification.story import NEW, OLD, REVERT, THIRD, Story, revert_link
 from tests.verification.test_cancel_change import press, token_of
 
+pytestmark = pytest.mark.both_databases
+
 OTHER = "green otter 31 rye"
 
 

@@ -1,1 +1,1 @@
-"""The pages of the account. `layout` lists them and their sections, `forms` has the forms."""
+"""The account pages: `sections` has the sections of this package, `forms` their forms."""

@@ -1,7 +1,6 @@
 """The forms of the account pages. Each posts to its own path and redirects back to its page."""
 
 import json
-from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,33 +10,23 @@ from pyramid.view import view_config
 
 from authsite.account import active_sessions, export, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
-from authsite.guards.caller import caller_of
-from authsite.guards.forms import form_view, link_view, password_check, rating
-from authsite.guards.known_address import keep_address
 from authsite.http import bodies, languages
 from authsite.http.address import route_path
 from authsite.http.bodies import Body, CurrentPassword, Email, Flag, Missing, Password, Token
+from authsite.http.forms import form_view, link_view, password_check, rating
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
-from authsite.rate_limit import recognized
+from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies
+from authsite.sign_in.known_address import keep_address
+from authsite.users.account_pages import account_form, back
+from authsite.users.caller import caller_of
 from authsite.verification import email_change
 from authsite.verification import service as verification
 from authsite.verification.pages import TokenForm, token_page
 
-from . import layout
-from .layout import back, to_section
-
 NOT_ME = "authsite:templates/account/not_me.jinja2"
-
-
-def show_section(request: Request) -> Response:
-    """Redirect the path of a form to its section."""
-    return to_section(request)
-
-
-account_form = partial(layout.account_form, get=show_section)
 
 
 class EmailForm(Body):
@@ -221,7 +210,7 @@ def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
     token = request.authsite.validated.token
     not_me.end(request.authsite.ctx, token)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     return {"state": "choose", "found": None, "token": token}
 
 
@@ -236,7 +225,7 @@ def choose_password(request: Request) -> dict[str, Any]:
     """Set the password that the reader of the link has chosen."""
     given: NotMeForm = request.authsite.validated
     found = not_me.choose_password(request.authsite.ctx, given.token, given.password)
-    recognized.set_cookie(request)
+    device_cookie.set_cookie(request)
     if found.is_present:
         keep_address(request, found.user.email)
     return {"state": "done", "found": found, "token": None}

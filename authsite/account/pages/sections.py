@@ -1,21 +1,18 @@
-"""What the templates of the sections read: for each section a function of the request."""
+"""The sections of this package, and what their templates read."""
 
 from typing import Any
 
 from authsite.account import active_sessions, activity, service
-from authsite.guards.caller import caller_of
 from authsite.i18n import own_name
 from authsite.login.fields import address_hint
 from authsite.mail.outbox import Recipient
-from authsite.personal_tokens import service as personal_tokens
 from authsite.request_state import Request
 from authsite.users import former, pending
+from authsite.users.account_pages import AccountSection, values_of_deletion
+from authsite.users.caller import caller_of
 from authsite.verification.mails import has_link
 
-
-def nothing(_request: Request) -> dict[str, Any]:
-    """For a section that needs no more than the page."""
-    return {}
+TEMPLATES = "authsite:templates/account/"
 
 
 def email(request: Request) -> dict[str, Any]:
@@ -54,15 +51,23 @@ def sessions(request: Request) -> dict[str, Any]:
 def latest_events(request: Request) -> dict[str, Any]:
     """The latest events of the account, and the latest failed attempts."""
     found = activity.list_latest(request.authsite.ctx, caller_of(request).acting_user().id)
-    return {"events": found}
+    return {"events": found, "by_day": activity.by_day}
 
 
-def tokens(request: Request) -> dict[str, Any]:
-    """The personal access tokens; ``new_token`` is the text of one that was just created."""
-    found = personal_tokens.list_active(request.authsite.ctx, caller_of(request).acting_user().id)
-    return {"tokens": found, "new_token": None}
-
-
-def deletion(request: Request) -> dict[str, Any]:
-    """What is deleted with the account."""
-    return {**sessions(request), **tokens(request)}
+SECTIONS = (
+    AccountSection("profile", f"{TEMPLATES}profile.jinja2", "account"),
+    AccountSection("email", f"{TEMPLATES}email.jinja2", "account", email),
+    AccountSection("language", f"{TEMPLATES}language.jinja2", "account", language),
+    AccountSection("export", f"{TEMPLATES}export.jinja2", "account"),
+    AccountSection("delete", f"{TEMPLATES}delete.jinja2", "account", values_of_deletion),
+    AccountSection("password", f"{TEMPLATES}password.jinja2", "account.security"),
+    AccountSection(
+        "sessions",
+        f"{TEMPLATES}sessions.jinja2",
+        "account.security",
+        sessions,
+        deleted=f"{TEMPLATES}deleted_sessions.jinja2",
+    ),
+    AccountSection("activity", f"{TEMPLATES}activity.jinja2", "account.security", latest_events),
+)
+"""The sections of this package, page by page."""

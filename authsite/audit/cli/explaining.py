@@ -20,7 +20,7 @@ from authsite.users.cli.shared import named
 from ..events import Event, FailureReason
 from ..models import AuditEvent
 from ..service import Filter, search
-from .rows import facts
+from .rows import facts, in_words
 
 
 @click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))
@@ -71,4 +71,4 @@ def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:
     if event.client_id:
         client = ctx.db.get(Client, event.client_id)
         found["client"] = f"{event.client_id} ({client.name if client else 'deleted'})"
-    return found | (event.details or {})
+    return found | {name: in_words(each) for name, each in (event.details or {}).items()}

@@ -10,7 +10,7 @@ from authsite.oauth import clients
 from authsite.users import agents
 from authsite.users import service as users
 
-from ..models import AuditEvent
+from ..models import AuditEvent, Detail
 
 COLUMNS = ("at", "event", "e-mail", "address", "device", "details")
 ID_COLUMNS = ("at", "event", "user", "client", "address", "request", "details")
@@ -38,9 +38,14 @@ def facts(db: Session, events: Sequence[AuditEvent]) -> list[dict[str, Any]]:
     ]
 
 
+def in_words(detail: Detail) -> str:
+    """A value of an event's details as a text: an actor as its kind and id."""
+    return detail if isinstance(detail, str) else " ".join(filter(None, detail.values()))
+
+
 def cells(row: Mapping[str, Any], *, ids: bool = False) -> tuple[str, ...]:
     """The cells of a row under `COLUMNS`, with ``ids`` under `ID_COLUMNS`."""
-    details = [f"{name}={value}" for name, value in row["details"].items()]
+    details = [f"{name}={in_words(value)}" for name, value in row["details"].items()]
     if ids:
         names = ("at", "event", "user_id", "client_id", "address", "request_id")
         return (*(row[name] or "–" for name in names), ", ".join(details))

@@ -55,11 +55,10 @@ def candidates(text: str, kinds: Sequence[str], region: str | None = None) -> li
     return found
 
 
-def rate_limit_key(text: str, kinds: Sequence[str], region: str | None = None) -> str:
-    """The key that login attempts with ``text`` are counted under.
+def rate_limit_key(text: str, names: Sequence[Identifier]) -> str:
+    """The key that login attempts with ``text`` are counted under; ``names``: its `candidates`.
 
     It is the key of the look-up, so that other spellings share the count; for a text that is not a
     valid login name, it is the text itself in lower case.
     """
-    names = candidates(text, kinds, region)
     return names[0].key if names else f"?{unicodedata.normalize('NFKC', text).strip().casefold()}"

@@ -1,11 +1,11 @@
 """The value, the error and the first checks that all kinds of login name share."""
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from authsite.i18n import PluralString, _, translate
+from authsite.passwords.scheme import CONTROL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def clean_text(text: str, longest: int, missing: str) -> str:
             "Use at most ${count} character.", "Use at most ${count} characters.", longest
         )
         raise InvalidIdentifier(message, "too_long")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+    if CONTROL.search(text):
         raise InvalidIdentifier(_("Leave out line breaks, tabs and other control characters."))
     text = text.strip()
     if not text:

@@ -1,11 +1,9 @@
-"""The transports. A new one is a module here and a case in `open_transport`."""
+"""The transports. A new one is a module here and a case in `driver`."""
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 from authsite.mail.message import Mail
-from authsite.settings import Settings
 
 # The least time left on the lease when a transport begins to send the message. It must finish
 # within this time, before another sender can claim the mail.
@@ -30,23 +28,3 @@ class Unreachable(Exception):
 
 class LeaseLost(Exception):
     """The lease ended before the mail was sent, and another sender has claimed it."""
-
-
-def open_transport(cfg: Settings, copies: Path | None = None) -> Transport:
-    """The transport of ``mail-driver``; connects to nothing yet.
-
-    ``copies``: the folder in which the driver ``log`` keeps the latest mails.
-    """
-    match cfg.mail_driver:
-        case "smtp":
-            from . import smtp
-
-            return smtp.transport(cfg)
-        case "file":
-            from . import file
-
-            return file.transport(cfg)
-        case "log":
-            from . import log
-
-            return log.transport(copies)

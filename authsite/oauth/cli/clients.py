@@ -1,43 +1,22 @@
 """``authsite client …``"""
 
-from typing import TypedDict
-
 import click
 from sqlalchemy.orm import Session
 
 from authsite import clock
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    limit_option,
-    print_facts,
-    print_json,
-    print_more,
-    print_table,
-    transaction,
-)
+from authsite.cli.results import Data, Done, Facts, Listing, result_command
+from authsite.cli.shared import examples, limit_option, transaction
 from authsite.ids import as_client_id
 from authsite.settings import Settings
+from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .. import clients
-from ..models import CLIENT_TYPES, Client
+from ..models import CLIENT_TYPES, Client, grant_types_of
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
+_TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
-
-
-class ClientFacts(TypedDict):
-    """A client, as `list` and `show` print it."""
-
-    client_id: str
-    name: str
-    type: str
-    scope: str
-    default_scope: str
-    secrets: int
-    enabled: bool
-    created_at: str
+COLUMNS = {name: name for name in ("client_id", "name", "type", "scope", "secrets", "enabled")}
 
 
 @click.group()
@@ -57,17 +36,14 @@ def client() -> None:
     "--type",
     "client_type",
     required=True,
-    type=click.Choice(CLIENT_TYPES),
+    type=_TYPE,
     help="password: a first-party application. personal: a program of a third party. "
     "resource-server: an API that introspects tokens.",
 )
 @click.option("--scope", default="", help="The scopes it may ask for, separated by spaces.")
 @click.option("--default-scope", default="", help="The scopes it gets if it asks for none.")
-@json_option
-@config_option
-def create(
-    cfg: Settings, name: str, client_type: str, scope: str, default_scope: str, as_json: bool
-) -> None:
+@result_command
+def create(cfg: Settings, name: str, client_type: str, scope: str, default_scope: str) -> Facts:
     """Register a client and show its secret."""
     _require_configured(cfg, scope)
     with transaction(cfg) as ctx:
@@ -75,7 +51,7 @@ def create(
             client, secret = clients.create(ctx, name, client_type, scope, default_scope)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-    _print_credentials(client, secret, as_json)
+    return _credentials(client, secret)
 
 
 @client.command(
@@ -83,45 +59,30 @@ def create(
     epilog=examples("authsite client list --type personal", "authsite client list --disabled"),
 )
 @click.option("--name", metavar="TEXT", default="", help="Only names with this text in them.")
-@click.option("--type", "client_type", type=click.Choice(CLIENT_TYPES), help="Only this type.")
+@click.option("--type", "client_type", type=_TYPE, help="Only this type.")
 @click.option("--disabled", is_flag=True, help="Only disabled clients.")
 @limit_option
-@json_option
-@config_option
-def list_(
-    cfg: Settings, name: str, client_type: str | None, disabled: bool, limit: int, as_json: bool
-) -> None:
+@result_command
+def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, limit: int) -> Listing:
     """List the clients, the oldest first; never their secrets."""
     with transaction(cfg) as ctx:
         found, total = clients.search(
             ctx.db, limit, name=name, client_type=client_type, disabled=disabled
         )
         rows = [_facts(item) for item in found]
-    if as_json:
-        return print_json({"clients": rows, "total": total})
-    chosen = name or client_type or disabled
-    print_table(
-        ("client_id", "name", "type", "scope", "secrets", "enabled", "created"),
-        [_table_row(facts) for facts in rows],
-        empty="No client matches."
-        if chosen
-        else "No clients yet. Make one with `authsite client create`.",
-    )
-    print_more(total - len(rows))
+    empty = "No clients yet. Make one with `authsite client create`."
+    if name or client_type or disabled:
+        empty = "No client matches."
+    return Listing("clients", rows, total, COLUMNS | {"created": "created_at"}, empty)
 
 
 @client.command(epilog=examples(f"authsite client show {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
-@json_option
-@config_option
-def show(cfg: Settings, client_id: str, as_json: bool) -> None:
+@result_command
+def show(cfg: Settings, client_id: str) -> Facts:
     """Show one client; never its secrets."""
     with transaction(cfg) as ctx:
-        facts = _facts(_find(ctx.db, client_id))
-    if as_json:
-        return print_json(facts)
-    shown = {key: str(value) or "–" for key, value in facts.items()}
-    print_facts("The client:", shown | {"enabled": _yes_or_no(facts["enabled"])})
+        return Facts("The client:", _facts(_find(ctx.db, client_id)))
 
 
 @client.command(
@@ -131,16 +92,14 @@ def show(cfg: Settings, client_id: str, as_json: bool) -> None:
 @click.option("--name", help="Display name.")
 @click.option("--scope", help="The scopes it may ask for, separated by spaces.")
 @click.option("--default-scope", help="The scopes it gets if it asks for none.")
-@json_option
-@config_option
+@result_command
 def update(
     cfg: Settings,
     client_id: str,
     name: str | None,
     scope: str | None,
     default_scope: str | None,
-    as_json: bool,
-) -> None:
+) -> Done:
     """Change name and scopes of a client.
 
     What is not given stays as it is. Tokens that were issued under a wider scope end at once.
@@ -154,15 +113,13 @@ def update(
             clients.change(ctx, found, name=name, scope=scope, default_scope=default_scope)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-        facts = _facts(found)
-    _print_done(facts, "The client is changed.", as_json)
+        return Done("The client is changed.", _facts(found))
 
 
 @client.command("rotate-secret", epilog=examples(f"authsite client rotate-secret {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
-@json_option
-@config_option
-def rotate_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
+@result_command
+def rotate_secret(cfg: Settings, client_id: str) -> Facts:
     """Give the client a new secret.
 
     The old one works until `retire-secret`, or until the next rotation, which ends the older of
@@ -173,14 +130,13 @@ def rotate_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
         if found.previous_secret_hash:
             click.echo("The older of two secrets no longer works.", err=True)
         secret = clients.rotate_secret(ctx, found)
-    _print_credentials(found, secret, as_json)
+    return _credentials(found, secret)
 
 
 @client.command("retire-secret", epilog=examples(f"authsite client retire-secret {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
-@json_option
-@config_option
-def retire_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
+@result_command
+def retire_secret(cfg: Settings, client_id: str) -> Done:
     """End the older of two secrets.
 
     Do so when no program uses it any more.
@@ -191,34 +147,31 @@ def retire_secret(cfg: Settings, client_id: str, as_json: bool) -> None:
         if had_two:
             clients.retire_secret(ctx, found)
         facts = _facts(found)
-    done = (
+    text = (
         "The older secret no longer works."
         if had_two
         else "The client has only one secret, which still works. Nothing is changed: "
         "`authsite client rotate-secret` gives it a second one."
     )
-    _print_done(facts, done, as_json)
+    return Done(text, facts)
 
 
 @client.command(epilog=examples(f"authsite client disable {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
-@json_option
-@config_option
-def disable(cfg: Settings, client_id: str, as_json: bool) -> None:
+@result_command
+def disable(cfg: Settings, client_id: str) -> Done:
     """Disable the client and revoke its tokens."""
     with transaction(cfg) as ctx:
         found = _find(ctx.db, client_id)
         clients.disable(ctx, found.id)
         ctx.db.refresh(found)
-        facts = _facts(found)
-    _print_done(facts, "The client is disabled and its tokens are revoked.", as_json)
+        return Done("The client is disabled and its tokens are revoked.", _facts(found))
 
 
 @client.command(epilog=examples(f"authsite client enable {SAMPLE}"))
 @click.argument("client_id", metavar="ID")
-@json_option
-@config_option
-def enable(cfg: Settings, client_id: str, as_json: bool) -> None:
+@result_command
+def enable(cfg: Settings, client_id: str) -> Done:
     """Enable a disabled client.
 
     Tokens that were issued before stay revoked.
@@ -226,22 +179,15 @@ def enable(cfg: Settings, client_id: str, as_json: bool) -> None:
     with transaction(cfg) as ctx:
         found = _find(ctx.db, client_id)
         clients.enable(ctx, found)
-        facts = _facts(found)
-    _print_done(facts, "The client is enabled.", as_json)
+        return Done("The client is enabled.", _facts(found))
 
 
-def _print_done(facts: ClientFacts, text: str, as_json: bool) -> None:
-    """Print ``text``, or the changed client as JSON."""
-    if as_json:
-        return print_json(facts)
-    click.echo(text)
-
-
-def _facts(client: Client) -> ClientFacts:
+def _facts(client: Client) -> Data:
     return {
         "client_id": str(client.id),
         "name": client.name,
         "type": client.type,
+        "grant_types": list(grant_types_of(client.type, client.grant_types)),
         "scope": client.scope,
         "default_scope": client.default_scope,
         "secrets": 2 if client.previous_secret_hash else 1,
@@ -250,25 +196,9 @@ def _facts(client: Client) -> ClientFacts:
     }
 
 
-def _table_row(facts: ClientFacts) -> tuple[str, ...]:
-    return (
-        facts["client_id"],
-        facts["name"],
-        facts["type"],
-        facts["scope"] or "–",
-        str(facts["secrets"]),
-        _yes_or_no(facts["enabled"]),
-        facts["created_at"],
-    )
-
-
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
-
-
 def _require_configured(cfg: Settings, scope: str) -> None:
     """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    unknown = set(scope.split()) - set(cfg.scopes) if cfg.scopes else set()
+    unknown = set(scope.split()) - {*cfg.scopes, *ADMIN_SCOPES} if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
             f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
@@ -286,14 +216,11 @@ def _find(db: Session, client_id: str) -> Client:
     return found
 
 
-def _print_credentials(client: Client, secret: str, as_json: bool) -> None:
+def _credentials(client: Client, secret: str) -> Facts:
     facts = {
         "client_id": str(client.id),
         "client_secret": secret,
         "name": client.name,
         "type": client.type,
     }
-    if as_json:
-        return print_json(facts)
-    print_facts("The client's credentials:", facts)
-    click.echo(ONCE)
+    return Facts("The client's credentials:", facts, note=ONCE)

@@ -1,25 +1,18 @@
 """``authsite token …``"""
 
 import sys
-from typing import Any
 
 import click
 
 from authsite import clock
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    print_facts,
-    print_json,
-    transaction,
-)
+from authsite.cli.results import Data, Done, Facts, result_command
+from authsite.cli.shared import examples, session, transaction
 from authsite.context import Context
 from authsite.settings import Settings
 from authsite.users import agents
 from authsite.users.cli.shared import named
 
-from .. import inspection
+from .. import inspection, scope_loss
 from ..inspection import Inspected
 from ..models import PersonalToken
 
@@ -29,8 +22,8 @@ def token() -> None:
     """One token: whose it is, and end it."""
 
 
-def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
-    if given != "-":
+def _only_dash(_ctx: click.Context, _argument: click.Parameter, given: str | None) -> str | None:
+    if given not in ("-", None):
         raise click.BadParameter(
             "others can see the arguments of a command: give - here, and the token as input"
         )
@@ -47,9 +40,8 @@ token_argument = click.argument("dash", metavar="-", callback=_only_dash)
     )
 )
 @token_argument
-@json_option
-@config_option
-def show(cfg: Settings, dash: str, as_json: bool) -> None:
+@result_command
+def show(cfg: Settings, dash: str) -> Facts:
     """Say whose a token is, and whether it is active.
 
     It says why a token is not active. The token is an access, refresh or personal access token, and
@@ -58,32 +50,54 @@ def show(cfg: Settings, dash: str, as_json: bool) -> None:
     """
     text = _read_token()
     with transaction(cfg) as ctx:
-        found = _inspect(ctx, text)
-    _print(found, as_json)
+        return _result(_inspect(ctx, text))
 
 
-@token.command(epilog=examples("authsite token revoke -", "xclip -o | authsite token revoke -"))
-@token_argument
-@json_option
-@config_option
-def revoke(cfg: Settings, dash: str, as_json: bool) -> None:
+@token.command(
+    epilog=examples(
+        "authsite token revoke -",
+        "xclip -o | authsite token revoke -",
+        "authsite token revoke --scope payments:write",
+    )
+)
+@click.argument("dash", metavar="[-]", required=False, callback=_only_dash)
+@click.option("--scope", help="End every token that carries this scope, and give no token.")
+@result_command
+def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
     """End a token, and all others of the same login; a personal access token alone.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
+
+    With --scope all tokens end that carry the scope, of users and clients: such as those that were
+    issued before the setting scopes marked it with [groups].
     """
+    if (dash is None) == (scope is None):
+        raise click.UsageError("give - and the token as input, or --scope and the name of a scope")
+    if scope is not None:
+        return _revoke_scope(cfg, scope)
     text = _read_token()
     with transaction(cfg) as ctx:
         before = _inspect(ctx, text)
         inspection.revoke(ctx, before)
         found = _inspect(ctx, text)
-    if as_json:
-        return _print(found, as_json)
-    if before.ended:
-        return click.echo(f"It had ended already: {before.ended}.")
-    of = f" of {named(found.user)}" if found.user else ""
-    others = "" if isinstance(found.row, PersonalToken) else ", and all others of the same login"
-    click.echo(f"The {found.kind}{of} is revoked{others}.")
+        if before.ended:
+            return Done(f"It had ended already: {before.ended}.", _facts(found))
+        of = f" of {named(found.user)}" if found.user else ""
+        personal = isinstance(before.row, PersonalToken)
+        others = "" if personal else ", and all others of the same login"
+        return Done(f"The {found.kind}{of} is revoked{others}.", _facts(found))
+
+
+def _revoke_scope(cfg: Settings, scope: str) -> Done:
+    count, after, more = 0, None, True
+    with session(cfg) as ctx:
+        while more:
+            with ctx.db.begin():
+                number, after = scope_loss.end_carrying(ctx, scope, after)
+            count, more = count + number, after is not None
+    text = f"Logins whose tokens carried {scope} and are revoked: {count}."
+    return Done(text, {"scope": scope, "revoked": count})
 
 
 def _read_token() -> str:
@@ -104,28 +118,26 @@ def _inspect(ctx: Context, text: str) -> Inspected:
     return found
 
 
-def _print(found: Inspected, as_json: bool) -> None:
-    if as_json:
-        return print_json(_facts(found))
+def _result(found: Inspected) -> Facts:
     row, user, client = found.row, found.user, found.client
-    facts = {"user": f"{named(user)} ({user.id})" if user else "–"}
     personal = isinstance(row, PersonalToken)
+    shown = {"user": f"{named(user)} ({user.id})" if user else None}
     # A personal access token was issued to no client.
-    facts["created with" if personal else "client"] = (
-        f"{client.name} ({client.id})" if client else "–"
+    shown["created with" if personal else "client"] = (
+        f"{client.name} ({client.id})" if client else None
     )
     if row:
-        facts["created" if personal else "login"] = (
+        shown["created" if personal else "login"] = (
             f"{clock.rfc3339(row.created_at)} from {row.address or '–'}"
         )
-        facts["device"] = agents.in_words(row.agent)
-        facts["scope"] = row.scope or "–"
-    facts["expires"] = clock.rfc3339(found.expires_at)
-    facts["active"] = "yes" if found.reason is None else f"no: {found.reason}"
-    print_facts(found.kind.capitalize(), facts)
+        shown["device"] = agents.in_words(row.agent)
+        shown["scope"] = row.scope
+    shown["expires"] = clock.rfc3339(found.expires_at)
+    shown["active"] = "yes" if found.reason is None else f"no: {found.reason}"
+    return Facts(found.kind.capitalize(), _facts(found), shown)
 
 
-def _facts(found: Inspected) -> dict[str, Any]:
+def _facts(found: Inspected) -> Data:
     personal = isinstance(found.row, PersonalToken)  # it was issued to no client
     return {
         "active": found.reason is None,

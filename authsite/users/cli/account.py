@@ -5,32 +5,25 @@ import sys
 
 import click
 
-from authsite.cli.shared import (
-    config_option,
-    examples,
-    json_option,
-    limit_option,
-    print_facts,
-    print_json,
-    print_more,
-    print_table,
-    transaction,
-)
+from authsite.cli.results import Done, Facts, Listing, result_command
+from authsite.cli.shared import config_option, examples, limit_option, print_json, transaction
 from authsite.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase
+from authsite.users.groups.members import groups_of
 
 from .shared import (
     facts_of,
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
     read_password,
     user_argument,
 )
 
-LISTED = ("id", "email", "username", "phone", "confirmed", "enabled", "created_at")
+LISTED = {name: name for name in ("id", "email", "username", "phone", "confirmed", "enabled")}
 
 
 @click.command(
@@ -43,16 +36,10 @@ LISTED = ("id", "email", "username", "phone", "confirmed", "enabled", "created_a
 @click.option("--name", help="The name of the person.")
 @click.option("--confirmed", is_flag=True, help="Mark the e-mail address as confirmed.")
 @password_option
-@json_option
-@config_option
+@result_command
 def create(
-    cfg: Settings,
-    email: str,
-    name: str | None,
-    confirmed: bool,
-    password_stdin: bool,
-    as_json: bool,
-) -> None:
+    cfg: Settings, email: str, name: str | None, confirmed: bool, password_stdin: bool
+) -> Facts:
     """Create a user, by the same rules as registration."""
     from authsite.signup.service import register
 
@@ -61,9 +48,8 @@ def create(
         made = register(ctx, {"email": email}, password, name)
         if confirmed:
             service.confirm(ctx, made)
-    if as_json:
-        return print_json(user_json(made, cfg.login_identifiers))
-    print_facts("The user:", {"id": str(made.id), "email": made.email})
+    shown = {"id": made.id, "email": made.email}
+    return Facts("The user:", user_json(made, cfg.login_identifiers), shown)
 
 
 @click.command(
@@ -77,35 +63,24 @@ def create(
 @click.option("--disabled", is_flag=True, help="Only disabled users.")
 @click.option("--unconfirmed", is_flag=True, help="Only users with an unconfirmed e-mail address.")
 @limit_option
-@json_option
-@config_option
-def list_(
-    cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: int, as_json: bool
-) -> None:
+@result_command
+def list_(cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: int) -> Listing:
     """List the users, the oldest first."""
     with transaction(cfg) as ctx:
         found = service.search(
             ctx.db, limit, email=email, disabled=disabled, unconfirmed=unconfirmed
         )
         rows = [facts_of(item) for item in found.users]
-    if as_json:
-        return print_json({"users": rows, "total": found.total})
-    chosen = email or disabled or unconfirmed
-    print_table(
-        ("id", "email", "username", "phone", "confirmed", "enabled", "created"),
-        [[_text(row[name]) for name in LISTED] for row in rows],
-        empty="No user matches."
-        if chosen
-        else "No users yet. Make one with `authsite user create --email …`.",
-    )
-    print_more(found.total - len(rows))
+    empty = "No users yet. Make one with `authsite user create --email …`."
+    if email or disabled or unconfirmed:
+        empty = "No user matches."
+    return Listing("users", rows, found.total, LISTED | {"created": "created_at"}, empty)
 
 
 @click.command(epilog=examples("authsite user show ann@example.com"))
 @user_argument
-@json_option
-@config_option
-def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
+@result_command
+def show(cfg: Settings, email_or_id: str) -> Facts:
     """Show one user and the number of sign-ins."""
     from authsite.account.active_sessions import list_active
 
@@ -115,12 +90,12 @@ def show(cfg: Settings, email_or_id: str, as_json: bool) -> None:
         sessions, _more = list_active(ctx, found.id, None)
         facts = {
             **facts_of(found),
+            "origin": found.origin,
+            "groups": groups_of(ctx.db, found.id),
             "pending_email": change.email if change else None,
             "active_sessions": len(sessions),
         }
-    if as_json:
-        return print_json(facts)
-    print_facts("The user:", {name: _text(value) for name, value in facts.items()})
+    return Facts("The user:", facts)
 
 
 @click.command(epilog=examples("authsite user export ann@example.com > ann.json"))
@@ -145,9 +120,8 @@ def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
 @click.command(epilog=examples("authsite user delete ann@example.com"))
 @user_argument
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@json_option
-@config_option
-def delete(cfg: Settings, email_or_id: str, yes: bool, as_json: bool) -> None:
+@result_command
+def delete(cfg: Settings, email_or_id: str, yes: bool) -> Done:
     """Erase a user and all stored data.
 
     Tokens and sessions end at once, and the address is free again. The audit trail keeps the id.
@@ -159,14 +133,7 @@ def delete(cfg: Settings, email_or_id: str, yes: bool, as_json: bool) -> None:
             raise click.UsageError("there is no terminal to ask on: use --yes")
         question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
         click.confirm(question, abort=True)
-    with transaction(cfg) as ctx:
+    with transaction(cfg) as ctx, last_owner_as_line():
         erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
-    if as_json:
-        return print_json({"id": str(found.id), "email": found.email, "deleted": True})
-    click.echo(f"{found.email} is erased.")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "–" if value is None else str(value)
+    data = {"id": str(found.id), "email": found.email, "deleted": True}
+    return Done(f"{found.email} is erased.", data)

@@ -4,38 +4,39 @@ from collections.abc import Callable
 
 import click
 
-from authsite.cli.shared import config_option, examples, json_option, transaction
+from authsite.cli.results import Done, result_command
+from authsite.cli.shared import examples, transaction
 from authsite.context import Context
 from authsite.settings import Settings
 from authsite.users import service
 from authsite.users.models import User
 
 from .shared import (
+    done,
     field_errors_as_lines,
     find,
+    last_owner_as_line,
     password_option,
-    print_done,
     read_password,
     user_argument,
 )
 
 
 def _command(
-    name: str, help_text: str, change: Callable[[Context, User], None], done: str
+    name: str, help_text: str, change: Callable[[Context, User], None], text: str
 ) -> click.Command:
-    """The command ``name``, which applies ``change`` to one user and prints ``done``."""
+    """The command ``name``, which applies ``change`` to one user and prints ``text``."""
 
     @click.command(name, help=help_text, epilog=examples(f"authsite user {name} ann@example.com"))
     @user_argument
-    @json_option
-    @config_option
-    def command(cfg: Settings, email_or_id: str, as_json: bool) -> None:
-        with transaction(cfg) as ctx:
+    @result_command
+    def command(cfg: Settings, email_or_id: str) -> Done:
+        with transaction(cfg) as ctx, last_owner_as_line():
             found = find(ctx.db, email_or_id)
             change(ctx, found)
             ctx.db.flush()
             ctx.db.refresh(found)
-        print_done(found, done, as_json)
+        return done(found, text)
 
     return command
 
@@ -76,16 +77,14 @@ sign_out = _command(
 @click.option("--name", help="The name of the person.")
 @click.option("--username", help="A login name, if login-identifiers has `username`.")
 @click.option("--phone", help="The same for a phone number.")
-@json_option
-@config_option
+@result_command
 def update(
     cfg: Settings,
     email_or_id: str,
     name: str | None,
     username: str | None,
     phone: str | None,
-    as_json: bool,
-) -> None:
+) -> Done:
     """Change name, username and phone number.
 
     What is not given stays as it is; an empty text removes the value.
@@ -104,7 +103,7 @@ def update(
             )
     with transaction(cfg) as ctx, field_errors_as_lines():
         found = change_as_administrator(ctx, find(ctx.db, email_or_id), name, given)
-    print_done(found, "The user is changed.", as_json)
+    return done(found, "The user is changed.")
 
 
 @click.command(
@@ -119,9 +118,8 @@ def update(
 @click.option(
     "--confirmed", is_flag=True, help="Change it at once, because you know that it is the user's."
 )
-@json_option
-@config_option
-def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_json: bool) -> None:
+@result_command
+def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool) -> Done:
     """Change the e-mail address, once the new one is confirmed.
 
     A link is mailed to the new address, and a notice to the present one, if that is confirmed. When
@@ -132,12 +130,12 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_j
     """
     from authsite.verification.email_change import propose_address, set_address
 
-    done = f"The address changes when the link is opened that was mailed to {email}."
+    text = f"The address changes when the link is opened that was mailed to {email}."
     with transaction(cfg) as ctx, field_errors_as_lines():
         found = find(ctx.db, email_or_id)
         if confirmed:
             set_address(ctx, found, email)
-            done = "The e-mail address is changed; tokens and sessions are ended."
+            text = "The e-mail address is changed; tokens and sessions are ended."
         elif found.disabled_at:
             raise click.ClickException(
                 "the user is disabled, so no link would work: run `authsite user enable` first, "
@@ -146,7 +144,7 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_j
         else:
             propose_address(ctx, found, email)
         ctx.db.refresh(found)
-    print_done(found, done, as_json)
+    return done(found, text)
 
 
 @click.command(
@@ -158,9 +156,8 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool, as_j
 )
 @user_argument
 @password_option
-@json_option
-@config_option
-def set_password(cfg: Settings, email_or_id: str, password_stdin: bool, as_json: bool) -> None:
+@result_command
+def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> Done:
     """Set a new password and end all sign-ins."""
     from authsite.passwords import policy
 
@@ -170,4 +167,4 @@ def set_password(cfg: Settings, email_or_id: str, password_stdin: bool, as_json:
         policy.require_strong(cfg, ctx.passwords, password, found)
         service.set_password(ctx, found.id, ctx.passwords.hash(password))
         ctx.db.refresh(found)
-    print_done(found, "The password is set; tokens and sessions are ended.", as_json)
+    return done(found, "The password is set; tokens and sessions are ended.")

@@ -8,11 +8,12 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from authsite.cli.shared import print_json
+from authsite.cli.results import Done
 from authsite.http.errors import FieldError, ValidationFailed
 from authsite.i18n import translate
 from authsite.users import service
 from authsite.users.account import as_json as user_json
+from authsite.users.errors import LastOwner
 from authsite.users.models import User
 
 user_argument: Callable[[Any], Any] = click.argument("email_or_id", metavar="EMAIL_OR_ID")
@@ -35,11 +36,9 @@ def named(user: User) -> str:
     return user.email if user.email_verified_at else f"{user.email} [not confirmed]"
 
 
-def print_done(user: User, text: str, as_json: bool) -> None:
-    """Print ``text``, or the changed user as JSON."""
-    if as_json:
-        return print_json(facts_of(user))
-    click.echo(text)
+def done(user: User, text: str) -> Done:
+    """The result of a command that has changed ``user``."""
+    return Done(text, facts_of(user))
 
 
 # For the operator: the errors of the services speak to the person in the browser.
@@ -62,6 +61,18 @@ def field_errors_as_lines() -> Iterator[None]:
     except ValidationFailed as error:
         lines = [f"{item.field}: {_words(item)}" for item in error.details]
         raise click.ClickException("\n".join(lines)) from None
+
+
+@contextmanager
+def last_owner_as_line() -> Iterator[None]:
+    """Turn `LastOwner` into an error message for the operator."""
+    try:
+        yield
+    except LastOwner:
+        raise click.ClickException(
+            "the user is the last enabled owner of this installation: make another user an owner "
+            "with `authsite admin grant EMAIL owner` first"
+        ) from None
 
 
 def _words(item: FieldError) -> str:

@@ -127,6 +127,7 @@ def test_purge_keeps_the_audit_trail_as_long_as_it_is_told(ini, database):
     assert events_left(database) == 3
 
 
+@pytest.mark.both_databases
 def test_while_one_purges_another_says_so_and_does_nothing(ini, database):
     old_events(database, 3)
     with own_connection(database) as connection, held(connection, Lock.CLEANUP):
@@ -138,6 +139,7 @@ def test_while_one_purges_another_says_so_and_does_nothing(ini, database):
     assert authsite("purge", ini=ini).returncode == 0
 
 
+@pytest.mark.both_databases
 def test_a_purge_that_was_killed_holds_nothing(ini, database, fresh_url):
     old_events(database, 3)
     holder, ours = started(HOLDER, fresh_url)
@@ -152,6 +154,7 @@ def test_a_purge_that_was_killed_holds_nothing(ini, database, fresh_url):
     assert json.loads(authsite("purge", "--json", ini=ini).stdout)["audit"] == 3
 
 
+@pytest.mark.both_databases
 def test_sigterm_ends_a_round_after_the_batch_under_way(ini, database):
     old_events(database, 2 * ROWS + 1)
     worker, line = started(WORKER, AUTHSITE_CONFIG=str(ini))

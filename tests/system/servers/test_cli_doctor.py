@@ -147,6 +147,7 @@ def test_a_proxy_needs_a_client_of_type_password(tmp_path):
     assert wrong(findings(home, 1)) == ["clients.web.id"]
 
 
+@pytest.mark.both_databases
 def test_a_production_set_up_is_fit(tmp_path, fresh_url):
     home = Home(tmp_path)
     for_production = {

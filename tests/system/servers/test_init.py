@@ -16,7 +16,7 @@ from tests.support.servers import free_port
 
 pytestmark = pytest.mark.slow
 BASE_URL = "https://auth.example.org"
-VARIABLES = {"AUTHSITE_SECRET", "CLIENT_WEB_ID", "CLIENT_WEB_SECRET"}
+VARIABLES = {"AUTHSITE_SECRET", "AUTHSITE_SEALING_KEY", "CLIENT_WEB_ID", "CLIENT_WEB_SECRET"}
 
 
 @pytest.fixture
@@ -81,6 +81,7 @@ def test_trial_7_a_second_machine_makes_no_second_web_client(tmp_path, fresh_url
         each.run("doctor")
 
 
+@pytest.mark.both_databases
 def test_trial_7_two_init_at_once_make_one_web_client(tmp_path, fresh_url):
     homes = [machine(tmp_path, name, fresh_url) for name in ("one", "two")]
     homes[0].run("db", "upgrade", AUTHSITE_SECRET="vB7wQz2LmXk9RtYc4HsNd6JfGp1UaE0T")
@@ -115,6 +116,28 @@ def test_init_with_another_secret_fails_and_so_do_doctor_and_serve(tmp_path, fre
     second.run("doctor")
     second.run("init")
     first.run("doctor", status=1)
+
+
+def test_a_second_machine_without_the_sealing_key_or_with_another_one_does_not_serve(
+    tmp_path, fresh_url
+):
+    first, second = (machine(tmp_path, name, fresh_url) for name in ("one", "two"))
+    first.run("init")
+    known = first.variables()["AUTHSITE_SEALING_KEY"]
+    second.env_file.parent.mkdir()
+    for text in ("", "ab" * 32):
+        own = first.env_file.read_text().replace(known, text)
+        second.env_file.write_text(own)
+        second.env_file.chmod(0o600)
+        for options in ((), ("--init",)):
+            done = second.run("serve", "--port", str(free_port()), *options, status=1)
+            assert "sealing key" in done.stderr
+            assert "copy it from the environment file of a machine" in done.stderr
+            assert "Traceback" not in done.stderr
+        assert second.env_file.read_text() == own
+    second.env_file.write_text(first.env_file.read_text())
+    second.run("doctor")
+    second.run("init")
 
 
 def test_any_secret_of_the_list_fits_and_a_rotation_is_recorded(home):

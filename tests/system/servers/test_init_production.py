@@ -57,6 +57,7 @@ def test_init_production_in_one_step_and_again(tmp_path, fresh_url):
     assert sorted(names) == [
         "AUTHSITE_BASE_URL",
         "AUTHSITE_DATABASE_URL",
+        "AUTHSITE_SEALING_KEY",
         "AUTHSITE_SECRET",
         "CLIENT_WEB_ID",
         "CLIENT_WEB_SECRET",

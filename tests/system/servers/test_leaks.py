@@ -16,7 +16,7 @@ from tests.support.home import Home
 from tests.support.servers import serving, write_ini
 from tests.support.site import SECRET, WEB, Site, bearer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
 RIGHT = "right kestrel of seven rivers"
 PEPPER = "Zt5MvQ1xNbC8rWy4LkPs7DhFj2GaUe9T"
 

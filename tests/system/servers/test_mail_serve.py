@@ -25,12 +25,6 @@ def wait_for(condition, what, seconds=30):
     return found
 
 
-@pytest.fixture
-def backend():
-    """Only one: what is tried here is the same on both."""
-    return "sqlite"
-
-
 def register(http, email="ann@example.com"):
     page = f"{str(http.base_url).rstrip('/')}/email/verify"
     form = {"email": email, "password": "purple wolf 77 tea", "verification_url": page}

@@ -16,12 +16,13 @@ from authsite.users.models import User
 from tests.support import databases
 from tests.support.acting import acting
 from tests.support.codec import TokenCodec
+from tests.support.extent import volume
 from tests.support.pair import pair
 from tests.support.site import SECRET, bearer
 from tests.support.together import together
 
-pytestmark = pytest.mark.slow
-ROUNDS = 20
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+ROUNDS = volume(5, 20)
 
 
 @pytest.fixture(scope="module")

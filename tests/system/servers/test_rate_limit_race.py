@@ -8,11 +8,12 @@ import pytest
 
 from tests.conftest import need
 from tests.support import databases, redis
+from tests.support.extent import volume
 from tests.support.servers import serving, write_ini
 from tests.support.site import WEB, Site
 
 LIMIT = 10
-LOGINS = 200
+LOGINS = volume(60, 200)
 LIMITS = {
     "limits": "on",
     "limits.login-account": f"{LIMIT}/5 minutes",
@@ -75,8 +76,9 @@ def check(site, servers, most):
 
 
 @pytest.mark.slow
+@pytest.mark.both_databases
 @pytest.mark.control("L07")
-def test_of_200_wrong_logins_at_once_over_two_servers_10_are_hashed(servers):
+def test_of_many_wrong_logins_at_once_over_two_servers_10_are_hashed(servers):
     site, both = servers()
     check(site, both, LIMIT)
 

@@ -6,10 +6,7 @@ import re
 import signal
 import socket
 import subprocess
-import sys
-import threading
 import time
-from subprocess import DEVNULL, PIPE
 
 import pytest
 
@@ -20,16 +17,9 @@ from tests.support.servers import (
     authsite,
     free_port,
     serving,
-    stop,
-    wait_for_port,
     write_ini,
 )
 from tests.support.site import SECRET, WEB
-
-# Seconds after which Granian kills a worker that does not end. Its line "refused to gracefully
-# stop" proves nothing: on a busy machine it is logged at once for a worker that has just ended, if
-# the thread that waits for it has not run since (`join` of multiprocessing in two threads).
-KILLED_AFTER = 10
 
 
 def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
@@ -42,31 +32,6 @@ def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
             assert systemd.recv(100) == b"READY=1"
 
 
-@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_told_to_stop_while_it_starts_ends_at_once(fresh_url, tmp_path, number):
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
-               "--port", str(free_port())]  # fmt: skip
-    with subprocess.Popen(
-        command, text=True, stdout=DEVNULL, stderr=PIPE, start_new_session=True
-    ) as process:
-        late = threading.Timer(START_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
-        late.start()
-        while "Spawning worker-2" not in process.stderr.readline():
-            assert process.poll() is None
-        # A terminal sends Ctrl-C to all processes, a supervisor SIGTERM to the first one.
-        send = os.killpg if number == signal.SIGINT else os.kill
-        began = time.monotonic()
-        send(process.pid, number)
-        log = process.stderr.read()
-        seconds = time.monotonic() - began
-        late.cancel()
-    assert process.returncode == 0
-    assert seconds < KILLED_AFTER
-    assert "Unexpected exit" not in log
-
-
 def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
     url = databases.migrated(fresh_url)
     with serving(write_ini(tmp_path, url)) as http:
@@ -77,91 +42,6 @@ def test_what_the_server_says_to_open_is_its_own_address(fresh_url, tmp_path):
     assert f"authsite is running at {ours}; it listens on http://localhost:" in said
     assert f"API            {ours}/docs" in said
     assert "curl -s http://localhost" not in said
-
-
-def test_a_port_that_another_server_has_is_refused_and_not_shared_with_it(fresh_url, tmp_path):
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    with serving(ini) as http:
-        second = authsite("serve", "--port", str(http.base_url.port), ini=ini)
-        assert http.get("/v1/user").status_code == 401
-    assert second.returncode == 1
-    assert "--port" in second.stderr
-
-
-ALL_HOSTS = "0.0.0.0"  # noqa: S104  for a moment, on a machine of tests
-
-
-def started(ini, *hosts, **variables):
-    """A service on one port for each of the hosts, all started at the same moment."""
-    port = str(free_port())
-    command = [sys.executable, "-m", "authsite", "serve", "--config", str(ini), "--workers", "2",
-               "--port", port]  # fmt: skip
-    env = {**os.environ, **variables}
-    return [
-        subprocess.Popen(
-            [*command, "--host", host], text=True, stdout=DEVNULL, stderr=PIPE, env=env
-        )
-        for host in hosts
-    ], int(port)
-
-
-def ended(services):
-    """The services that have ended within a moment after another one has begun to serve."""
-    deadline = time.monotonic() + START_SECONDS
-    while all(each.poll() is None for each in services) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return [each for each in services if each.poll() is not None]
-
-
-@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    "hosts",
-    [("127.0.0.1", "127.0.0.1")] * 10
-    + [("127.0.0.1", ALL_HOSTS), (ALL_HOSTS, "127.0.0.1"), ("::", "127.0.0.1"), ("::", ALL_HOSTS)],
-)
-def test_l6_of_two_services_that_start_at_the_same_moment_one_has_the_port(
-    fresh_url, tmp_path, hosts
-):
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    services, port = started(ini, *hosts)
-    try:
-        [loser] = ended(services)
-        [winner] = [each for each in services if each is not loser]
-        assert loser.returncode == 1
-        lines = [line for line in loser.stderr.read().splitlines() if not line.startswith("note:")]
-        assert len(lines) == 1
-        assert "cannot be used" in lines[0]
-        wait_for_port(port, winner)
-        assert winner.poll() is None
-    finally:
-        for each in services:
-            stop(each)
-            each.stderr.close()
-
-
-@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_l6_a_service_whose_workers_are_all_killed_keeps_its_port(fresh_url, tmp_path):
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    with serving(ini, workers=1) as http:
-        port = str(http.base_url.port)
-        for _ in range(3):
-            [pid] = re.findall(r"Spawning worker-1 with PID: (\d+)", http.log.read_text())[-1:]
-            os.kill(int(pid), signal.SIGKILL)
-            assert authsite("serve", "--port", port, ini=ini).returncode == 1
-            wait_for_port(int(port), http.process)
-            time.sleep(6)  # Granian ends if a worker fails twice in five seconds
-        http.process.kill()
-        time.sleep(0.5)
-    # Once the workers have ended, too, nothing is left of it.
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            with serving(ini, port=int(port)) as http:
-                assert http.get("/v1/user").status_code == 401
-                return
-        except RuntimeError:
-            time.sleep(0.5)
-    pytest.fail("the port stays taken")
 
 
 def test_a_login_page_that_does_not_exist_is_one_message_before_any_worker_starts(
@@ -200,23 +80,6 @@ def test_m10_the_errors_of_doctor_stand_before_the_greeting(fresh_url, tmp_path)
     wrong = "WRONG  clients.web.id: the database has no enabled client with this id and secret"
     assert log.index(wrong) < log.index("authsite is running at")
     assert log.count("WRONG") == 1
-
-
-@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("line", ["Spawning worker-1", "Started worker-1"])
-def test_a_worker_that_is_told_to_stop_before_its_loop_runs_ends_at_once(fresh_url, tmp_path, line):
-    """Granian has set its handlers by then, and uvloop forgets a signal before it runs."""
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    for _ in range(5):
-        [service], _ = started(ini, "127.0.0.1")
-        while line not in service.stderr.readline():
-            assert service.poll() is None
-        began = time.monotonic()
-        service.terminate()
-        service.stderr.read()
-        service.stderr.close()
-        assert service.wait(START_SECONDS) == 0
-        assert time.monotonic() - began < KILLED_AFTER
 
 
 def lines_of(http, part):
@@ -286,17 +149,6 @@ def test_trial_20_an_ini_of_another_program_is_refused(tmp_path, section):
     assert done.returncode == 1
     assert "pserve" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_b2_another_program_on_the_port_is_one_sentence(tmp_path, fresh_url):
-    ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        done = authsite("serve", "--port", str(port), ini=ini)
-    assert done.returncode == 1
-    [line] = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
-    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be used: ")
-    assert done.stdout == ""
 
 
 def test_h7_a_server_that_sends_mail_needs_its_own_address(tmp_path, fresh_url):

@@ -1,0 +1,220 @@
+"""``authsite group …``"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import click
+
+from authsite.cli.results import Data, Done, Facts, Listing, result_command
+from authsite.cli.shared import examples, limit_option, session, transaction
+from authsite.settings import Settings
+from authsite.users.cli.shared import find, user_argument
+
+from .. import members, service
+from ..members import Member
+from ..service import GroupValues, ShownGroup
+from .shared import by_command, errors_as_lines, reason_option
+
+name_argument = click.argument("name", metavar="NAME")
+scope_help = "The scopes that it binds, separated by spaces: only such as the setting scopes marks."
+acr_option = click.option(
+    "--require-acr",
+    metavar="LEVEL",
+    help="The level that a sign-in must have. This version has no levels, and refuses it.",
+)
+COLUMNS = {"name": "name", "title": "title", "members": "member_count", "scopes": "scopes"}
+UNCONFIRMED = (
+    "the user has not confirmed the e-mail address, so it may be another person's: check that it "
+    "is the right account"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWithMembers:
+    """A group, and some of its members."""
+
+    group: ShownGroup
+    members: Sequence[Member]
+
+    @property
+    def data(self) -> Data:
+        """The group, with a list of members."""
+        return {**self.group._asdict(), "members": self._rows()}
+
+    def show(self) -> None:
+        """Print the facts of the group, and a table of the members."""
+        group = self.group
+        facts = {
+            "name": group.name,
+            "title": group.title,
+            "scopes": group.scopes,
+            "members": group.member_count,
+            "created_at": group.created_at,
+        }
+        Facts("The group:", facts).show()
+        columns = {"id": "id", "e-mail": "email"}
+        total = group.member_count
+        Listing("members", self._rows(), total, columns, empty="No members yet.").show()
+
+    def _rows(self) -> list[Data]:
+        return [{"id": str(each.id), "email": each.email} for each in self.members]
+
+
+@click.group()
+def group() -> None:
+    """Groups of users, and the scopes that they give."""
+
+
+@group.command(
+    epilog=examples(
+        "authsite group create ops --title Operations",
+        "authsite group create finance --title Finance --scope payments:write",
+    )
+)
+@name_argument
+@click.option("--title", required=True, help="The name for people.")
+@click.option("--scope", default="", help=scope_help)
+@acr_option
+@reason_option
+@result_command
+def create(
+    cfg: Settings,
+    name: str,
+    title: str,
+    scope: str,
+    require_acr: str | None,
+    reason: str | None,
+) -> Done:
+    """Create a group.
+
+    NAME has 1 to 32 of the characters a-z, 0-9, colon, _ and -.
+    """
+    with transaction(cfg) as ctx, errors_as_lines():
+        given = GroupValues(title, scope, require_acr)
+        service.create(ctx, name, given, by_command(reason))
+        made = service.show(ctx.db, name)
+    return Done(f"The group {name} is created.", made._asdict())
+
+
+@group.command(epilog=examples("authsite group update finance --scope 'payments:write'"))
+@name_argument
+@click.option("--title", help="The name for people.")
+@click.option("--scope", help=scope_help)
+@acr_option
+@reason_option
+@result_command
+def update(
+    cfg: Settings,
+    name: str,
+    title: str | None,
+    scope: str | None,
+    require_acr: str | None,
+    reason: str | None,
+) -> Done:
+    """Change title and scopes of a group.
+
+    What is not given stays as it is; an empty text for --scope removes all. The tokens of members
+    that carry a scope which no group gives them any more end.
+    """
+    given = GroupValues(title, scope, require_acr)
+    if given == GroupValues():
+        raise click.UsageError("nothing to change: give --title or --scope")
+    with session(cfg) as ctx, errors_as_lines():
+        with ctx.db.begin():
+            lost = service.change(ctx, name, given, by_command(reason))
+        after = None
+        while lost:
+            with ctx.db.begin():
+                after = service.end_lost_tokens(ctx, name, lost, after)
+            if after is None:
+                break
+        with ctx.db.begin():
+            changed = service.show(ctx.db, name)
+    return Done(f"The group {name} is changed.", changed._asdict())
+
+
+@group.command(epilog=examples("authsite group delete finance"))
+@name_argument
+@reason_option
+@result_command
+def delete(cfg: Settings, name: str, reason: str | None) -> Done:
+    """Delete a group.
+
+    Its members leave it first, which ends their tokens that carry a scope of this group alone. A
+    command that was stopped can be run again.
+    """
+    cause = by_command(reason)
+    with session(cfg) as ctx, errors_as_lines():
+        more = True
+        while more:
+            with ctx.db.begin():
+                more = service.remove_some(ctx, name, cause)
+        with ctx.db.begin():
+            service.delete(ctx, name, cause)
+    return Done(f"The group {name} is deleted.", {"name": name, "deleted": True})
+
+
+@group.command("list", epilog=examples("authsite group list --json"))
+@result_command
+def list_(cfg: Settings) -> Listing:
+    """List all groups, the reserved ones first."""
+    with transaction(cfg) as ctx:
+        found = service.list_all(ctx.db)
+    rows = [each._asdict() for each in found]
+    return Listing("groups", rows, len(rows), COLUMNS, empty="")  # never without the reserved ones
+
+
+@group.command(epilog=examples("authsite group show finance"))
+@name_argument
+@limit_option
+@result_command
+def show(cfg: Settings, name: str, limit: int) -> GroupWithMembers:
+    """Show one group with its members."""
+    with transaction(cfg) as ctx, errors_as_lines():
+        found = service.show(ctx.db, name)
+        listed = members.list_some(ctx.db, name, limit)
+    return GroupWithMembers(found, listed)
+
+
+@group.command(epilog=examples("authsite group add finance ann@example.com"))
+@name_argument
+@user_argument
+@reason_option
+@result_command
+def add(cfg: Settings, name: str, email_or_id: str, reason: str | None) -> Done:
+    """Add a user to a group.
+
+    A scope that this gives counts from the next login or refresh. Administrators are made with
+    `authsite admin grant`.
+    """
+    return _change_membership(cfg, members.add, (name, email_or_id, reason))
+
+
+@group.command(epilog=examples("authsite group remove finance ann@example.com"))
+@name_argument
+@user_argument
+@reason_option
+@result_command
+def remove(cfg: Settings, name: str, email_or_id: str, reason: str | None) -> Done:
+    """Remove a user from a group.
+
+    The tokens of the user that carry a scope of this group alone end.
+    """
+    return _change_membership(cfg, members.remove, (name, email_or_id, reason))
+
+
+def _change_membership(
+    cfg: Settings,
+    change: Callable[..., bool],
+    given: tuple[str, str, str | None],
+) -> Done:
+    name, email_or_id, reason = given
+    with transaction(cfg) as ctx, errors_as_lines():
+        user = find(ctx.db, email_or_id)
+        changed = change(ctx, name, user.id, by_command(reason))
+    added = change is members.add
+    if added and user.email_verified_at is None:
+        click.echo(UNCONFIRMED, err=True)
+    now = "is in" if added else "is not in"
+    text = f"{user.email} {now} the group {name}{'' if changed else ', as before'}."
+    return Done(text, {"group": name, "email": user.email, "changed": changed})

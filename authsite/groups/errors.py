@@ -1,0 +1,76 @@
+"""Errors of groups."""
+
+from authsite.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.users.groups.reserved import RESERVED
+
+
+class UnknownGroup(NotFound):
+    """There is no group of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no group {name}. List the groups, and use the name of one.")
+
+
+class GroupTaken(ApiError):
+    """There is a group of this name already."""
+
+    status = 409
+    code = "conflict"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is a group {name} already. Change it, or use another name.")
+
+
+class ReservedName(ApiError):
+    """The name is that of a reserved group, or begins like one."""
+
+    status = 403
+    code = "not_allowed"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name}: names that begin with authsite: are reserved for the administrators. These "
+            "groups are not created, changed or deleted, and only the command `authsite admin` "
+            "decides who is in them."
+        )
+
+
+class UnknownRole(ApiError):
+    """No reserved group has this name."""
+
+    status = 422
+    code = "invalid"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is no group of administrators: use {', '.join(RESERVED)}.")
+
+
+class TooManyGroups(ApiError):
+    """The user is in as many groups as are allowed."""
+
+    status = 422
+    code = "too_many"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The user is in {limit} groups already, which is the most. Remove the user from "
+            "another group first."
+        )
+
+
+class NotConfirmed(ApiError):
+    """Only a user who has confirmed the e-mail address may administer."""
+
+    status = 422
+    code = "email_not_confirmed"
+    message = (
+        "The user has not confirmed the e-mail address, so it may be another person's. Only a "
+        "confirmed user can be an administrator."
+    )
+
+
+class InvalidGroup(ValidationFailed):
+    """A value of a group is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}", details=[FieldError("invalid", field, message)])

@@ -1,0 +1,98 @@
+"""Add a user to a group and remove one; the labels of the user change in the same transaction."""
+
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from authsite import clock
+from authsite.audit.cause import Cause
+from authsite.audit.events import Event
+from authsite.audit.service import record
+from authsite.context import Context
+from authsite.oauth import scope_loss
+from authsite.users import service as users
+from authsite.users.groups import labels
+from authsite.users.groups.models import GroupMember
+from authsite.users.models import User
+
+from .errors import TooManyGroups
+from .lookup import find
+
+MAX_GROUPS = 30  # of one user, so that a header with their names is never cut
+
+
+def add(ctx: Context, name: str, user_id: uuid.UUID, cause: Cause) -> bool:
+    """Add a user to a group that is not reserved; whether the user was not in it.
+
+    Raises `UnknownGroup`, `ReservedName` and `TooManyGroups`.
+    """
+    find(ctx.db, name)
+    if not enter(ctx, name, user_id):
+        return False
+    record(ctx, Event.GROUP_MEMBER_ADDED, user_id=user_id, details=cause.details(group=name))
+    return True
+
+
+def remove(ctx: Context, name: str, user_id: uuid.UUID, cause: Cause) -> bool:
+    """Remove a user from a group that is not reserved; whether the user was in it.
+
+    The tokens that carry a scope which only this group gave to the user end. Raises `UnknownGroup`
+    and `ReservedName`.
+    """
+    scopes = find(ctx.db, name).scopes
+    if not leave(ctx, name, user_id):
+        return False
+    scope_loss.end_lost(ctx, [user_id], set(scopes.split()))
+    record(ctx, Event.GROUP_MEMBER_REMOVED, user_id=user_id, details=cause.details(group=name))
+    return True
+
+
+def enter(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
+    """Store a membership and the labels; False if it is there. Raises `TooManyGroups`."""
+    users.lock(ctx.db, user_id)
+    if ctx.db.get(GroupMember, (user_id, name)):
+        return False
+    of_user = select(func.count()).where(GroupMember.user_id == user_id)
+    if (ctx.db.scalar(of_user) or 0) >= MAX_GROUPS:
+        raise TooManyGroups(MAX_GROUPS)
+    ctx.db.add(GroupMember(user_id=user_id, group_name=name, created_at=clock.now()))
+    ctx.db.flush()
+    labels.write(ctx.db, user_id)
+    return True
+
+
+def leave(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
+    """Delete a membership and write the labels; False if there is none."""
+    users.lock(ctx.db, user_id)
+    left = ctx.db.scalar(
+        delete(GroupMember)
+        .where(GroupMember.user_id == user_id, GroupMember.group_name == name)
+        .returning(GroupMember.user_id)
+        .execution_options(synchronize_session=False)
+    )
+    if left is None:
+        return False
+    labels.write(ctx.db, user_id)
+    return True
+
+
+class Member(NamedTuple):
+    """A member of a group."""
+
+    id: uuid.UUID
+    email: str
+
+
+def list_some(db: Session, name: str, limit: int) -> Sequence[Member]:
+    """Up to ``limit`` members of a group, by address."""
+    query = (
+        select(User.id, User.email)
+        .join(GroupMember, GroupMember.user_id == User.id)
+        .where(GroupMember.group_name == name)
+        .order_by(User.email, User.id)
+        .limit(limit)
+    )
+    return [Member(*row) for row in db.execute(query)]

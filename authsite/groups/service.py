@@ -1,0 +1,216 @@
+"""Create, change, delete and list groups.
+
+The steps that concern every member of a group come in batches, each a transaction of its own, so
+that a group may have any number of members.
+"""
+
+import re
+import uuid
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from authsite import clock
+from authsite.audit.cause import Cause
+from authsite.audit.events import Event
+from authsite.audit.service import About, record, record_all
+from authsite.context import Context
+from authsite.oauth import scope_loss
+from authsite.settings import Settings
+from authsite.settings.values import is_admin
+from authsite.users.groups.models import Group, GroupMember
+from authsite.users.groups.reserved import RESERVED, is_reserved
+
+from . import members
+from .errors import GroupTaken, InvalidGroup, ReservedName, UnknownGroup
+from .lookup import find
+
+MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
+_NAME = re.compile(r"[a-z0-9:_-]{1,32}")
+BATCH = 500  # members
+
+
+class GroupValues(NamedTuple):
+    """What is given for a group; None is not given."""
+
+    title: str | None = None
+    scopes: str | None = None
+    require_acr: str | None = None
+
+
+class ShownGroup(NamedTuple):
+    """A group, reserved or not. A reserved one has no times."""
+
+    name: str
+    title: str
+    require_acr: str | None
+    scopes: Sequence[str]
+    member_count: int
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
+    """Create a group without members.
+
+    Raises `InvalidGroup`, `ReservedName` and `GroupTaken`.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidGroup("name", "use 1 to 32 of the characters a-z, 0-9, colon, _ and -")
+    if is_reserved(name):
+        raise ReservedName(name)
+    _refuse_acr(given.require_acr)
+    now = clock.now()
+    group = Group(
+        name=name,
+        title=_title(given.title or ""),
+        scopes=_scopes(ctx.settings, given.scopes or ""),
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.add(group)
+            ctx.db.flush()
+    except IntegrityError:
+        raise GroupTaken(name) from None
+    record(ctx, Event.GROUP_CREATED, details=cause.details(group=name, scopes=group.scopes))
+    return group
+
+
+def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str]:
+    """Change what is given; returns the scopes that the group does not bind any more.
+
+    When this is committed, `end_lost_tokens` ends the tokens that carry one of these. Raises
+    `UnknownGroup`, `ReservedName` and `InvalidGroup`.
+    """
+    group = find(ctx.db, name, alone=True)
+    before = set(group.scopes.split())
+    _refuse_acr(given.require_acr)
+    if given.title is not None:
+        group.title = _title(given.title)
+    if given.scopes is not None:
+        group.scopes = _scopes(ctx.settings, given.scopes, before)
+    group.updated_at = clock.now()
+    ctx.db.flush()
+    record(ctx, Event.GROUP_CHANGED, details=cause.details(group=name, scopes=group.scopes))
+    return before - set(group.scopes.split())
+
+
+def end_lost_tokens(
+    ctx: Context, name: str, lost: set[str], after: uuid.UUID | None = None
+) -> uuid.UUID | None:
+    """End the tokens of some members that carry a scope of ``lost``, unless another group gives it.
+
+    A batch: the members after the id ``after``. Returns the last one, None if there are no more.
+    """
+    query = select(GroupMember.user_id).where(GroupMember.group_name == name)
+    if after is not None:
+        query = query.where(GroupMember.user_id > after)
+    found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
+    scope_loss.end_lost(ctx, found, lost)
+    return found[-1] if len(found) == BATCH else None
+
+
+def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
+    """Remove a batch of the members of a group that is to be deleted; whether there may be more.
+
+    Raises `UnknownGroup` and `ReservedName`.
+    """
+    scopes = find(ctx.db, name).scopes
+    query = select(GroupMember.user_id).where(GroupMember.group_name == name)
+    found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
+    left = [user_id for user_id in found if members.leave(ctx, name, user_id)]
+    scope_loss.end_lost(ctx, left, set(scopes.split()))
+    causes: list[About] = [
+        {"user_id": user_id, "details": cause.details(group=name)} for user_id in left
+    ]
+    record_all(ctx, Event.GROUP_MEMBER_REMOVED, causes)
+    return len(found) == BATCH
+
+
+def delete(ctx: Context, name: str, cause: Cause) -> None:
+    """Delete a group, and remove the members that it has: few, after `remove_some`.
+
+    Raises `UnknownGroup` and `ReservedName`.
+    """
+    group = find(ctx.db, name, alone=True)  # from here on it gets no new member
+    while remove_some(ctx, name, cause):
+        pass
+    ctx.db.delete(group)
+    ctx.db.flush()
+    record(ctx, Event.GROUP_DELETED, details=cause.details(group=name))
+
+
+def list_all(db: Session) -> list[ShownGroup]:
+    """All groups: the reserved ones, then the others by name."""
+    number = func.count().label("number")
+    counts = select(GroupMember.group_name, number).group_by(GroupMember.group_name)
+    numbers = {row.group_name: row.number for row in db.execute(counts)}
+    reserved = [
+        ShownGroup(name, group.title, None, group.scopes, numbers.get(name, 0))
+        for name, group in RESERVED.items()
+    ]
+    others = db.scalars(select(Group).order_by(Group.name))
+    return [*reserved, *(_shown(group, numbers.get(group.name, 0)) for group in others)]
+
+
+def show(db: Session, name: str) -> ShownGroup:
+    """One group, reserved or not. Raises `UnknownGroup`."""
+    number = db.scalar(select(func.count()).where(GroupMember.group_name == name)) or 0
+    if name in RESERVED:
+        return ShownGroup(name, RESERVED[name].title, None, RESERVED[name].scopes, number)
+    group = db.get(Group, name)
+    if group is None:
+        raise UnknownGroup(name)
+    return _shown(group, number)
+
+
+def _shown(group: Group, members_: int) -> ShownGroup:
+    return ShownGroup(
+        group.name,
+        group.title,
+        group.require_acr,
+        group.scopes.split(),
+        members_,
+        clock.rfc3339(group.created_at),
+        clock.rfc3339(group.updated_at),
+    )
+
+
+def _title(text: str) -> str:
+    title = text.strip()
+    if not title or not title.isprintable() or len(title) > MAX_TITLE:
+        raise InvalidGroup("title", f"give one line of 1 to {MAX_TITLE} characters")
+    return title
+
+
+def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
+    """The scopes that a group binds; those that it binds at ``present`` may stay."""
+    scopes = list(dict.fromkeys(text.split()))
+    if admin := [each for each in scopes if is_admin(each)]:
+        raise InvalidGroup(
+            "scopes", f"{' '.join(admin)}: only the reserved groups of administrators have this"
+        )
+    if ordinary := [each for each in scopes if each not in cfg.scopes.for_groups.union(present)]:
+        raise InvalidGroup(
+            "scopes",
+            f"{' '.join(ordinary)}: a group can bind only what the setting scopes marks with "
+            "[groups]; add the mark there first",
+        )
+    joined = " ".join(scopes)
+    if len(joined) > MAX_SCOPE:
+        raise InvalidGroup("scopes", f"give at most {MAX_SCOPE} characters")
+    return joined
+
+
+def _refuse_acr(level: str | None) -> None:
+    """Raises `InvalidGroup`: no sign-in has a level to compare with, so none could be required."""
+    if level is not None:
+        raise InvalidGroup(
+            "require_acr",
+            "this version has no second factors, so no sign-in has a level: leave it out",
+        )

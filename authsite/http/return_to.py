@@ -1,0 +1,110 @@
+"""Where a login may redirect to: a path of our own host, or an origin in `return-origins`."""
+
+import re
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from authsite.request_state import Request
+
+from . import cookies
+from .address import inner_path, path_qs
+from .methods import page_route
+from .own_routes import is_own
+
+MAX_LENGTH = 2048  # characters
+_COOKIE_SAFE = "/:?=&"
+# One slash, followed by neither slash nor backslash: browsers read `//` and `/\` as another host.
+# No control characters, which browsers remove before they parse the URL, and no backslash. Other
+# characters than ASCII must be percent-encoded, as browsers send them.
+_LOCAL = re.compile(r"/(?!/)[!-\[\]-~]*")
+
+
+def local_path(target: str | None) -> str | None:
+    """``target`` if it is a path on our own host, else None."""
+    parts = _split(target)
+    if parts is None or parts.scheme or parts.netloc:
+        return None
+    return target if _LOCAL.fullmatch(target or "") else None
+
+
+def return_target(request: Request, target: str | None) -> str | None:
+    """``target`` if a login may lead there: a local path, or a URL in `return-origins`."""
+    local, parts = local_path(target), _split(target)
+    if local or target is None or parts is None:
+        return local
+    plain = target.isascii() and target.isprintable() and not re.search(r"[\\\s]", target)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return target if plain and origin in request.authsite.settings.return_origins else None
+
+
+def _split(target: str | None) -> SplitResult | None:
+    """The parts of ``target``; None if it is empty, too long or not a URL."""
+    if not target or len(target) > MAX_LENGTH:
+        return None
+    try:
+        return urlsplit(target)
+    except ValueError:
+        return None
+
+
+def page_of_form(request: Request) -> str | None:
+    """The page that contains a rejected form, for ``next``; None if it is unknown.
+
+    This is the page in a same-origin ``Referer``, else the path that the form was sent to, if it
+    has GET. A page of our own comes without its query, which is about an earlier action.
+    """
+    for page in (_referring_page(request), path_qs(request)):
+        target = local_path(page)
+        if target is None:
+            continue
+        path = target.partition("?")[0]
+        has_get, route = page_route(request, inner_path(request, path))
+        if has_get:
+            return path if is_own(route) else target
+    return None
+
+
+def referring_url(request: Request) -> str:
+    """The URL in ``Referer``, or an empty text; a target only after one of the checks here."""
+    url: str = request.headers.get("Referer", "")
+    return url
+
+
+def _referring_page(request: Request) -> str | None:
+    url, own = referring_url(request), f"{request.authsite.address.origin}/"
+    return url.removeprefix(own[:-1]) if url.startswith(own) else None
+
+
+def next_page(request: Request) -> str | None:
+    """``request.authsite.next``: the checked target of a redirect after the login, or None.
+
+    It comes from the form, else from the query, else from the cookie that `keep_next` sets.
+    """
+    target = request.authsite.raw_form.get("next") or request.GET.get("next")
+    return return_target(request, target or _next_in_cookie(request))
+
+
+def keep_next(request: Request) -> None:
+    """Keep ``next`` in a cookie for the lifetime of the links in mails, which do not contain it."""
+    settings, target = request.authsite.settings, request.authsite.next
+    if target is None:
+        forget_next(request)
+        return
+    lifetime = max(settings.verification_expires_in, settings.reset_expires_in)
+    value = quote(target, safe=_COOKIE_SAFE)
+    _write_next(request, value, int(lifetime.total_seconds()))
+
+
+def forget_next(request: Request) -> None:
+    """Delete the cookie of `keep_next`, if the browser has it."""
+    if _next_in_cookie(request) is not None:
+        _write_next(request, "", 0)
+
+
+def _next_in_cookie(request: Request) -> str | None:
+    value = cookies.read(request, cookies.host_name(request, cookies.NEXT))
+    return unquote(value) if value else None
+
+
+def _write_next(request: Request, value: str, max_age: int) -> None:
+    name = cookies.host_name(request, cookies.NEXT)
+    cookies.write(request, request.response, cookies.Cookie(name, value, max_age))

@@ -1,0 +1,35 @@
+"""The client credentials grant: a client acts for itself (RFC 6749, section 4.4)."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from authsite.context import Context
+
+from .. import scopes
+from ..client_auth import AuthenticatedClient
+from ..errors import InvalidScope
+from ..issue import issue_for_client
+from ..tokens import TokenPair
+from .grant import GrantBody, grant
+
+
+class ClientCredentialsGrant(GrantBody):
+    description = "A client acts for itself and for no user (RFC 6749, section 4.4)."
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "a machine acts for itself": {"grant_type": "client_credentials"},
+    }
+
+    grant_type: Literal["client_credentials"]
+    """`client_credentials`."""
+
+
+@grant("client_credentials", body=ClientCredentialsGrant, errors=(InvalidScope,))
+def by_client_credentials(
+    ctx: Context, client: AuthenticatedClient, body: ClientCredentialsGrant
+) -> TokenPair:
+    """Raises `InvalidScope`.
+
+    A refresh token comes with it, though section 4.4.3 advises against one.
+    """
+    scope = scopes.choose(body.scope, client.scope, client.default_scope)
+    return issue_for_client(ctx, client, scope)

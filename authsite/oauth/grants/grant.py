@@ -1,0 +1,70 @@
+"""What a grant states: its name, its parameters, its errors, and how it issues tokens."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
+
+from pydantic import ConfigDict, Field
+
+from authsite.context import Context
+from authsite.http.bodies import MaybeEmpty
+from authsite.http.errors import ApiError
+
+from ..client_auth import AuthenticatedClient
+from ..parameters import ClientBody
+from ..tokens import TokenPair
+
+
+def _describe(schema: dict[str, Any], model: type["GrantBody"]) -> None:
+    schema["description"] = model.description
+    schema["required"] = ["grant_type", *model.needs]
+    for name, part in schema["properties"].items():
+        if part.get("default") == "":
+            del part["default"]
+        if name in model.needs:
+            part["minLength"] = 1
+
+
+class GrantBody(ClientBody):
+    """Base class of the parameters of a grant; it has those that all grants read.
+
+    ``needs`` names the parameters that the grant cannot do without. A parameter without a value
+    counts as omitted (RFC 6749, section 3.2), so the default of a text is the empty text. The
+    client is authenticated before `MissingParameter` is raised.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_describe)
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    grant_type: Annotated[str, Field(min_length=1, max_length=1024, examples=["password"])]
+    """The name of the grant."""
+    scope: MaybeEmpty | None = None
+    """Scopes, separated by spaces. The default is the client's, or the granted scope."""
+
+
+Parameters = TypeVar("Parameters", bound=GrantBody)
+Issue = Callable[[Context, AuthenticatedClient, Parameters], TokenPair]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(Generic[Parameters]):
+    """A grant; a client may use it if its grant types contain ``name``.
+
+    ``errors``: those of `issue` for the API document, besides `UnauthorizedClient` and
+    `MissingParameter`.
+    """
+
+    name: str
+    body: type[Parameters]
+    errors: tuple[type[ApiError], ...]
+    issue: Issue[Parameters]
+
+
+def grant(
+    name: str, *, body: type[Parameters], errors: tuple[type[ApiError], ...] = ()
+) -> Callable[[Issue[Parameters]], Grant[Parameters]]:
+    """Decorator that makes a `Grant` of the function that issues its tokens.
+
+    ``name`` is the value of ``grant_type``, which ``body`` has as a `Literal`.
+    """
+    return lambda issue: Grant(name, body, errors, issue)

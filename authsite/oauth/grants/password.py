@@ -1,0 +1,70 @@
+"""The password grant: a first-party client acts for a user (RFC 6749, section 4.3)."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+from uuid import uuid4
+
+from authsite.audit.events import Event, FailureReason
+from authsite.audit.service import record_apart
+from authsite.context import Context
+from authsite.login import notices
+from authsite.sign_in import gate
+from authsite.sign_in.methods import Pending, Target
+from authsite.sign_in.password import NAME as PASSWORD
+
+from .. import scopes
+from ..client_auth import AuthenticatedClient
+from ..errors import InvalidGrant, InvalidScope, LoginFailed
+from ..issue import issue
+from ..parameters import Name, Secret
+from ..tokens import TokenPair
+from .grant import GrantBody, grant
+
+
+class PasswordGrant(GrantBody):
+    description = "A user logs in with a first-party client (RFC 6749, section 4.3)."
+    needs = ("username", "password")
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "a user logs in": {
+            "grant_type": "password",
+            "username": "ann@example.com",
+            "password": "correct-horse-battery-staple",
+        },
+    }
+
+    grant_type: Literal["password"]
+    """`password`."""
+    username: Name = ""
+    """Grant `password`: the user's e-mail address, or another login name that is enabled."""
+    password: Secret = ""
+    """Grant `password`: the user's password."""
+
+
+@grant("password", body=PasswordGrant, errors=(InvalidGrant, InvalidScope))
+def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordGrant) -> TokenPair:
+    """Raises as `issue_by_password`."""
+    given = {"username": body.username, "password": body.password}
+    return issue_by_password(ctx, client, given, body.scope)
+
+
+def issue_by_password(
+    ctx: Context, client: AuthenticatedClient, given: Mapping[str, str], requested_scope: str | None
+) -> TokenPair:
+    """The token pair of a user. ``given``: what the password as a way to sign in reads.
+
+    Raises `LoginFailed`, `InvalidScope`, `TooManyAttempts`, `HashCapacityExceeded`, what an account
+    condition raises, and a plain `InvalidGrant` where the gate wants another proof: no grant takes
+    one yet.
+    """
+    scope = scopes.choose(requested_scope, client.scope, client.default_scope)
+    done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))
+    if done is None:
+        raise LoginFailed
+    if isinstance(done, Pending):
+        record_apart(ctx, Event.LOGIN_FAILED, **done.about(FailureReason.FACTOR_MISSING))
+        raise InvalidGrant
+    family_id = uuid4()
+    pair = issue(ctx, client, done, scope, family_id)
+    if done.notify:
+        notices.send_new_device(ctx, done.account, family_id)
+    return pair

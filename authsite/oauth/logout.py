@@ -1,0 +1,8 @@
+"""What other packages do at a logout of the API."""
+
+from collections.abc import Callable
+
+from authsite.registrations import Registered
+from authsite.request_state import Request
+
+AT_LOGOUT = Registered[Callable[[Request], None]]("functions for the logout")

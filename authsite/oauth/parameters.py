@@ -1,0 +1,25 @@
+"""Parameters that several OAuth endpoints read, with their examples in the API document."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from authsite.http.bodies import Body, MaybeEmpty
+
+ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
+REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
+
+Name = Annotated[str, Field(max_length=320)]
+Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
+TokenText = Annotated[str, Field(max_length=512)]
+
+
+class ClientBody(Body):
+    """The parameters by which a client authenticates (RFC 6749, section 2.3.1), in a form only."""
+
+    form_only: ClassVar[bool] = True
+
+    client_id: MaybeEmpty | None = None
+    """The client's id, unless it comes by HTTP Basic."""
+    client_secret: MaybeEmpty | None = None
+    """The client's secret, unless it comes by HTTP Basic."""

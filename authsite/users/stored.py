@@ -1,0 +1,71 @@
+"""What the tables of this package have of a user, and the line of a user in an export."""
+
+from typing import Any, Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+from authsite.passwords import imports
+from authsite.user_data import Id, Line, Moment, UserData, exported_line
+
+from . import models
+
+Scheme: TypeAlias = Literal[
+    "authsite-v1", "bcrypt", "bcrypt_sha256", "pbkdf2_sha256", "argon2", "unknown"
+]
+
+
+@exported_line
+class PasswordHash(TypedDict):
+    scheme: Scheme
+    """How the hash is computed; docs/moving.md describes each."""
+    hash: str
+    """The hash as it is stored, with its parameters."""
+
+
+@exported_line
+class User(TypedDict):
+    type: Literal["user"]
+    id: Id
+    email: str
+    username: str | None
+    phone: str | None
+    name: str | None
+    password: PasswordHash | None
+    """Null for a user without a password."""
+    email_verified_at: Moment | None
+    """Null: the address is not confirmed."""
+    disabled_at: Moment | None
+    terms_url: str | None
+    """The terms that the user has accepted."""
+    terms_accepted_at: Moment | None
+    language: str | None
+    """Of mails to the user; null: that of the request which causes a mail."""
+    origin: str | None
+    """How the account came into being; null: before there was this field."""
+    created_at: Moment
+    updated_at: Moment
+
+
+def _with_password(line: dict[str, Any]) -> None:
+    stored = line["password"]
+    if stored is not None:
+        line["password"] = {"scheme": imports.scheme_of(stored), "hash": stored}
+
+
+USER_DATA = (
+    UserData(
+        "user",
+        models.User,
+        "id email username phone name email_verified_at disabled_at created_at updated_at"
+        " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
+        " links_ended_at labels origin",
+        user="id",
+        line=Line("users", User, {"password": "password_hash"}, _with_password),
+    ),
+    UserData("login_names", models.LoginName, "kind key"),
+    UserData(
+        "former_addresses",
+        models.FormerAddress,
+        "id key email expires_at confirmed_at links_ended_at",
+    ),
+)

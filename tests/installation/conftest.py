@@ -1,0 +1,5 @@
+"""These tests are about rows of the database, so they run on both."""
+
+from tests.support import databases
+
+pytest_collectstart = databases.both

@@ -1,0 +1,5 @@
+"""The limits are counted by statements that each database has its own form of."""
+
+from tests.support import databases
+
+pytest_collectstart = databases.both
