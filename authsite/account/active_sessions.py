@@ -1,9 +1,10 @@
 """The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5).
 
-Personal access tokens are no sessions: `authsite.personal_tokens` lists and revokes them.
+A personal access token is not a session, but was created in one: whoever ends that session may
+revoke it, too. `authsite.personal_tokens` lists and revokes each of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +16,9 @@ from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
+from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.personal_tokens import end_created_in
 from authsite.sessions import service as sessions
 from authsite.sessions.models import BrowserSession
 from authsite.users import pending
@@ -26,7 +29,10 @@ MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
 
 @dataclass(frozen=True, slots=True)
 class ActiveSession:
-    """One active session; ``kind`` is ``browser`` or ``app``."""
+    """One active session; ``kind`` is ``browser`` or ``app``.
+
+    ``tokens``: the active personal access tokens that were created in it.
+    """
 
     id: UUID
     kind: str
@@ -36,6 +42,7 @@ class ActiveSession:
     created: datetime
     last_used: datetime
     current: bool
+    tokens: tuple[ListedToken, ...] = ()
 
 
 def list_active(
@@ -60,7 +67,12 @@ def list_active(
     rows = sessions.list_active(ctx, user_id, current, MAX_LISTED + 1)
     found += [_active(row, "browser", None, row.used_at, current) for row in rows]
     found.sort(key=lambda item: (not item.current, -item.last_used.timestamp()))
-    return found[:MAX_LISTED], len(found) > MAX_LISTED
+    tokens = list_personal(ctx, user_id)
+    listed = [
+        replace(item, tokens=tuple(each for each in tokens if each.session_id == item.id))
+        for item in found[:MAX_LISTED]
+    ]
+    return listed, len(found) > MAX_LISTED
 
 
 def _active(
@@ -82,15 +94,26 @@ def _active(
     )
 
 
-def end(ctx: Context, user_id: UUID, session_id: UUID, current: UUID | None) -> bool:
+def end(
+    ctx: Context,
+    user_id: UUID,
+    session_id: UUID,
+    current: UUID | None,
+    *,
+    revoke_tokens: bool = True,
+) -> bool:
     """End one session of this user; whether there was one (IDOR: another user's is not found).
 
-    Ending another session than ``current`` also ends a pending change of address: an intruder in
-    that session may have requested it.
+    With ``revoke_tokens`` the personal access tokens that were created in it end, too. Ending
+    another session than ``current`` also ends a pending change of address: an intruder in that
+    session may have requested it.
     """
-    if session_id != current:
-        users.lock(ctx.db, user_id)  # before the row of the session, as all that locks both does
+    # Before the row of the session, as all that locks both does. What creates a personal access
+    # token locks the user, too, so that none is created in a session that is ending.
+    users.lock(ctx.db, user_id)
     ended = sessions.end(ctx, user_id, session_id) or _end_family(ctx, user_id, session_id)
+    if ended and revoke_tokens:
+        end_created_in(ctx, user_id, session_id)
     if ended and session_id != current:
         pending.end(ctx.db, user_id)
     return ended

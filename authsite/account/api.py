@@ -22,15 +22,16 @@ from . import active_sessions, export, service
 from .bodies import (
     DeleteBody,
     EmailBody,
+    EndSessionBody,
     ExportAnswer,
     ExportBody,
     PasswordBody,
     PendingAnswer,
     ProfileBody,
-    SignInPath,
-    SignInsAnswer,
+    SessionPath,
+    SessionsAnswer,
 )
-from .errors import NoPendingChange, UnknownSignIn
+from .errors import NoPendingChange, UnknownSession
 
 
 # Registered in `includeme`, before the other views of its route.
@@ -151,11 +152,11 @@ def change_password(request: Request) -> Message:
 
 
 @view_config(route_name="authsite.user.sessions", request_method="GET", renderer="json")
-@Operation("List the active sign-ins of the user", {200: SignInsAnswer}, errors=(UserRequired,))
-def list_sign_ins(request: Request) -> SignInsAnswer:
+@Operation("List the active sessions of the user", {200: SessionsAnswer}, errors=(UserRequired,))
+def list_sessions(request: Request) -> SessionsAnswer:
     caller = caller_of(request)
     found, more = active_sessions.list_active(
-        request.authsite.ctx, caller.acting_user().id, caller.family_uuid
+        request.authsite.ctx, caller.acting_user().id, caller.session_uuid
     )
     return {
         "sessions": [
@@ -168,6 +169,7 @@ def list_sign_ins(request: Request) -> SignInsAnswer:
                 "created": clock.rfc3339(item.created),
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
+                "tokens": [{"id": str(each.id), "name": each.name} for each in item.tokens],
             }
             for item in found
         ],
@@ -175,19 +177,28 @@ def list_sign_ins(request: Request) -> SignInsAnswer:
     }
 
 
-@view_config(route_name="authsite.user.session", request_method="DELETE")
+@view_config(route_name="authsite.user.session", request_method="DELETE", body=EndSessionBody)
 @Operation(
-    "End one sign-in of the user",
+    "End one session of the user",
     {204: None},
-    errors=(UnknownSignIn, UserRequired),
-    path=SignInPath,
+    description=(
+        "The personal access tokens that were created in the session are revoked, too, unless the "
+        "body says otherwise."
+    ),
+    errors=(UnknownSession, UserRequired),
+    path=SessionPath,
 )
-def end_sign_in(request: Request) -> Response:
-    caller = caller_of(request)
-    user = caller.acting_user()
-    wanted = service.sign_in_id(request.matchdict["id"])
-    if not active_sessions.end(request.authsite.ctx, user.id, wanted, caller.family_uuid):
-        raise UnknownSignIn
+def end_session(request: Request) -> Response:
+    caller, given = caller_of(request), request.authsite.validated
+    ended = active_sessions.end(
+        request.authsite.ctx,
+        caller.acting_user().id,
+        service.session_id(request.matchdict["id"]),
+        caller.session_uuid,
+        revoke_tokens=given.revoke_tokens is not False,
+    )
+    if not ended:
+        raise UnknownSession
     request.response.status_int = 204
     return request.response
 

@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from authsite.http.api_metadata import Parameters, response_body
-from authsite.http.bodies import Body, CurrentPassword, Email, MaybeEmpty, NewPassword, Url
+from authsite.http.bodies import Body, CurrentPassword, Email, Flag, MaybeEmpty, NewPassword, Url
 
 Name = Annotated[str, Field(max_length=320)]
 
@@ -60,19 +60,35 @@ _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
 _Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
 
 
-class SignInPath(Parameters):
-    """Path of one active session or token family."""
+class EndSessionBody(Body):
+    description = "What ends with the session. The body may be left out."
+
+    revoke_tokens: Annotated[Flag | None, Field(examples=[False])] = None
+    """Whether the personal access tokens that were created in the session are revoked, too: the
+    `tokens` of the session in the list. By default `true`."""
+
+
+class SessionPath(Parameters):
+    """Path of one session."""
 
     id: _Id
     """Its id in the list."""
 
 
-@response_body("An active sign-in of the user.")
-class SignInAnswer(TypedDict):
+@response_body("A personal access token that was created in a session.")
+class TokenOfSession(TypedDict):
+    id: _Id
+    """The id for `DELETE /v1/user/tokens/{id}`."""
+    name: Annotated[str, Field(examples=["backup script"])]
+    """What the token is for."""
+
+
+@response_body("An active session of the user.")
+class SessionAnswer(TypedDict):
     id: _Id
     """The id for `DELETE /v1/user/sessions/{id}`."""
     kind: Annotated[str, Field(examples=["app"])]
-    """`browser` (a web session) or `app` (tokens)."""
+    """`browser` (signed in with a browser) or `app` (the tokens of a client)."""
     client: Annotated[str | None, Field(examples=["Web shop"])]
     """The name of the client that holds the tokens."""
     address: Annotated[str | None, Field(examples=["192.0.2.7"])]
@@ -82,14 +98,16 @@ class SignInAnswer(TypedDict):
     created: _Moment
     """When the user logged in."""
     last_used: _Moment
-    """When the sign-in was last used, to the hour."""
+    """When the session was last used, to the hour."""
     current: bool
-    """Whether this request belongs to the sign-in."""
+    """Whether this request belongs to the session."""
+    tokens: list[TokenOfSession]
+    """The active personal access tokens that were created in the session."""
 
 
-@response_body("The active sign-ins of the user.")
-class SignInsAnswer(TypedDict):
-    sessions: list[SignInAnswer]
+@response_body("The active sessions of the user.")
+class SessionsAnswer(TypedDict):
+    sessions: list[SessionAnswer]
     """The current one first, then the most recently used; at most 100."""
     more: bool
     """Whether there are others, which were used less recently."""
@@ -128,6 +146,8 @@ class ExportAnswer(TypedDict):
     """The logins that need another proof."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
+    former_personal_access_tokens: _Rows
+    """Those that were created before an upgrade, in another form."""
     mails: _Rows
     """The mails of the last days: kind, address and state, never their text."""
     audit_events: _Rows

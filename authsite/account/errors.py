@@ -1,12 +1,12 @@
-"""Errors of the account: no such sign-in, no pending change of address."""
+"""Errors of the account: no such session, no pending change of address."""
 
 from authsite.http.errors import NotFound
 from authsite.i18n import _
 
 
-class UnknownSignIn(NotFound):
-    summary = "No sign-in of the user has this id: it has ended, or belongs to another user."
-    message = _("There is no such sign-in, or it has ended. Get the list again.")
+class UnknownSession(NotFound):
+    summary = "No session of the user has this id: it has ended, or belongs to another user."
+    message = _("There is no such session, or it has ended. Get the list again.")
 
 
 class NoPendingChange(NotFound):

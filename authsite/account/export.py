@@ -42,7 +42,7 @@ def export_own(ctx: Context, user: SignedInUser, current_password: str) -> dict[
     found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))
     if found is None:
         raise SignInEnded
-    return _export(ctx, found, {"by": BY_USER, "sign_in": str(user.sign_in)})
+    return _export(ctx, found, {"by": BY_USER, "session": str(user.session_id)})
 
 
 def export_as_administrator(ctx: Context, user: User) -> dict[str, Any]:

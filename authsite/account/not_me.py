@@ -43,16 +43,16 @@ from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
 
 PURPOSE = "not me at an address"
-_FORMAT = SealedFormat("16s16s16s")  # user, sign-in, address
+_FORMAT = SealedFormat("16s16s16s")  # user, session, address
 FORMER_PURPOSE = "not me"
-_FORMER_FORMAT = SealedFormat("16s16sQ")  # user, sign-in, event
+_FORMER_FORMAT = SealedFormat("16s16sQ")  # user, session, event
 
 
 class Notice(NamedTuple):
     """The login that a notice is about, the address that it was mailed to, and when."""
 
     user_id: UUID
-    sign_in_id: UUID
+    session_id: UUID
     address_hash: bytes
     mailed_at: datetime
 
@@ -66,7 +66,7 @@ class Disowned(NamedTuple):
 
     user: User
     key: str
-    sign_in_id: UUID
+    session_id: UUID
     is_present: bool
 
     @property
@@ -76,13 +76,13 @@ class Disowned(NamedTuple):
 
 
 def make_token(
-    ring: KeyRing, user_id: UUID, sign_in_id: UUID, address: str, expires_at: datetime
+    ring: KeyRing, user_id: UUID, session_id: UUID, address: str, expires_at: datetime
 ) -> str:
     """The token of the link in the notice to ``address``, until ``expires_at`` (whole seconds).
 
     ``expires_at`` is `LINK_LIFETIME` after the login.
     """
-    ids = user_id.bytes, sign_in_id.bytes, _hash(normalized_key("email", address))
+    ids = user_id.bytes, session_id.bytes, _hash(normalized_key("email", address))
     return _FORMAT.seal(ring, *ids, expires=int(expires_at.timestamp()))
 
 
@@ -121,7 +121,7 @@ def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disow
     ended_at = left.links_ended_at if left else user.links_ended_at
     if ended_at is not None and ended_at >= notice.mailed_at:
         raise InvalidSignature
-    return Disowned(user, key, notice.sign_in_id, is_present)
+    return Disowned(user, key, notice.session_id, is_present)
 
 
 def _keys(db: Session, user: User) -> list[str]:
@@ -140,7 +140,7 @@ def end(ctx: Context, token: str) -> Disowned:
         ended = users.end_sign_ins(
             ctx, user_id, forget_recognized=True, password_hash=None, updated_at=clock.now()
         )
-        details = {"sign_in": str(found.sign_in_id)}
+        details = {"session": str(found.session_id)}
         record(ctx, Event.LOGIN_DISAVOWED, user_id=user_id, details=details)
         if ended:
             remember_caller(ctx, user_id, ended.recognition_version)
@@ -171,8 +171,8 @@ def _read(ctx: Context, db: Session, token: str) -> Notice:
     values = _FORMAT.unseal(ctx.services.keys[PURPOSE], token, clock.now())
     if values is None:
         return _read_former(ctx, db, token)
-    user_id, sign_in_id, address_hash, expires = values
-    return Notice(UUID(bytes=user_id), UUID(bytes=sign_in_id), address_hash, _mailed_at(expires))
+    user_id, session_id, address_hash, expires = values
+    return Notice(UUID(bytes=user_id), UUID(bytes=session_id), address_hash, _mailed_at(expires))
 
 
 def _read_former(ctx: Context, db: Session, token: str) -> Notice:
@@ -183,7 +183,7 @@ def _read_former(ctx: Context, db: Session, token: str) -> Notice:
     values = _FORMER_FORMAT.unseal(ctx.services.keys[FORMER_PURPOSE], token, clock.now())
     if values is None:
         raise InvalidSignature
-    user_id, sign_in_id, event_id, expires = UUID(bytes=values[0]), *values[1:]
+    user_id, session_id, event_id, expires = UUID(bytes=values[0]), *values[1:]
     user = db.get(User, user_id)
     if user is None:
         raise InvalidSignature
@@ -200,7 +200,7 @@ def _read_former(ctx: Context, db: Session, token: str) -> Notice:
     ).first()
     key = next((each for each in keys if replaced and pseudonym(each) == replaced["old"]), None)
     address_hash = _hash(key or ("" if replaced else keys[0]))
-    return Notice(user_id, UUID(bytes=sign_in_id), address_hash, _mailed_at(expires))
+    return Notice(user_id, UUID(bytes=session_id), address_hash, _mailed_at(expires))
 
 
 def _mailed_at(expires: int) -> datetime:

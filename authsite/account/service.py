@@ -28,7 +28,7 @@ from authsite.users.errors import IdentifierTaken, SignInEnded
 from authsite.users.models import LoginName, User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
-from .errors import UnknownSignIn
+from .errors import UnknownSession
 
 
 def change_profile(
@@ -99,12 +99,12 @@ def _weaknesses(ctx: Context, password: str, account: Account) -> list[FieldErro
     return [weak] if weak else []
 
 
-def sign_in_id(text: str) -> UUID:
-    """The id of a sign-in. Raises `UnknownSignIn` for a text that is not an id."""
+def session_id(text: str) -> UUID:
+    """The id of a session. Raises `UnknownSession` for a text that is not an id."""
     try:
         return UUID(text)
     except ValueError:
-        raise UnknownSignIn from None
+        raise UnknownSession from None
 
 
 def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
@@ -198,6 +198,6 @@ def _exempt_present(
         raise SignInEnded
     if user.family_id:
         families.exempt(ctx, user.account.id, user.family_id, changed.epoch)
-    if user.session_id:
-        return sessions.renew(ctx, user.account.id, user.session_id, changed.epoch)
+    if user.browser_session_id:
+        return sessions.renew(ctx, user.account.id, user.browser_session_id, changed.epoch)
     return None

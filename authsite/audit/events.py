@@ -121,7 +121,7 @@ class Event(_Explained):
     LOGIN_DISAVOWED = (
         "login.disavowed",
         "A user ended all sign-ins, and the password, with the mailed link “This was not me”.",
-        "`sign_in`",
+        "`session` (of before `sign_in`)",
     )
     LOGIN_FAILED = (
         "login.failed",
@@ -142,12 +142,12 @@ class Event(_Explained):
     REAUTHENTICATION_FAILED = (
         "reauthentication.failed",
         "A signed-in user gave a wrong current password.",
-        "`sign_in`",
+        "`session` (of before `sign_in`)",
     )
     REAUTHENTICATION_LOCKED = (
         "reauthentication.locked",
         "A wrong current password used up the attempts of the sign-in.",
-        "`sign_in`",
+        "`session` (of before `sign_in`)",
     )
     RECOVERY_DONE = (
         "recovery.done",
@@ -191,7 +191,7 @@ class Event(_Explained):
     TOKEN_CREATED = (
         "token.created",
         "The user created a personal access token.",
-        "`family`, `sign_in`",
+        "`token`; `session`: in which it was created (of before `family`, `sign_in`)",
     )
     TOKEN_ISSUED = "token.issued", "Tokens were issued.", "`family`"
     TOKEN_REPLAYED = (
@@ -209,9 +209,10 @@ class Event(_Explained):
     TOKEN_REVOKED = (
         "token.revoked",
         "A token was revoked.",
-        "`family`; `why`: `logout`, `signed out` (ended in the list of sign-ins), `revocation` "
-        "(by its client), `revoked by its owner`, `no group gives its scope` (the user lost the "
-        "[scope](groups.md)) or `its scope ended` (`authsite token revoke --scope`)",
+        "`family`, or `token` of a personal access token; `why`: `logout`, `signed out` (ended in "
+        "the list of sessions), `revocation` (by its client), `revoked by its owner`, `its session "
+        "was ended`, `no group gives its scope` (the user lost the [scope](groups.md)) or `its "
+        "scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",
@@ -235,8 +236,8 @@ class Event(_Explained):
     USER_EXPORTED = (
         "user.exported",
         "What is stored about the user was exported, by the user or an administrator.",
-        "`by`: `user` or `administrator` (the only one before there was `by`); `sign_in` of the "
-        "user",
+        "`by`: `user` or `administrator` (the only one before there was `by`); `session` of the "
+        "user (of before `sign_in`)",
     )
     USER_OTHERS_SIGNED_OUT = (
         "user.others_signed_out",

@@ -63,7 +63,7 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     from sqlalchemy import func, or_, select
 
     from authsite.login.notices import LINK_LIFETIME
-    from authsite.oauth.models import OAUTH, PERSONAL, Family
+    from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
     from authsite.rate_limit.recognized import RECOGNIZED_FOR
 
     now, cfg = clock.now(), ctx.settings
@@ -72,15 +72,23 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
         yield NOT_RECORDED
         return
     signed_before = rotated_at + RELOADED_WITHIN
-    for kind, what in ((OAUTH, "sign-ins"), (PERSONAL, "personal access tokens")):
-        count, last = ctx.db.execute(
-            select(func.count(), func.max(Family.refresh_expires_at)).where(
-                Family.kind == kind,
-                Family.revoked_at.is_(None),
-                Family.rotated_at < signed_before,
-                or_(Family.refresh_expires_at > now, Family.rotated_at > now - cfg.expires_in),
-            )
-        ).one()
+    of_families = (
+        Family.revoked_at.is_(None),
+        Family.rotated_at < signed_before,
+        or_(Family.refresh_expires_at > now, Family.rotated_at > now - cfg.expires_in),
+    )
+    personal = (
+        PersonalToken.revoked_at.is_(None),
+        PersonalToken.created_at < signed_before,
+        PersonalToken.expires_at > now,
+    )
+    former = Family.kind == FORMER_PERSONAL_TOKEN
+    for what, ends, which in (
+        ("sessions of apps", Family.refresh_expires_at, (Family.kind == OAUTH, *of_families)),
+        ("personal access tokens", PersonalToken.expires_at, personal),
+        ("older personal access tokens", Family.refresh_expires_at, (former, *of_families)),
+    ):
+        count, last = ctx.db.execute(select(func.count(), func.max(ends)).where(*which)).one()
         if count:
             yield f"{count} {what}, the last until {clock.rfc3339(last)}"
     links = max(

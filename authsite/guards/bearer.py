@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 
 from authsite import clock
 from authsite.context import Services
-from authsite.oauth.active import ActiveToken, find_active, find_together, is_current, note_use
-from authsite.oauth.tokens import Token, decode_bearer
+from authsite.oauth import active, personal_tokens
+from authsite.oauth.active import ActiveToken
+from authsite.oauth.personal_tokens import ActivePersonalToken
+from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
 from authsite.request_state import Request
-from authsite.settings import Settings
+from authsite.sign_in.facts import amr_of
 from authsite.users.caller import Caller
 
 from .errors import NotAuthenticated
@@ -24,41 +27,49 @@ _BEARER = re.compile(r"bearer(?: ++|$)(.{0,512})", re.IGNORECASE)
 def api_guard(request: Request) -> Caller:
     """The caller that the request's token belongs to.
 
-    A forged or expired token is rejected without a query. Raises `NotAuthenticated`.
+    A forged or expired token is rejected without a query. For any other there is one query, of the
+    table that the text of the token names. Raises `NotAuthenticated`.
     """
     sent: str = request.environ.get("HTTP_AUTHORIZATION", "")
     header = _BEARER.fullmatch(sent)
     if header is None:
         raise NotAuthenticated(token_sent=sent[:6].lower() == "bearer", reason=NO_TOKEN)
-    now = clock.now()
-    token = decode_bearer(request.authsite.services.keys, header[1], now)
-    active = token and find_active(
-        request.authsite.database, token, now, request.authsite.settings.refresh_grace
-    )
-    if not token or not active:
-        raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE if token else NOT_VALID)
-    note_use(request.authsite.services.last_used, token, active, now)
-    return _caller(token, active, request.authsite.settings)
+    now, services = clock.now(), request.authsite.services
+    token = decode_bearer(services.keys, header[1], now)
+    if token is None:
+        raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
+    if isinstance(token, PersonalTokenValues):
+        found = personal_tokens.find_active(services.database, token)
+        caller = found and _of_personal(services, token, found, now)
+    else:
+        grace = services.settings.refresh_grace
+        family = active.find_active(services.database, token, now, grace)
+        caller = family and _of_family(services, token, family, now)
+    if caller is None:
+        raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE)
+    return caller
 
 
 def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller | None]:
     """The callers as the database has them now; None for a token that is no longer active."""
     now, grace = clock.now(), services.settings.refresh_grace
-    tokens = [
-        Token(caller.family_uuid, caller.generation, int(caller.expires))
-        for caller in callers
-        if caller.family_uuid
-    ]
-    found = find_together(services.database, [token.family_id for token in tokens])
-    again: list[Caller | None] = []
-    for token in tokens:
-        active = found.get(token.family_id)
-        if active and is_current(token, active, now, grace):
-            note_use(services.last_used, token, active, now)
-            again.append(_caller(token, active, services.settings))
-        else:
-            again.append(None)
-    return again
+    of_families = [each.token.family_id for each in callers if isinstance(each.token, Token)]
+    personal = [each.token.id for each in callers if isinstance(each.token, PersonalTokenValues)]
+    families = active.find_together(services.database, of_families) if of_families else {}
+    rows = personal_tokens.find_together(services.database, personal) if personal else {}
+
+    def again(token: object) -> Caller | None:
+        if isinstance(token, PersonalTokenValues):
+            found = rows.get(token.id)
+            return found and _of_personal(services, token, found, now)
+        if not isinstance(token, Token):
+            return None
+        family = families.get(token.family_id)
+        if family is None or not active.is_current(token, family, now, grace):
+            return None
+        return _of_family(services, token, family, now)
+
+    return [again(each.token) for each in callers]
 
 
 def credential(request: Request) -> str | None:
@@ -66,15 +77,33 @@ def credential(request: Request) -> str | None:
     return request.environ.get("HTTP_AUTHORIZATION")
 
 
-def _caller(token: Token, active: ActiveToken, settings: Settings) -> Caller:
+def _of_family(services: Services, token: Token, family: ActiveToken, now: datetime) -> Caller:
+    active.note_use(services.last_used, token, family, now)
     return Caller(
         guard="api",
-        account=active.account,
-        scope=tuple(active.scope.split()),
-        family_uuid=token.family_id,
-        client_uuid=active.client_id,
-        client_name=active.client_name,
-        generation=token.generation,
+        account=family.account,
+        scope=tuple(family.scope.split()),
+        token=token,
+        family_uuid=None if token.personal else token.family_id,
+        personal_token=token.personal,
+        client_uuid=family.client_id,
+        client_name=family.client_name,
+        amr=amr_of(family.facts) if family.account and not token.personal else (),
         expires=token.expires,
-        login_names=settings.login_identifiers,
+        login_names=services.settings.login_identifiers,
+    )
+
+
+def _of_personal(
+    services: Services, token: PersonalTokenValues, found: ActivePersonalToken, now: datetime
+) -> Caller:
+    personal_tokens.note_use(services.last_used, token, now)
+    return Caller(
+        guard="api",
+        account=found.account,
+        scope=tuple(found.scope.split()),
+        token=token,
+        personal_token=True,
+        expires=token.expires,
+        login_names=services.settings.login_identifiers,
     )

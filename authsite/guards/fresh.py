@@ -48,5 +48,7 @@ def _time_of_login(database: Database, caller: Caller) -> datetime | None:
     if caller.family_uuid:
         family = LOGIN_OF_FAMILY.one(database, family_id=caller.family_uuid)
         return family and family.auth_at
-    session = LOGIN_OF_SESSION.one(database, session_id=caller.session_uuid)
-    return session and session.auth_at
+    if caller.browser_uuid:
+        session = LOGIN_OF_SESSION.one(database, session_id=caller.browser_uuid)
+        return session and session.auth_at
+    return None

@@ -12,6 +12,7 @@ from authsite.http.return_to import page_of_form
 from authsite.request_state import Request
 from authsite.sessions.active import find_active
 from authsite.sessions.cookies import presented, restore_guard
+from authsite.sign_in.facts import amr_of
 from authsite.sign_in.login_url import login_url
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
@@ -77,7 +78,8 @@ def signed_in(request: Request) -> Caller | None:
     return Caller(
         guard="web",
         account=session.account,
-        session_uuid=session.id,
+        browser_uuid=session.id,
+        amr=amr_of(session.facts),
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
     )

@@ -1,7 +1,7 @@
 """The view option ``body=Model``: reads and validates the request's body.
 
-A body is a form or a JSON object with one string for each name. The view finds an instance of the
-model at ``request.authsite.validated``, and the OpenAPI document describes the model.
+A body is a form or a JSON object with one string, or a `Flag`, for each name. The view finds an
+instance of the model at ``request.authsite.validated``, and the OpenAPI document describes it.
 """
 
 import json
@@ -83,6 +83,11 @@ Consent = Annotated[
     Field(examples=["true"]),
 ]
 MaybeEmpty = Annotated[str, _text(1024, required=False)]
+# ``true`` or ``false`` of JSON, or the same words in a form.
+Flag = Annotated[
+    bool, BeforeValidator(lambda value: _FLAGS.get(value) if isinstance(value, str) else value)
+]
+_FLAGS = {"true": True, "false": False}
 
 
 def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
@@ -92,10 +97,11 @@ def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
 class Body(BaseModel):
     """Base class of request models.
 
-    All fields are strings. Unknown names are ignored, and a null in JSON means that the field is
-    absent. With ``form_only`` the body cannot be JSON. The OpenAPI document shows ``description``,
-    and for each field the string under it. ``examples`` maps a name to the fields of a whole
-    request. It is for a model whose fields' own examples together are not a valid request.
+    A field is a string or a `Flag`. Unknown names are ignored, and a null in JSON means that the
+    field is absent. With ``form_only`` the body cannot be JSON. The OpenAPI document shows
+    ``description``, and for each field the string under it. ``examples`` maps a name to the fields
+    of a whole request. It is for a model whose fields' own examples together are not a valid
+    request.
     """
 
     model_config = ConfigDict(
@@ -125,6 +131,7 @@ _CODES = {
     "string_too_short": "required",
     "string_too_long": "too_long",
 }
+_NOT_A_FLAG = _("Give true or false.")
 
 
 def read(request: Request, model: type[Body]) -> Body:
@@ -298,4 +305,5 @@ def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
     code, name = _CODES.get(item["type"], "invalid"), str(item["loc"][0])
     metadata = model.model_fields[name].metadata if code == "required" else []
     messages = [part.message for part in metadata if isinstance(part, Missing)]
-    return FieldError(code, name, messages[-1] if messages else WORDS[code])
+    word = _NOT_A_FLAG if item["type"] == "bool_type" else WORDS[code]
+    return FieldError(code, name, messages[-1] if messages else word)

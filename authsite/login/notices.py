@@ -66,11 +66,11 @@ def may_notify(ctx: Context, account: Account, kind: str) -> bool:
     )
 
 
-def send_new_device(ctx: Context, account: Account, sign_in_id: UUID) -> None:
+def send_new_device(ctx: Context, account: Account, session_id: UUID) -> None:
     """Enqueue the notice of a login from a new device, with a link that ends the sign-in."""
     recipient, expires_at = _recipient(account), clock.now() + LINK_LIFETIME
     new = outbox.NewMail(
-        "new_device", recipient, about_id=sign_in_id, expires_at=expires_at, names_device=True
+        "new_device", recipient, about_id=session_id, expires_at=expires_at, names_device=True
     )
     outbox.put(ctx, new)
 

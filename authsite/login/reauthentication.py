@@ -45,7 +45,9 @@ def reauthenticate(
     is kept, `ValidationFailed` if only other fields are wrong, `TooManyAttempts` before any hash,
     and `HashCapacityExceeded`.
     """
-    with ctx.limits.reauthentication(limit_subject(user.account.id), str(user.sign_in)) as attempt:
+    with ctx.limits.reauthentication(
+        limit_subject(user.account.id), str(user.session_id)
+    ) as attempt:
         # No row, and so no right password, if the epoch is not the user's any more.
         stored = STORED_HASH.one(ctx.database, user_id=user.account.id, epoch=user.account.epoch)
         attempt.succeeded = ctx.passwords.check(password, stored.password_hash if stored else None)
@@ -54,7 +56,7 @@ def reauthenticate(
         if others:
             raise ValidationFailed(details=others)
         return
-    details = {"sign_in": str(user.sign_in)}
+    details = {"session": str(user.session_id)}
     record(ctx, Event.REAUTHENTICATION_FAILED, user_id=user.account.id, details=details)
     if attempt.locked:
         record(ctx, Event.REAUTHENTICATION_LOCKED, user_id=user.account.id, details=details)

@@ -8,7 +8,7 @@ from authsite.http.api_metadata import Tag
 from authsite.request_state import Request
 
 from .logout import AT_LOGOUT
-from .purge import purge
+from .purge import purge, purge_personal_tokens
 from .stored import USER_DATA
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
     config.add_user_data(*USER_DATA)
-    config.add_cleanup("families", "Token families", purge, when="expired, or revoked a week ago")
+    when = "expired, or revoked a week ago"
+    config.add_cleanup("families", "Token families", purge, when=when)
+    config.add_cleanup(
+        "personal_tokens", "Personal access tokens", purge_personal_tokens, when=when
+    )
     READING_PATHS.add(config, "/v1/oauth/introspect")
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect", errors="oauth")
     config.add_route("authsite.oauth.token", "/v1/oauth/token", errors="oauth")

@@ -19,28 +19,31 @@ from authsite.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
-from .models import Client, Family
+from .models import Client, Family, PersonalToken
 from .tokens import Token
 
 FAMILIES = cast(Table, Family.__table__)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def _with_owners(families: FromClause) -> FromClause:
-    """``families`` with the user and the client that each of them has, if these are enabled."""
-    with_user = families.outerjoin(
+def with_owners(rows: FromClause, model: type[Family] | type[PersonalToken]) -> FromClause:
+    """``rows`` of a table, with the user and the client that each of them has.
+
+    Both are NULL unless they are enabled, and have the epoch that was copied into the row.
+    """
+    with_user = rows.outerjoin(
         User.__table__,
         and_(
-            User.id == Family.user_id,
-            User.epoch == Family.user_epoch,
+            User.id == model.user_id,
+            User.epoch == model.user_epoch,
             User.disabled_at.is_(None),
         ),
     )
     return with_user.outerjoin(
         Client.__table__,
         and_(
-            Client.id == Family.client_id,
-            Client.epoch == Family.client_epoch,
+            Client.id == model.client_id,
+            Client.epoch == model.client_epoch,
             Client.disabled_at.is_(None),
         ),
     )
@@ -51,7 +54,7 @@ _IS_ACTIVE = and_(
     or_(Family.owner_kind == literal_column("'client'"), User.id.is_not(None)),
     or_(Family.client_id.is_(None), Client.id.is_not(None)),
 )
-ACTIVE_FAMILIES = select(Family.id).select_from(_with_owners(FAMILIES)).where(_IS_ACTIVE)
+ACTIVE_FAMILIES = select(Family.id).select_from(with_owners(FAMILIES, Family)).where(_IS_ACTIVE)
 ACTIVE_FAMILY = ACTIVE_FAMILIES.where(Family.id == bindparam("family_id"))
 
 
@@ -67,6 +70,7 @@ class ActiveToken(NamedTuple):
     rescoped: bool
     scope: str
     client_name: str | None
+    facts: str | None
     account: Account | None
 
 
@@ -76,6 +80,7 @@ _COLUMNS = (
     Family.rescoped,
     Family.scope,
     Client.name.label("client_name"),
+    Family.facts,
     *ACCOUNT_COLUMNS,
 )
 ACTIVE_TOKEN = PreparedQuery(
@@ -113,16 +118,19 @@ class AskingClient(NamedTuple):
     active: ActiveToken | None
 
 
-_ASKING = aliased(Client, name="asking")
+ASKING = aliased(Client, name="asking")
+ASKING_COLUMNS = columns_of(ASKING, AskingClient)
 ASKING_CLIENT = PreparedQuery(
     select(
-        *columns_of(_ASKING, AskingClient),
+        *ASKING_COLUMNS,
         # NULL for an inactive family: the client is read in any case.
         case((_IS_ACTIVE, Family.generation)).label("generation"),
         *_COLUMNS,
     )
-    .select_from(_with_owners(outerjoin(_ASKING, FAMILIES, Family.id == bindparam("family_id"))))
-    .where(_ASKING.id == bindparam("client_id"), _ASKING.disabled_at.is_(None)),
+    .select_from(
+        with_owners(outerjoin(ASKING, FAMILIES, Family.id == bindparam("family_id")), Family)
+    )
+    .where(ASKING.id == bindparam("client_id"), ASKING.disabled_at.is_(None)),
     AskingClient,
 )
 
@@ -157,10 +165,10 @@ def is_current(token: Token, active: ActiveToken, now: datetime, grace: timedelt
 def note_use(tracker: LastUsedTracker, token: Token, active: ActiveToken, now: datetime) -> None:
     """Note that the family of an access token is used ``now``.
 
-    A login, and each refresh, is a use of its family. The creation of a personal access token,
-    whose family has no client, is none.
+    A login, and each refresh, is a use of its family. The creation of a personal access token is
+    none.
     """
-    used_at = _NEVER if active.client_id is None else active.rotated_at
+    used_at = _NEVER if token.personal else active.rotated_at
     tracker.note(FAMILIES, token.family_id, used_at, now)
 
 

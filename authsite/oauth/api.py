@@ -14,7 +14,7 @@ from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.caller import caller_of
 
-from . import families, grants, introspection, revocation
+from . import grants, introspection, revocation
 from .client_auth import (
     ENABLED_CLIENT,
     AuthenticatedClient,
@@ -26,7 +26,7 @@ from .grants.grant import GrantBody
 from .introspection import IntrospectionAnswer
 from .logout import AT_LOGOUT
 from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
-from .tokens import TokenPair
+from .tokens import BearerToken, TokenPair
 
 
 class PresentedToken(ClientBody):
@@ -226,15 +226,9 @@ def logout(request: Request) -> LoggedOut:
     A personal access token is revoked alone.
     """
     caller = caller_of(request)
-    if caller.family_uuid:
+    if isinstance(caller.token, BearerToken):
         user_id = caller.account.id if caller.account else None
-        families.end(
-            request.authsite.ctx,
-            caller.family_uuid,
-            "logout",
-            user_id=user_id,
-            client_id=caller.client_uuid,
-        )
+        revocation.log_out(request.authsite.ctx, caller.token, user_id, caller.client_uuid)
     if not caller.personal_token:  # which says nothing about the logins of this browser
         for forget in AT_LOGOUT.of(request.authsite.services).values():
             forget(request)

@@ -12,7 +12,7 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote_plus
 
 import structlog
@@ -25,7 +25,6 @@ from authsite.db.prepared import columns_of
 from authsite.ids import as_client_id
 from authsite.passwords import Passwords
 
-from .active import AskingClient
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import Client, grant_types_of
 
@@ -77,7 +76,18 @@ class ClientCredentials(NamedTuple):
     """The two parameters of the body."""
 
 
-Found = TypeVar("Found", EnabledClient, AskingClient)
+class HasSecrets(Protocol):
+    """A row of an enabled client with the hashes of its secrets, whatever else was read with it."""
+
+    @property
+    def id(self) -> uuid.UUID: ...
+    @property
+    def secret_hash(self) -> str: ...
+    @property
+    def previous_secret_hash(self) -> str | None: ...
+
+
+Found = TypeVar("Found", bound=HasSecrets)
 
 ENABLED_CLIENT = PreparedQuery(
     select(*columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)).where(
@@ -164,7 +174,7 @@ def _sent_id(client_id: str | None) -> uuid.UUID:
     return as_client_id(client_id or "") or _UNKNOWN_ID
 
 
-def _has_secret(found: EnabledClient | AskingClient | None, secret: str | None) -> bool:
+def _has_secret(found: HasSecrets | None, secret: str | None) -> bool:
     """Whether ``secret`` is one of the client's, by its SHA-256.
 
     The same work for every client, known or not.
@@ -201,7 +211,7 @@ def _require_imported(
 def _check_imported(
     database: Database,
     passwords: Passwords,
-    client: EnabledClient | AskingClient,
+    client: HasSecrets,
     secret: str,
     upgrade: bool,
 ) -> bool:

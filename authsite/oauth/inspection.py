@@ -10,25 +10,40 @@ from authsite import clock
 from authsite.context import Context
 from authsite.users.models import User
 
-from . import families
+from . import families, personal_tokens
 from .active import within_grace
-from .models import Client, Family
-from .tokens import ACCESS, PERSONAL, REFRESH, Token, decode_expired, family_limit
+from .models import Client, Family, PersonalToken
+from .tokens import (
+    ACCESS,
+    PERSONAL_TOKEN,
+    REFRESH,
+    BearerToken,
+    PersonalTokenValues,
+    Token,
+    decode_expired,
+    decode_personal_expired,
+    family_limit,
+)
 
-KINDS = {ACCESS: "access token", REFRESH: "refresh token", PERSONAL: "personal access token"}
+KINDS = {
+    ACCESS: "access token",
+    REFRESH: "refresh token",
+    PERSONAL_TOKEN: "personal access token",
+}
 REVOKED_WHY = "revoked by an administrator"
 
 
 class Inspected(NamedTuple):
     """A token that this installation has issued.
 
-    ``ended`` says why no token of its login is active any more, and ``reason`` why this one is not;
-    both are None for an active token.
+    ``row``: the family of the token, or the row of a personal access token. ``ended`` says why no
+    token of this row is active any more, and ``reason`` why this one is not; both are None for an
+    active token.
     """
 
     kind: str
     expires_at: datetime
-    family: Family | None
+    row: Family | PersonalToken | None
     user: User | None
     client: Client | None
     ended: str | None
@@ -37,20 +52,20 @@ class Inspected(NamedTuple):
 
 def inspect(ctx: Context, text: str) -> Inspected | None:
     """The state of the token ``text``; None if it is none of ours, or made with a lost secret."""
-    keys = ctx.services.keys
-    kind, token = next(
-        ((kind, found) for kind in KINDS if (found := decode_expired(keys, kind, text))),
-        ("", None),
-    )
+    kind, token = _decode(ctx, text)
     if token is None:
         return None
-    family = ctx.db.get(Family, token.family_id, populate_existing=True)
-    user = ctx.db.get(User, family.user_id) if family and family.user_id else None
-    client = ctx.db.get(Client, family.client_id) if family and family.client_id else None
-    ended = _why_ended(ctx, family, user, client)
-    reason = _why_inactive(ctx, kind, token, family, user)
+    row: Family | PersonalToken | None
+    if isinstance(token, PersonalTokenValues):
+        row = ctx.db.get(PersonalToken, token.id, populate_existing=True)
+    else:
+        row = ctx.db.get(Family, token.family_id, populate_existing=True)
+    user = ctx.db.get(User, row.user_id) if row and row.user_id else None
+    client = ctx.db.get(Client, row.client_id) if row and row.client_id else None
+    ended = _why_ended(ctx, row, user, client)
+    reason = ended or _why_inactive(ctx, kind, token, row, user)
     expires_at = datetime.fromtimestamp(token.expires, UTC)
-    return Inspected(KINDS[kind], expires_at, family, user, client, ended, ended or reason)
+    return Inspected(KINDS[kind], expires_at, row, user, client, ended, reason)
 
 
 def revoke(ctx: Context, found: Inspected) -> None:
@@ -58,44 +73,72 @@ def revoke(ctx: Context, found: Inspected) -> None:
 
     All tokens of a login end, as in `oauth.revocation`. Does nothing if they have ended already.
     """
-    family = found.family
-    if family and not found.ended:
-        families.end(
-            ctx, family.id, REVOKED_WHY, user_id=family.user_id, client_id=family.client_id
-        )
+    row = found.row
+    if row is None or found.ended:
+        return
+    if isinstance(row, PersonalToken):
+        personal_tokens.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id)
+    else:
+        families.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id, client_id=row.client_id)
+
+
+def _decode(ctx: Context, text: str) -> tuple[str, BearerToken | None]:
+    keys = ctx.services.keys
+    if personal := decode_personal_expired(keys, text):
+        return PERSONAL_TOKEN, personal
+    for kind in KINDS:
+        if token := decode_expired(keys, kind, text):
+            return kind, token
+    return "", None
 
 
 def _why_ended(
-    ctx: Context, family: Family | None, user: User | None, client: Client | None
+    ctx: Context,
+    row: Family | PersonalToken | None,
+    user: User | None,
+    client: Client | None,
 ) -> str | None:
-    """Why no token of the family is active; None if one may be."""
-    if family is None:
+    """Why no token of the row is active; None if one may be."""
+    if row is None:
         return "its login is not in the database: it expired, or its user or client was deleted"
-    if family.revoked_at:
-        return f"revoked at {clock.rfc3339(family.revoked_at)}: {family.revoked_why}"
+    if row.revoked_at:
+        return f"revoked at {clock.rfc3339(row.revoked_at)}: {row.revoked_why}"
     if user and user.disabled_at:
         return f"the user was disabled at {clock.rfc3339(user.disabled_at)}"
-    if user and user.epoch != family.user_epoch:
+    if user and user.epoch != row.user_epoch:
         return (
             "all sign-ins of the user were ended later (`authsite audit list --user` says when and "
             "why)"
         )
     if client and client.disabled_at:
         return f"the client was disabled at {clock.rfc3339(client.disabled_at)}"
-    if client and client.epoch != family.client_epoch:
+    if client and client.epoch != row.client_epoch:
         return "all tokens of the client were ended later: it was disabled, or may ask for less"
     return None
 
 
 def _why_inactive(
-    ctx: Context, kind: str, token: Token, family: Family | None, user: User | None
+    ctx: Context,
+    kind: str,
+    token: BearerToken,
+    row: Family | PersonalToken | None,
+    user: User | None,
 ) -> str | None:
-    """Why this token of a family is not active, though others may be."""
-    now = clock.now()
-    if token.expires <= now.timestamp():
+    """Why this token of a row is not active, though others may be."""
+    if token.expires <= clock.now().timestamp():
         return "expired"
-    if family is None:
-        return None
+    if isinstance(row, Family) and isinstance(token, Token):
+        replaced = _why_replaced(ctx, kind, token, row)
+        if replaced:
+            return replaced
+    if user and ctx.settings.confirmation_required and user.email_verified_at is None:
+        return "the user has not confirmed the e-mail address"
+    return None
+
+
+def _why_replaced(ctx: Context, kind: str, token: Token, family: Family) -> str | None:
+    """Why a token is not of the present generation of its family; None if it is."""
+    now = clock.now()
     behind = family.generation - token.generation
     in_grace = within_grace(now, family.rotated_at, ctx.settings.refresh_grace)
     rescoped = kind == ACCESS and family.rescoped
@@ -106,6 +149,4 @@ def _why_inactive(
     limit = family_limit(family.created_at, ctx.settings)
     if kind == REFRESH and limit and limit <= now:
         return "its login is older than family-lifetime"
-    if user and ctx.settings.confirmation_required and user.email_verified_at is None:
-        return "the user has not confirmed the e-mail address"
     return None

@@ -16,14 +16,16 @@ from typing_extensions import TypedDict
 from authsite import clock
 from authsite.context import Context
 from authsite.http.api_metadata import response_body
-from authsite.users.account import lacks_confirmation
+from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import bound
 
+from . import personal_tokens
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .client_auth import ClientCredentials, authenticate_request
 from .models import RESOURCE_SERVER
+from .personal_tokens import ASKING_ABOUT_PERSONAL
 from .refresh import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
-from .tokens import REFRESH, Token, decode, decode_bearer
+from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
 
 _NO_FAMILY = UUID(int=0)
 _ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
@@ -66,6 +68,8 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     """
     now, keys = clock.now(), ctx.services.keys
     access = decode_bearer(keys, text, now)
+    if isinstance(access, PersonalTokenValues):
+        return _introspect_personal(ctx, credentials, access, now)
     # The same query for a forged token, so that a client without its secret learns nothing.
     family_id = access.family_id if access else _NO_FAMILY
     find = partial(ASKING_CLIENT.one, ctx.database, family_id=family_id)
@@ -91,6 +95,26 @@ def _introspect_access(
     # A resource asks because the token was sent to it.
     note_use(ctx.services.last_used, token, active, now)
     answer = _facts(token, active, ctx.settings.expires_in)
+    answer["token_type"], answer["scope"] = "Bearer", active.scope
+    return answer
+
+
+def _introspect_personal(
+    ctx: Context, credentials: ClientCredentials, token: PersonalTokenValues, now: datetime
+) -> IntrospectionAnswer:
+    find = partial(ASKING_ABOUT_PERSONAL.one, ctx.database, token_id=token.id)
+    asking = authenticate_request(ctx, credentials, find)
+    active = asking.active
+    if (
+        active is None
+        or asking.created_at is None
+        or asking.type != RESOURCE_SERVER
+        or lacks_confirmation(active.account, ctx.settings)
+    ):
+        return {"active": False}
+    personal_tokens.note_use(ctx.services.last_used, token, now)
+    answer = _about_user(active.account)
+    answer["exp"], answer["iat"] = token.expires, int(asking.created_at.timestamp())
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
 
@@ -127,13 +151,23 @@ def _facts(
     answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
     if family.client_id:
         answer["client_id"] = str(family.client_id)
-    account = family.account
-    answer["sub"] = str(account.id if account else family.client_id)
-    answer["owner"] = "user" if account else "client"
-    if account:
-        answer["email"], answer["email_verified"] = account.email, account.confirmed
-        if account.confirmed:
-            # Resource servers look their users up by this name. An address that is not confirmed
-            # may be that of another person, whose account there the caller would open.
-            answer["username"] = account.email
+    if family.account:
+        answer.update(_about_user(family.account))
+    else:
+        answer["sub"], answer["owner"] = str(family.client_id), "client"
+    return answer
+
+
+def _about_user(account: Account) -> IntrospectionAnswer:
+    answer: IntrospectionAnswer = {
+        "active": True,
+        "sub": str(account.id),
+        "owner": "user",
+        "email": account.email,
+        "email_verified": account.confirmed,
+    }
+    if account.confirmed:
+        # Resource servers look their users up by this name. An address that is not confirmed may be
+        # that of another person, whose account there the caller would open.
+        answer["username"] = account.email
     return answer

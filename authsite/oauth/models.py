@@ -1,4 +1,4 @@
-"""Clients and token families."""
+"""Clients, token families and personal access tokens."""
 
 import uuid
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
     "personal": ("client_credentials", "refresh_token"),
     RESOURCE_SERVER: (),
 }
-OAUTH, PERSONAL = "oauth", "pat"  # kinds of families
+OAUTH = "oauth"  # the kind of a family
+FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
 
 
 def grant_types_of(client_type: str, stored: str | None) -> tuple[str, ...]:
@@ -49,8 +50,9 @@ class Client(Base):
 class Family(Base):
     """One login or client-credentials request, and all the tokens that come from it.
 
-    A personal access token is a family, too: of the kind `PERSONAL`, with a name and without a
-    client and a refresh token. It stays at generation 0 and ends at ``refresh_expires_at``.
+    A personal access token of before the table `PersonalToken` has a row here until it expires: of
+    the kind `FORMER_PERSONAL_TOKEN`, with a name and without a client and a refresh token. It stays
+    at generation 0 and ends at ``refresh_expires_at``.
 
     ``facts``, ``auth_at`` and ``recognized`` are as in `BrowserSession`, for the login of a user.
 
@@ -63,7 +65,7 @@ class Family(Base):
     )
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))  # `OAUTH` or `PERSONAL`
+    kind: Mapped[str] = mapped_column(String(16))  # `OAUTH` or `FORMER_PERSONAL_TOKEN`
     client_id: Mapped[uuid.UUID | None] = mapped_column(
         ForeignKey("clients.id", ondelete="CASCADE")
     )
@@ -85,7 +87,40 @@ class Family(Base):
     revoked_why: Mapped[str | None] = mapped_column(String(32))
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
-    name: Mapped[str | None] = mapped_column(String(100))  # of a personal access token
+    name: Mapped[str | None] = mapped_column(String(100))  # of a `FORMER_PERSONAL_TOKEN`
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
+
+
+class PersonalToken(Base):
+    """A personal access token: a user creates it for a program, and it acts for that user.
+
+    It ends at ``expires_at``, and when the epoch of the user or of the client is raised.
+    ``session_id``: the session in which it was created, a token family or a browser session, whose
+    row may be gone. ``client_id``: the client of that token family; NULL for a browser session.
+
+    No column that a use changes is indexed, so that writing it is a HOT update on PostgreSQL.
+    """
+
+    __tablename__ = "personal_tokens"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    user_epoch: Mapped[int]
+    client_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("clients.id", ondelete="CASCADE"), index=True
+    )
+    client_epoch: Mapped[int | None]
+    session_id: Mapped[uuid.UUID]
+    name: Mapped[str] = mapped_column(String(100))
+    scope: Mapped[str] = mapped_column(String(1024))
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]  # to the hour; see `authsite.db.last_used`
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+    revoked_why: Mapped[str | None] = mapped_column(String(32))
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))

@@ -1,6 +1,6 @@
-"""Delete families whose tokens are all unusable.
+"""Delete families whose tokens are all unusable, and unusable personal access tokens.
 
-A token of a deleted family finds no row and is rejected like a forged one.
+A token whose row is deleted finds no row and is rejected like a forged one.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from authsite.db.batches import Batch
 from authsite.db.table_scan import sweep_table
 from authsite.settings import Settings
 
-from .models import Family
+from .models import Family, PersonalToken
 
 KEEP_REVOKED = timedelta(days=7)  # for investigations
 
@@ -26,3 +26,12 @@ def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batc
         Family.revoked_at <= now - KEEP_REVOKED,
     )
     return sweep_table(connection, Family, unusable)
+
+
+def purge_personal_tokens(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
+    """Delete personal access tokens that have expired, and those revoked a week ago."""
+    unusable = or_(
+        PersonalToken.expires_at <= now,
+        PersonalToken.revoked_at <= now - KEEP_REVOKED,
+    )
+    return sweep_table(connection, PersonalToken, unusable)

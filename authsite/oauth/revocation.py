@@ -1,4 +1,4 @@
-"""Token revocation by a client (RFC 7009)."""
+"""Token revocation by a client (RFC 7009), and by the holder of a token: logout."""
 
 from typing import NamedTuple
 from uuid import UUID
@@ -9,10 +9,10 @@ from authsite.context import Context
 from authsite.db import PreparedQuery
 from authsite.db.prepared import columns_of
 
-from . import families
+from . import families, personal_tokens
 from .client_auth import AuthenticatedClient
 from .models import Family
-from .tokens import ACCESS, REFRESH, decode_expired
+from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired
 
 
 class RevocableFamily(NamedTuple):
@@ -46,3 +46,14 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
     )
     if family:
         families.end(ctx, family.id, "revocation", user_id=family.user_id, client_id=client.id)
+
+
+def log_out(ctx: Context, token: BearerToken, user_id: UUID | None, client_id: UUID | None) -> None:
+    """End the family of an access token, or a personal access token alone, at its holder's request.
+
+    ``user_id`` and ``client_id``: whom it acts for, and the client that it was issued to.
+    """
+    if not isinstance(token, PersonalTokenValues):
+        families.end(ctx, token.family_id, "logout", user_id=user_id, client_id=client_id)
+    elif user_id:
+        personal_tokens.end(ctx, token.id, "logout", user_id=user_id)

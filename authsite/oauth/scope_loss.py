@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select, update
@@ -17,13 +17,17 @@ from authsite.users.models import User
 
 from .active import ACTIVE_FAMILIES
 from .families import SCOPE_LOST
-from .models import Family
+from .models import Family, PersonalToken
+from .personal_tokens import ACTIVE_PERSONAL_TOKENS
 
-BATCH = 500  # families
+BATCH = 500  # rows
+Table: TypeAlias = type[Family] | type[PersonalToken]
+# The tables whose rows have a scope, and the name of their id in an audit event.
+TABLES: dict[Table, str] = {Family: "family", PersonalToken: "token"}
 
 
 class Carrying(NamedTuple):
-    """A family with the scope of its tokens."""
+    """A family or a personal access token, with its scope."""
 
     id: UUID
     user_id: UUID | None
@@ -42,77 +46,97 @@ def end_lost(ctx: Context, user_ids: Collection[UUID], lost: set[str]) -> None:
     of_users = select(User.id).where(User.id.in_(user_ids)).order_by(User.id)
     ctx.db.execute(of_users.with_for_update(key_share=True))
     given = bound.given_to(ctx, user_ids)
-    query = _select(_carries(lost)).where(Family.user_id.in_(user_ids), Family.revoked_at.is_(None))
-    found = [Carrying(*row) for row in ctx.db.execute(query)]
-    _end(
-        ctx,
-        [
-            each
-            for each in found
-            if each.user_id and lost.intersection(each.scope.split()) - given[each.user_id]
-        ],
-        SCOPE_LOST,
-    )
+    for table in TABLES:
+        query = _select(table, lost).where(table.user_id.in_(user_ids))
+        found = [Carrying(*row) for row in ctx.db.execute(query)]
+        _end(
+            ctx,
+            table,
+            [
+                each
+                for each in found
+                if each.user_id and lost.intersection(each.scope.split()) - given[each.user_id]
+            ],
+            SCOPE_LOST,
+        )
+
+
+class Place(NamedTuple):
+    """Where a batch begins: in a table, after an id."""
+
+    table: Table
+    after: UUID | None = None
 
 
 class Ended(NamedTuple):
-    """How many families a batch has ended, and the id after which the next one begins."""
+    """How many rows a batch has ended, and where the next one begins; None after the last one."""
 
     number: int
-    last: UUID | None
+    following: Place | None
 
 
-def end_carrying(ctx: Context, scope: str, after: UUID | None = None) -> Ended:
-    """End a batch of the active tokens that carry ``scope``: those after the id ``after``."""
-    query = (
-        _select(_carries({scope}))
-        .where(Family.revoked_at.is_(None))
-        .order_by(Family.id)
-        .limit(BATCH)
-    )
+def end_carrying(ctx: Context, scope: str, place: Place | None = None) -> Ended:
+    """End a batch of the active tokens that carry ``scope``, from ``place`` on."""
+    table, after = place or Place(Family)
+    query = _select(table, {scope}).order_by(table.id).limit(BATCH)
     if after is not None:
-        query = query.where(Family.id > after)
+        query = query.where(table.id > after)
     found = [Carrying(*row) for row in ctx.db.execute(query)]
-    ended = _end(ctx, [each for each in found if scope in each.scope.split()], "its scope ended")
-    return Ended(ended, found[-1].id if len(found) == BATCH else None)
+    carrying = [each for each in found if scope in each.scope.split()]
+    ended = _end(ctx, table, carrying, "its scope ended")
+    if len(found) == BATCH:
+        return Ended(ended, Place(table, found[-1].id))
+    return Ended(ended, Place(PersonalToken) if table is Family else None)
 
 
 def count_without_group(connection: Connection, scope: str, now: datetime) -> int:
     """How many active tokens of users carry ``scope``, though no group of the user gives it.
 
-    They are older than the mark ``[groups]`` of the scope. It reads all families.
+    They are older than the mark ``[groups]`` of the scope. It reads all families and personal
+    access tokens.
     """
     groups = connection.execute(select(Group.name, Group.scopes))
     giving = [name for name, scopes in groups if scope in scopes.split()]
     members = select(GroupMember.user_id).where(GroupMember.group_name.in_(giving))
-    query = ACTIVE_FAMILIES.with_only_columns(Family.scope).where(
-        _carries({scope}),
+    families = ACTIVE_FAMILIES.with_only_columns(Family.scope).where(
+        _carries(Family, {scope}),
         Family.refresh_expires_at > now,
         Family.user_id.is_not(None),
         Family.user_id.not_in(members),
     )
-    return sum(scope in carried.split() for carried in connection.scalars(query))
+    personal = ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken.scope).where(
+        _carries(PersonalToken, {scope}),
+        PersonalToken.expires_at > now,
+        PersonalToken.user_id.not_in(members),
+    )
+    return sum(
+        scope in carried.split()
+        for query in (families, personal)
+        for carried in connection.scalars(query)
+    )
 
 
-def _select(carries: ColumnElement[bool]) -> Select[UUID, UUID | None, UUID | None, str]:
-    return select(Family.id, Family.user_id, Family.client_id, Family.scope).where(carries)
+def _select(table: Table, scopes: Iterable[str]) -> Select[UUID, UUID | None, UUID | None, str]:
+    return select(table.id, table.user_id, table.client_id, table.scope).where(
+        _carries(table, scopes), table.revoked_at.is_(None)
+    )
 
 
-def _carries(scopes: Iterable[str]) -> ColumnElement[bool]:
+def _carries(table: Table, scopes: Iterable[str]) -> ColumnElement[bool]:
     """Finds too many: the caller compares the words, in which case counts on SQLite, too."""
-    return or_(*(Family.scope.contains(each, autoescape=True) for each in scopes))
+    return or_(*(table.scope.contains(each, autoescape=True) for each in scopes))
 
 
-def _end(ctx: Context, found: Collection[Carrying], why: str) -> int:
-    """End these families, and record those that were unrevoked until now."""
+def _end(ctx: Context, table: Table, found: Collection[Carrying], why: str) -> int:
+    """End these rows, and record those that were unrevoked until now."""
     if not found:
         return 0
     ended = set(
         ctx.db.scalars(
-            update(Family)
-            .where(Family.id.in_([each.id for each in found]), Family.revoked_at.is_(None))
+            update(table)
+            .where(table.id.in_([each.id for each in found]), table.revoked_at.is_(None))
             .values(revoked_at=clock.now(), revoked_why=why)
-            .returning(Family.id)
+            .returning(table.id)
             .execution_options(synchronize_session=False)
         )
     )
@@ -120,7 +144,7 @@ def _end(ctx: Context, found: Collection[Carrying], why: str) -> int:
         {
             "user_id": each.user_id,
             "client_id": each.client_id,
-            "details": {"family": str(each.id), "why": why},
+            "details": {TABLES[table]: str(each.id), "why": why},
         }
         for each in found
         if each.id in ended

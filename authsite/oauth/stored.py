@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from authsite.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import client_auth, models
-from .models import OAUTH, PERSONAL
+from .models import FORMER_PERSONAL_TOKEN, OAUTH
 
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
@@ -43,7 +43,10 @@ class Client(TypedDict):
 
 @exported_line
 class Family(TypedDict):
-    """A sign-in of an application, or a personal access token; nothing that opens it."""
+    """A session of an application; nothing that opens it.
+
+    Or, of the kind `pat`, a personal access token that an earlier version has made.
+    """
 
     type: Literal["family"]
     id: Id
@@ -51,9 +54,9 @@ class Family(TypedDict):
     owner_kind: Literal["user", "client"]
     user_id: Id | None
     client_id: Id | None
-    """Null for a personal access token."""
+    """Null for the kind `pat`."""
     name: str | None
-    """Of a personal access token."""
+    """Of the kind `pat`."""
     granted_scope: str
     scope: str
     created_at: Moment
@@ -67,6 +70,31 @@ class Family(TypedDict):
     revoked_why: str | None
     address: str | None
     """Of the caller at the login."""
+    agent: str | None
+
+
+@exported_line
+class PersonalToken(TypedDict):
+    """A personal access token; nothing that opens it."""
+
+    type: Literal["personal_token"]
+    id: Id
+    user_id: Id
+    session_id: Id
+    """The session in which it was created: that of an application (a family) or of a browser."""
+    client_id: Id | None
+    """The client of that session; null for a browser."""
+    name: str
+    scope: str
+    created_at: Moment
+    used_at: Moment | None
+    """To the hour."""
+    expires_at: Moment
+    revoked_at: Moment | None
+    """Also null if all sign-ins of the user or client were ended together."""
+    revoked_why: str | None
+    address: str | None
+    """Of the user at the creation."""
     agent: str | None
 
 
@@ -97,8 +125,15 @@ USER_DATA = (
     ),
     UserData(
         "personal_access_tokens",
+        models.PersonalToken,
+        "id client_id session_id name scope created_at used_at expires_at revoked_at revoked_why"
+        " address agent",
+        line=Line("personal_tokens", PersonalToken),
+    ),
+    UserData(
+        "former_personal_access_tokens",
         models.Family,
         f"name {_TOKENS}",
-        where=models.Family.kind == PERSONAL,
+        where=models.Family.kind == FORMER_PERSONAL_TOKEN,
     ),
 )

@@ -1,14 +1,18 @@
 """Tokens as text, and the pair of tokens of one generation of a family.
 
 A token is a sealed value with the prefix ``at_``, ``rt_`` or, for a personal access token,
-``pat_``. It is rebuilt from the family's row and the key and is not stored, so a dump of the
-database contains no token. A forged or expired token is rejected without a query.
+``pat_``. It is rebuilt from its row and the key and is not stored, so a dump of the database
+contains no token. A forged or expired token is rejected without a query, and the text says which
+table has the row.
+
+The version before had personal access tokens in the table of families. Their text, which has a
+generation, is longer than that of the others.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from authsite.context import Context
@@ -18,23 +22,37 @@ from authsite.settings import Settings
 
 ACCESS = "at_"
 REFRESH = "rt_"
-PERSONAL = "pat_"
+PERSONAL_TOKEN = "pat_"
 
 _FIELDS = "16sI"  # family id, generation
-_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH, PERSONAL)}
+_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH, PERSONAL_TOKEN)}
 _PURPOSES = {  # each has a key of its own
     ACCESS: "access token",
     REFRESH: "refresh token",
-    PERSONAL: "personal access token",
+    PERSONAL_TOKEN: "personal access token",
 }
+_PERSONAL_TOKEN_FORMAT = SealedFormat("16s", PERSONAL_TOKEN)
+_PERSONAL_TOKEN_PURPOSE = "personal access token with a row of its own table"
 
 
 class Token(NamedTuple):
-    """The values in a token."""
+    """The values in a token of a family; ``personal``: a personal access token of before."""
 
     family_id: UUID
     generation: int
     expires: int  # Unix seconds
+    personal: bool = False
+
+
+class PersonalTokenValues(NamedTuple):
+    """The values in a personal access token."""
+
+    id: UUID
+    expires: int  # Unix seconds
+
+
+BearerToken: TypeAlias = Token | PersonalTokenValues
+"""What opens a guarded route of the API."""
 
 
 class Generation(NamedTuple):
@@ -59,26 +77,50 @@ class TokenPair:
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:
-    """The text of ``token``; ``kind``: `ACCESS`, `REFRESH` or `PERSONAL`."""
+    """The text of ``token``. ``kind``: `ACCESS`, `REFRESH`, or of before `PERSONAL_TOKEN`."""
     fields = (token.family_id.bytes, token.generation)
     return _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=token.expires)
 
 
 def decode(keys: Keys, kind: str, text: str, now: datetime) -> Token | None:
     """The token in ``text``, or None if it is forged or has expired."""
-    values = _FORMATS[kind].unseal(keys[_PURPOSES[kind]], text, now)
-    return Token(UUID(bytes=values[0]), values[1], values[2]) if values else None
+    return _token(kind, _FORMATS[kind].unseal(keys[_PURPOSES[kind]], text, now))
 
 
 def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
     """As `decode`, also for a token that has expired."""
-    values = _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text)
-    return Token(UUID(bytes=values[0]), values[1], values[2]) if values else None
+    return _token(kind, _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text))
 
 
-def decode_bearer(keys: Keys, text: str, now: datetime) -> Token | None:
-    """The access token or personal access token in ``text``; None as in `decode`."""
-    return decode(keys, PERSONAL if text.startswith(PERSONAL) else ACCESS, text, now)
+def _token(kind: str, values: tuple[Any, ...] | None) -> Token | None:
+    if values is None:
+        return None
+    return Token(UUID(bytes=values[0]), values[1], values[2], kind == PERSONAL_TOKEN)
+
+
+def encode_personal(keys: Keys, token: PersonalTokenValues) -> str:
+    """The text of a personal access token."""
+    ring = keys[_PERSONAL_TOKEN_PURPOSE]
+    return _PERSONAL_TOKEN_FORMAT.seal(ring, token.id.bytes, expires=token.expires)
+
+
+def decode_personal_expired(keys: Keys, text: str) -> PersonalTokenValues | None:
+    """The personal access token in ``text``, also one that has expired; None for a forged one."""
+    values = _PERSONAL_TOKEN_FORMAT.unseal_expired(keys[_PERSONAL_TOKEN_PURPOSE], text)
+    return PersonalTokenValues(UUID(bytes=values[0]), values[1]) if values else None
+
+
+def decode_bearer(keys: Keys, text: str, now: datetime) -> BearerToken | None:
+    """The access token or personal access token in ``text``; None as in `decode`.
+
+    The length of the text decides which of the two forms of a personal access token it can have.
+    """
+    if not text.startswith(PERSONAL_TOKEN):
+        return decode(keys, ACCESS, text, now)
+    found = decode_personal_expired(keys, text)
+    if found:
+        return found if found.expires > now.timestamp() else None
+    return decode(keys, PERSONAL_TOKEN, text, now)
 
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:

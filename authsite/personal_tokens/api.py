@@ -12,6 +12,7 @@ from authsite.http.api_metadata import Operation, Parameters, response_body
 from authsite.http.bodies import Body, CurrentPassword, MaybeEmpty, Missing
 from authsite.ids import as_id
 from authsite.login.errors import WrongCurrentPassword
+from authsite.oauth.listed import ListedToken
 from authsite.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.caller import caller_of
@@ -148,7 +149,7 @@ def revoke(request: Request) -> Response:
     return request.response
 
 
-def _as_json(token: service.PersonalToken) -> PersonalTokenAnswer:
+def _as_json(token: ListedToken) -> PersonalTokenAnswer:
     return {
         "id": str(token.id),
         "name": token.name,

@@ -10,7 +10,7 @@ from authsite.db import PreparedQuery
 from authsite.mail import outbox
 from authsite.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.mail.outbox import Recipient
-from authsite.oauth.models import Family
+from authsite.oauth.models import Family, PersonalToken
 from authsite.users.mails import MAIL_USER, confirmed_at, content_for, forgot_page
 
 
@@ -21,7 +21,10 @@ class TokenName(NamedTuple):
 
 
 TOKEN_NAME = PreparedQuery(
-    select(Family.name).where(Family.id == bindparam("family_id")), TokenName
+    select(PersonalToken.name).where(PersonalToken.id == bindparam("token_id")), TokenName
+)
+NAME_OF_FORMER_TOKEN = PreparedQuery(
+    select(Family.name).where(Family.id == bindparam("token_id")), TokenName
 )
 
 
@@ -40,7 +43,10 @@ def build_created(job: MailJob) -> MailContent | None:
     user = MAIL_USER.one(database, user_id=job.mail.user_id)
     if user is None:
         return None
-    found = TOKEN_NAME.one(database, family_id=job.mail.about_id)
+    token_id = job.mail.about_id
+    found = TOKEN_NAME.one(database, token_id=token_id) or NAME_OF_FORMER_TOKEN.one(
+        database, token_id=token_id
+    )
     return content_for(
         user,
         job,

@@ -1,28 +1,31 @@
 """Create, list and revoke the personal access tokens of a user.
 
-A personal access token is a token family of the kind `PERSONAL`. It acts for its user, with its
-scopes, until it expires, is revoked or the user's epoch is raised.
+A token acts for its user, with its scopes, until it expires or is revoked, the user's epoch is
+raised, or the client with which it was created is disabled. It knows its session: who ends that may
+end the token with it.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID, uuid4
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import insert, select
 
 from authsite import clock
 from authsite.audit.events import Event
 from authsite.audit.service import record
 from authsite.context import Context
 from authsite.http.errors import FieldError, ValidationFailed
+from authsite.installation import features
 from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
 from authsite.mail.outbox import Recipient
-from authsite.oauth import families, scopes, tokens
-from authsite.oauth.active import ACTIVE_FAMILIES
-from authsite.oauth.models import PERSONAL, Family
+from authsite.oauth import families, personal_tokens, scopes, tokens
+from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth.models import Family, PersonalToken
 from authsite.rate_limit import limit_subject
+from authsite.sessions.models import BrowserSession
 from authsite.settings.durations import duration
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
@@ -30,7 +33,7 @@ from authsite.users.groups import bound
 from authsite.users.models import User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
-from . import mails
+from . import former, mails
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
 
 MAX_ACTIVE = 50  # tokens of one user
@@ -47,25 +50,13 @@ class RequestedToken:
     expires_in: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PersonalToken:
-    """An active personal access token; ``last_used`` is to the hour, None before the first use."""
-
-    id: UUID
-    name: str
-    scope: str
-    created: datetime
-    expires: datetime
-    last_used: datetime | None = None
-
-
 def create(
     ctx: Context,
     user: SignedInUser,
     current_password: str,
     requested: RequestedToken,
     allowed: Collection[str],
-) -> tuple[PersonalToken, str]:
+) -> tuple[ListedToken, str]:
     """Create a token after checking the current password; the owner is notified by mail.
 
     Returns it and its text, which is not stored: it is shown once.
@@ -85,50 +76,34 @@ def create(
     _lock(ctx, account.id, account.epoch)
     if bound.held_in_transaction(ctx, account.id, scope) != scope:
         raise ScopeNotAllowed
-    now = clock.now()
-    if len(ctx.db.scalars(_active(account.id, now)).all()) >= MAX_ACTIVE:
+    if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
-    id_ = uuid4()
-    made = PersonalToken(id_, name, scope, now, tokens.expiry(now, lifetime))
-    _insert(ctx, user, made)
-    details = {"family": str(id_), "sign_in": str(user.sign_in)}
+    now = clock.now()
+    made = ListedToken(uuid4(), name, scope, now, tokens.expiry(now, lifetime))
+    text = _insert(ctx, user, made)
+    details = {"token": str(made.id), "session": str(user.session_id)}
     record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
     if notify:
-        mails.send_created(ctx, Recipient(account.id, account.email), id_)
-    sealed = tokens.Token(id_, 0, int(made.expires.timestamp()))
-    return made, tokens.encode(ctx.services.keys, tokens.PERSONAL, sealed)
+        mails.send_created(ctx, Recipient(account.id, account.email), made.id)
+    return made, text
 
 
-def list_active(ctx: Context, user_id: UUID) -> list[PersonalToken]:
+def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
     """The active tokens of a user, the newest first."""
-    rows = ctx.db.scalars(
-        _active(user_id, clock.now())
-        .with_only_columns(Family)
-        .order_by(Family.created_at.desc(), Family.id)
-        .limit(MAX_ACTIVE)
-    )
-    return [
-        PersonalToken(
-            id=row.id,
-            name=row.name or "",
-            scope=row.scope,
-            created=row.created_at,
-            expires=row.refresh_expires_at,
-            # The hour of the first use may have begun before the token was created.
-            last_used=row.used_at and max(row.used_at, row.created_at),
-        )
-        for row in rows
-    ]
+    found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
+    return sorted(found, key=lambda item: (-item.created.timestamp(), item.id))
 
 
 def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
     """Revoke one token of this user, at once on every process; whether there was an active one."""
-    found = ctx.db.scalar(
-        _active(user_id, clock.now()).with_only_columns(Family.id).where(Family.id == token_id)
-    )
+    found = next((item for item in list_active(ctx, user_id) if item.id == token_id), None)
     if found is None:
         return False
-    families.end(ctx, token_id, "revoked by its owner", user_id=user_id, client_id=None)
+    why = "revoked by its owner"
+    if found.session_id is None:
+        families.end(ctx, token_id, why, user_id=user_id, client_id=None)
+    else:
+        personal_tokens.end(ctx, token_id, why, user_id=user_id)
     return True
 
 
@@ -162,30 +137,47 @@ def _lock(ctx: Context, user_id: UUID, epoch: int) -> None:
         raise SignInEnded
 
 
-def _active(user_id: UUID, now: datetime) -> Select[UUID]:
-    return ACTIVE_FAMILIES.where(
-        Family.user_id == user_id, Family.kind == PERSONAL, Family.refresh_expires_at > now
-    )
-
-
-def _insert(ctx: Context, user: SignedInUser, made: PersonalToken) -> None:
+def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:
+    """Insert the token; its text. Raises `SignInEnded` if the session has ended meanwhile."""
+    if not features.is_open(ctx.services, features.PERSONAL_TOKENS):
+        return former.create(ctx, user.account, made)
+    features.use(ctx, features.PERSONAL_TOKENS)
+    client_id, client_epoch = _client_of(ctx, user)
     info = ctx.request_info
     ctx.db.execute(
-        insert(Family).values(
+        insert(PersonalToken).values(
             id=made.id,
-            kind=PERSONAL,
-            owner_kind="user",
             user_id=user.account.id,
             user_epoch=user.account.epoch,
-            granted_scope=made.scope,
+            client_id=client_id,
+            client_epoch=client_epoch,
+            session_id=user.session_id,
+            name=made.name,
             scope=made.scope,
-            rescoped=False,
-            generation=0,
             created_at=made.created,
-            rotated_at=made.created,
-            refresh_expires_at=made.expires,
+            expires_at=made.expires,
             address=info.address,
             agent=info.agent,
-            name=made.name,
         )
     )
+    sealed = tokens.PersonalTokenValues(made.id, int(made.expires.timestamp()))
+    return tokens.encode_personal(ctx.services.keys, sealed)
+
+
+def _client_of(ctx: Context, user: SignedInUser) -> tuple[UUID | None, int | None]:
+    """The client of the user's session, and the epoch with which the session knows it.
+
+    The user is locked, as by what ends a session with the tokens that were created in it. Raises
+    `SignInEnded` if the session has ended.
+    """
+    if user.family_id:
+        family = select(Family.client_id, Family.client_epoch)
+        open_ = family.where(Family.id == user.family_id, Family.revoked_at.is_(None))
+        found = ctx.db.execute(open_).one_or_none()
+        if found is None:
+            raise SignInEnded
+        return found.client_id, found.client_epoch
+    session = select(BrowserSession.id).where(BrowserSession.id == user.browser_session_id)
+    if ctx.db.scalar(session) is None:
+        raise SignInEnded
+    return None, None

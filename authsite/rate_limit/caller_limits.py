@@ -118,7 +118,7 @@ class CallerLimits:
             yield attempt
 
     @contextmanager
-    def reauthentication(self, user: str, sign_in: str) -> Iterator[PasswordAttempt]:
+    def reauthentication(self, user: str, session: str) -> Iterator[PasswordAttempt]:
         """Count one check of the current password of a signed-in user; see `login`.
 
         The limit is per user and sign-in, and separate from logins, so that neither unauthenticated
@@ -128,8 +128,8 @@ class CallerLimits:
             yield PasswordAttempt()
             return
         name = "reauthentication"
-        acquire = partial(delays.acquire, self.limiter, user, sign_in, name=name)
-        with self._password(self.limiter, acquire, name, user, sign_in) as attempt:
+        acquire = partial(delays.acquire, self.limiter, user, session, name=name)
+        with self._password(self.limiter, acquire, name, user, session) as attempt:
             yield attempt
 
     def first(self, *subject: str) -> bool:

@@ -30,6 +30,7 @@ class ActiveBrowserSession(NamedTuple):
     used_at: datetime
     remember: bool
     expires_at: datetime
+    facts: str | None
     account: Account
 
     def ends_at(self, idle: timedelta) -> datetime:

@@ -32,7 +32,7 @@ class RenewedSession(NamedTuple):
     remember: bool
 
 
-class SignIn(NamedTuple):
+class BegunSession(NamedTuple):
     """A session that has begun: its key, for the cookie, its user, and what it was begun for."""
 
     key: str
@@ -42,7 +42,7 @@ class SignIn(NamedTuple):
 
 def sign_in(
     ctx: Context, username: str, password: str, target: Target, *, former_key: str | None
-) -> SignIn | Pending:
+) -> BegunSession | Pending:
     """Log in with a browser and begin a session (see `begin`), or a pending login.
 
     The language of the page becomes that of the user's mails, unless one is stored already: a thief
@@ -69,7 +69,7 @@ def resume(
     given: Mapping[str, str],
     *,
     former_key: str | None,
-) -> SignIn | None:
+) -> BegunSession | None:
     """Begin a session with the second proof of the pending login ``key``; None for a wrong proof.
 
     Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised meanwhile.
@@ -83,13 +83,13 @@ def resume(
     return begun
 
 
-def enter(ctx: Context, done: Complete, *, former_key: str | None) -> SignIn | None:
+def enter(ctx: Context, done: Complete, *, former_key: str | None) -> BegunSession | None:
     """`begin` for the user of a browser, whose language is stored unless one is already."""
     key = begin(ctx, done, remember=done.target.remember, former_key=former_key)
     if key is None:
         return None
     users.set_language(ctx, done.account.id, ctx.request_info.language, only_first=True)
-    return SignIn(key, done.account.id, done.target)
+    return BegunSession(key, done.account.id, done.target)
 
 
 def begin(

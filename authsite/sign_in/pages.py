@@ -18,7 +18,7 @@ from authsite.login.wording import wording
 from authsite.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sessions import cookies, service
-from authsite.sessions.service import SignIn
+from authsite.sessions.service import BegunSession
 from authsite.users.caller import signed_in
 
 from . import undo_notice
@@ -112,8 +112,8 @@ def show_logout(request: Request) -> dict[str, Any]:
 def log_out(request: Request) -> Response:
     """End the web session of this browser."""
     caller = signed_in(request)
-    if caller and caller.session_uuid:
-        service.end(request.authsite.ctx, caller.acting_user().id, caller.session_uuid)
+    if caller and caller.browser_uuid:
+        service.end(request.authsite.ctx, caller.acting_user().id, caller.browser_uuid)
     cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=signed-out")
 
@@ -129,7 +129,7 @@ def _onward(request: Request) -> str:
     return target
 
 
-def lead_in(request: Request, outcome: SignIn | Pending) -> Response:
+def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
     """Set the cookies of a session and lead to its page, or to the page of the next proof."""
     if isinstance(outcome, Pending):
         keep_key(request, outcome.key)

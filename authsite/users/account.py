@@ -29,6 +29,7 @@ class Account(NamedTuple):
     email_verified_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    labels: str | None = None  # the groups, as in the column
 
     @property
     def confirmed(self) -> bool:
@@ -43,16 +44,16 @@ def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SignedInUser:
-    """A user, with the token family or the browser session of the request."""
+    """A user, with the session of the request: a token family or a browser session."""
 
     account: Account
     family_id: UUID | None = None
-    session_id: UUID | None = None
+    browser_session_id: UUID | None = None
 
     @property
-    def sign_in(self) -> UUID | None:
-        """The id of the token family or browser session."""
-        return self.family_id or self.session_id
+    def session_id(self) -> UUID | None:
+        """The id of the session, of either kind."""
+        return self.family_id or self.browser_session_id
 
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])

@@ -46,13 +46,22 @@ class Caller:
     account: Account | None
     scope: tuple[str, ...] = ()
     """The scopes of the token; empty for a browser session."""
+    token: object = None
+    """What the text of the bearer token says, for the guard that read it."""
     family_uuid: UUID | None = None
+    """The token family of an access token."""
+    personal_token: bool = False
+    """Whether the token is a personal access token: of no client, and of no session."""
     client_uuid: UUID | None = None
     client_name: str | None = None
     """The name of the client that the token was issued to; None for a browser session."""
-    session_uuid: UUID | None = None
-    generation: int = 0
-    """The generation of the token in its family."""
+    browser_uuid: UUID | None = None
+    """The id of the browser session; None for a token."""
+    amr: tuple[str, ...] = ()
+    """How the user proved to be who they are, at this sign-in (RFC 8176).
+
+    Empty for a client that acts for itself, and for a personal access token.
+    """
     expires: float = 0.0
     """When the access token or browser session ends by itself, in Unix seconds."""
     login_names: tuple[str, ...] = ()
@@ -86,21 +95,20 @@ class Caller:
     def session_id(self) -> str | None:
         """The id under which `/v1/user/sessions` lists the token family or browser session.
 
-        None for a personal access token, which is no sign-in.
+        None for a personal access token, which is of no session.
         """
-        if self.personal_token or self.sign_in is None:
-            return None
-        return str(self.sign_in)
+        found = self.session_uuid
+        return str(found) if found else None
 
     @property
-    def personal_token(self) -> bool:
-        """Whether the token is a personal access token: of no client, and of no login."""
-        return self.family_uuid is not None and self.client_uuid is None
+    def session_uuid(self) -> UUID | None:
+        """The session that the request belongs to: a token family or a browser session."""
+        return self.family_uuid or self.browser_uuid
 
     @property
-    def sign_in(self) -> UUID | None:
-        """The token family or browser session that the request belongs to."""
-        return self.family_uuid or self.session_uuid
+    def labels(self) -> tuple[str, ...]:
+        """The groups of the user, as the column ``users.labels`` has them."""
+        return tuple((self.account.labels or "").split()) if self.account else ()
 
     def require_user(self) -> CallerUser:
         """The user this request acts for; raises `UserRequired` if it acts for none."""
@@ -116,8 +124,8 @@ class Caller:
         return self.account
 
     def signed_in_user(self) -> SignedInUser:
-        """The account and its token family or session; raises `UserRequired` without a user."""
-        return SignedInUser(self.acting_user(), self.family_uuid, self.session_uuid)
+        """The account and its session; raises `UserRequired` without a user."""
+        return SignedInUser(self.acting_user(), self.family_uuid, self.browser_uuid)
 
     def __json__(self, request: object) -> dict[str, object]:
         """The value for Pyramid's JSON renderer: the documented attributes."""

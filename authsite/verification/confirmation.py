@@ -7,7 +7,7 @@ from authsite.addresses import masked, shown
 from authsite.context import Context
 from authsite.mail.outbox import Recipient
 from authsite.sessions import service as sessions
-from authsite.sessions.service import RenewedSession, SignIn
+from authsite.sessions.service import BegunSession, RenewedSession
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.facts import EMAIL
@@ -86,7 +86,7 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
 
 def sign_in(
     ctx: Context, user: User, next_url: str | None, *, former_key: str | None
-) -> SignIn | Pending | None:
+) -> BegunSession | Pending | None:
     """Begin a session for the ``user`` whose address was just confirmed with the mailed link.
 
     The caller knows that this browser has registered the account. None if the gate denies it.

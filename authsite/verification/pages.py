@@ -76,7 +76,7 @@ def verify(request: Request) -> dict[str, Any] | Response:
     """
     ctx, caller = request.authsite.ctx, signed_in(request)
     link = links.read_url(ctx, request.authsite.validated.url)
-    done = confirmation.redeem(ctx, link, session_id=caller.session_uuid if caller else None)
+    done = confirmation.redeem(ctx, link, session_id=caller.browser_uuid if caller else None)
     user = done.confirmed
     if user and not caller and is_registered_here(request, user):
         forget_registered(request)

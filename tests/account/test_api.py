@@ -120,7 +120,8 @@ def test_a_user_sees_all_active_sessions_and_can_end_one(ann):
     assert sorted(session["kind"] for session in sessions) == ["app", "app", "browser"]
     assert {session["client"] for session in sessions} == {"test", None}
     assert set(sessions[0]) == {
-        "id", "kind", "client", "address", "agent", "created", "last_used", "current"
+        "id", "kind", "client", "address", "agent", "created", "last_used", "current",
+        "tokens",
     }  # fmt: skip
     for session in sessions[1:]:
         answer = site.http.delete(f"/v1/user/sessions/{session['id']}", headers=headers, status=204)

@@ -210,7 +210,9 @@ class SignIns(Checks):
         else:
             assert answer.status_int == 201, answer.text
             token = answer.json["token"]
-            made = Personal(answer.json["id"], user, {person}, token=token, made=self.now)
+            made = Personal(
+                answer.json["id"], user, {person}, family=family, token=token, made=self.now
+            )
             user.sign_ins.append(made)
             self.happened("token.created")
             self.deliver(user, (user.email, "token_created"))
@@ -250,6 +252,9 @@ class SignIns(Checks):
             assert answer.status_int == 204
             event = "session.ended" if isinstance(other, Session) else "token.revoked"
             self._revoke(other, "ended", event)
+            for token in family.user.sign_ins:
+                if isinstance(token, Personal) and token.family is other and token.opens(self.now):
+                    self._revoke(token, "ended with its session", "token.revoked")
             if other is not family:
                 family.user.end_pending()
 

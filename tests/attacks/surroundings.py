@@ -8,7 +8,7 @@ from authsite.verification import email_change
 
 from .checks import LOCKED_AFTER, WRONG, addresses, numbers, pick
 from .mailed import MAILED, Mailed
-from .things import ADDRESSES, INTRUDER, OWNER, Family, Session
+from .things import ADDRESSES, INTRUDER, OWNER, Family, Personal, Session
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 changes = st.sampled_from(["disable", "enable", "sign out", "password", "confirm", "address"])
@@ -90,6 +90,9 @@ class Surroundings(Mailed):
             for family in self.model.families:
                 if family.client is client:
                     family.ended = family.ended or "client disabled"
+            for token in self.model.sign_ins():
+                if isinstance(token, Personal) and token.family.client is client:
+                    token.ended = token.ended or "client disabled"
 
     @rule(which=numbers)
     def steal_a_password(self, which):

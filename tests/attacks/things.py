@@ -53,7 +53,7 @@ class SignIn:
     @property
     def is_family(self):
         """Whether it is a row of the token families."""
-        return not isinstance(self, Session) and not (self.user and self.user.erased)
+        return not isinstance(self, Session | Personal) and not (self.user and self.user.erased)
 
 
 @dataclass(eq=False)
@@ -122,8 +122,9 @@ class Session(SignIn):
 
 @dataclass(eq=False)
 class Personal(SignIn):
-    """A personal access token."""
+    """A personal access token; ``family``: in which it was created."""
 
+    family: Family = None
     token: str = ""
     scope: str = "a"
     made: datetime = None

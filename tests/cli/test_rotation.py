@@ -135,7 +135,7 @@ def test_a_secret_is_not_retired_before_what_it_signed_has_expired(home, site_no
     rotate(home)
     rotate(home, "--finish")
     message = retire(home, status=1).stderr
-    assert "1 sign-ins, the last until" in message
+    assert "1 sessions of apps, the last until" in message
     assert "links in mails" in message
     assert "cookies that recognize a browser" in message
     assert "--force" in message

@@ -39,6 +39,7 @@ INTERNAL = {
     "GroupMember": "",
     "Client": "epoch",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
+    "PersonalToken": "user_epoch client_epoch",
     "AuditEvent": "",
 }
 
@@ -94,7 +95,7 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
         "type": "end", "users": 2, "groups": 1, "memberships": 1, "clients": 2, "families": 2,
-        "audit_events": len(filled.events()),
+        "personal_tokens": 0, "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
         rows = {str(user.id): user for user in db.scalars(select(User))}
@@ -146,7 +147,9 @@ def test_the_schema_in_the_docs_is_what_the_command_prints_and_refuses_other_lin
     assert (CHECKOUT / "docs/export.schema.json").read_text() == printed
     validator = Draft202012Validator(SCHEMA)
     Draft202012Validator.check_schema(SCHEMA)
-    counts = ("users", "groups", "memberships", "clients", "families", "audit_events")
+    counts = (
+        "users", "groups", "memberships", "clients", "families", "personal_tokens", "audit_events",
+    )  # fmt: skip
     good = {"type": "end", **dict.fromkeys(counts, 0)}
     assert validator.is_valid(good)
     for bad in ({**good, "more": 1}, {**good, "users": "0"}, {**good, "type": "user"}, {}):
@@ -213,11 +216,12 @@ def test_all_lines_are_as_of_one_moment(filled, tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_a_personal_token_is_a_family_with_its_name(site, tmp_path):
+def test_a_personal_token_knows_its_session_and_client(site, tmp_path):
     site.user()
-    token = site.login(site.client())["access_token"]
-    personal.create(site, token)
-    [line] = [line for line in of(exported(site, tmp_path), "family") if line["kind"] == "pat"]
-    assert (line["name"], line["client_id"], line["owner_kind"]) == ("backup", None, "user")
-    until = datetime.fromisoformat(line["refresh_expires_at"])
-    assert until > clock.now() + timedelta(days=1)
+    keys = site.client()
+    personal.create(site, site.login(keys)["access_token"])
+    lines = exported(site, tmp_path)
+    [line], [family] = of(lines, "personal_token"), of(lines, "family")
+    assert (line["name"], line["client_id"]) == ("backup", keys.client_id)
+    assert line["session_id"] == family["id"]
+    assert datetime.fromisoformat(line["expires_at"]) > clock.now() + timedelta(days=1)

@@ -4,7 +4,11 @@ import json
 
 import pytest
 from pyramid.httpexceptions import HTTPNoContent
+from sqlalchemy import update
 
+from authsite.oauth.models import Family
+from authsite.sessions.models import BrowserSession
+from authsite.users.models import User
 from tests.support.pages import sign_in
 from tests.support.site import bearer
 
@@ -96,3 +100,37 @@ def test_trial_14_the_caller_of_a_browser_session_is_json_ready(site):
     assert (answer["user"]["email"], answer["user"]["username"]) == ("ann@example.com", "annie")
     assert len(answer["session_id"]) == 36
     site.http.get("/web/mine", status=204)
+
+
+def test_the_caller_has_how_the_user_signed_in_and_the_groups_of_the_user(host_with):
+    """For later parts; JSON does not show them."""
+    seen = []
+
+    def look(config):
+        for guard in ("api", "web"):
+            config.add_route(f"{guard}.look", f"/{guard}/look", guard=guard)
+            config.add_view(view, route_name=f"{guard}.look", renderer="json")
+
+    def view(request):
+        seen.append((request.authsite.caller.amr, request.authsite.caller.labels))
+        return {}
+
+    made = host_with(look)
+    ann = made.user(confirmed=True)
+    token = bearer(made.login(made.client())["access_token"])
+    answer = made.token(made.client("personal"), grant_type="client_credentials")
+    machine = bearer(answer.json["access_token"])
+    sign_in(made)
+    made.http.get("/api/look", headers=token)
+    made.http.get("/web/look")
+    assert seen == [(("pwd",), ())] * 2
+    with made.db() as db:
+        db.execute(update(User).where(User.id == ann.id).values(labels="ops finance=aal2"))
+        for model in (Family, BrowserSession):
+            db.execute(update(model).values(facts='{"amr":["pwd","otp"]}'))
+    seen.clear()
+    made.http.get("/api/look", headers=token)
+    made.http.get("/web/look")
+    assert seen == [(("pwd", "otp"), ("ops", "finance=aal2"))] * 2
+    made.http.get("/api/look", headers=machine)
+    assert seen[-1] == ((), ())

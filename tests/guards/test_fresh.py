@@ -229,7 +229,7 @@ def test_a_login_page_of_another_origin_is_told_to_show_its_form(host_with, froz
 
 
 def test_the_rule_itself_refuses_a_session_that_has_ended_meanwhile(web):
-    caller = Caller(guard="web", account=web.user("eve@example.com"), session_uuid=UUID(int=7))
+    caller = Caller(guard="web", account=web.user("eve@example.com"), browser_uuid=UUID(int=7))
     with pytest.raises(InsufficientUserAuthentication):
         require_fresh(web.database, caller, timedelta(minutes=10))
 

@@ -31,6 +31,8 @@ each_json_field = pytest.mark.parametrize(("endpoint", "field"), JSON_FIELDS)
 def test_only_a_string_is_a_value(refusing, unchanged, endpoint, field, value):
     if field == "terms_accepted" and value is True:
         value = 1  # true is a value of this field (tests/signup/test_terms.py)
+    if field == "revoke_tokens" and isinstance(value, bool):
+        value = int(value)  # both are values of this one (tests/personal_tokens/test_session.py)
     answer = endpoint.send(refusing, json.dumps(endpoint.good | {field: value}), JSON)
     assert_refused(answer, endpoint, 400 if endpoint.oauth else 422)
     if endpoint.oauth:

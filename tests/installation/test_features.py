@@ -100,8 +100,8 @@ def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded
 
 
 def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, known, monkeypatch):
-    former = sorted(migrate.earlier())[-1]
-    assert upgrades.former_revision(upgraded.database) == former
+    former = upgrades.former_revision(upgraded.database)
+    assert former in migrate.earlier()
     monkeypatch.setitem(FEATURES, NAME, former)
     assert is_open(upgraded.app.registry["authsite"], NAME)
 

@@ -104,7 +104,7 @@ def test_h4_each_wrong_current_password_is_on_record(site):
         "reauthentication.locked"
     ]
     assert {row.user_id for row in rows} == {site.ann.id}
-    assert {row.details["sign_in"] for row in rows} == {str(family.id)}
+    assert {row.details["session"] for row in rows} == {str(family.id)}
 
 
 def test_wrong_current_passwords_lock_neither_logins_nor_other_sign_ins(site):

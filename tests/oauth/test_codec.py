@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from authsite.oauth.tokens import ACCESS, PERSONAL, REFRESH, Token
+from authsite.oauth.tokens import ACCESS, PERSONAL_TOKEN, REFRESH, PersonalTokenValues, Token
 from tests.support.codec import TokenCodec
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
@@ -19,7 +19,7 @@ LATER = int(NOW.timestamp()) + 60
 FAMILY = UUID("7b1c3f5e-0d2a-4c6b-8e9f-a1b2c3d4e5f6")
 
 codec = TokenCodec([SECRET])
-kinds = st.sampled_from((ACCESS, REFRESH, PERSONAL))
+kinds = st.sampled_from((ACCESS, REFRESH, PERSONAL_TOKEN))
 families = st.uuids()
 generations = st.integers(0, 2**31 - 1)
 # As far ahead as the settings allow: a century.
@@ -30,14 +30,16 @@ tokens = st.builds(codec.encode, kinds, families, generations, expiries)
 @given(kinds, families, generations, expiries)
 def test_a_token_decodes_to_the_values_that_were_encoded(kind, family, generation, expires):
     text = codec.encode(kind, family, generation, expires)
-    assert codec.decode(kind, text, NOW) == Token(family, generation, expires)
+    assert codec.decode(kind, text, NOW) == Token(
+        family, generation, expires, personal=kind == PERSONAL_TOKEN
+    )
 
 
 @pytest.mark.control("T04")
 @given(tokens)
 def test_a_token_differs_from_other_text_and_fits_header_form_and_url(text):
     prefix, _, rest = text.partition("_")
-    assert f"{prefix}_" in (ACCESS, REFRESH, PERSONAL)
+    assert f"{prefix}_" in (ACCESS, REFRESH, PERSONAL_TOKEN)
     assert len(rest) == 88
     assert set(text) <= set(string.ascii_letters + string.digits + "-_")
 
@@ -46,7 +48,7 @@ def test_a_token_differs_from_other_text_and_fits_header_form_and_url(text):
 def test_a_token_of_one_kind_is_none_of_another(kind, family, gen, expires):
     text = codec.encode(kind, family, gen, expires)
     rest = text.removeprefix(kind)
-    for other in {ACCESS, REFRESH, PERSONAL} - {kind}:
+    for other in {ACCESS, REFRESH, PERSONAL_TOKEN} - {kind}:
         assert codec.decode(other, text, NOW) is None
         assert codec.decode(other, other + rest, NOW) is None
         assert codec.decode(kind, other + rest, NOW) is None
@@ -158,3 +160,34 @@ def test_the_mac_has_256_bits_and_depends_on_the_secret():
 def test_the_same_family_and_generation_give_the_same_token_again():
     family = uuid4()
     assert codec.encode(REFRESH, family, 4, LATER) == codec.encode(REFRESH, family, 4, LATER)
+
+
+@given(families, expiries)
+def test_a_personal_access_token_decodes_to_the_values_that_were_encoded(token, expires):
+    text = codec.encode_personal(token, expires)
+    assert text.startswith(PERSONAL_TOKEN)
+    assert codec.decode_bearer(text, NOW) == PersonalTokenValues(token, expires)
+    assert codec.decode_bearer(text, datetime.fromtimestamp(expires, UTC)) is None
+
+
+@given(families, expiries)
+def test_its_length_tells_it_from_one_of_the_version_before(token, expires):
+    text, former = (
+        codec.encode_personal(token, expires),
+        codec.encode(PERSONAL_TOKEN, token, 0, expires),
+    )
+    assert len(text) < len(former)
+    assert codec.decode_bearer(former, NOW) == Token(token, 0, expires, personal=True)
+    # What the version before does with a new one.
+    assert codec.decode(PERSONAL_TOKEN, text, NOW) is None
+
+
+@pytest.mark.control("T01")
+def test_every_single_bit_of_a_personal_access_token_matters():
+    text = codec.encode_personal(FAMILY, LATER)
+    content = urlsafe_b64decode(text[4:])
+    for bit in range(len(content) * 8):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        made = PERSONAL_TOKEN + urlsafe_b64encode(changed).decode()
+        assert codec.decode_bearer(made, NOW) is None

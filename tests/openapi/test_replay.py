@@ -176,10 +176,18 @@ def send(http, method, path, query, headers, kind, body):
     target = f"{path}?{urlencode(query)}" if query else path
     if body is None:
         return http.request(target, method=method, headers=headers, status="*")
-    text = json.dumps(body) if kind == JSON else urlencode(body)
+    text = json.dumps(body) if kind == JSON else urlencode(in_form(body))
     return http.request(
         target, method=method, headers=headers, body=text.encode(), content_type=kind, status="*"
     )
+
+
+def in_form(body):
+    """A boolean is ``true`` or ``false`` in a form, as in JSON."""
+    return {
+        name: json.dumps(value) if isinstance(value, bool) else value
+        for name, value in body.items()
+    }
 
 
 def requests(described, issued):

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from webtest import TestApp
 
 from authsite.audit.models import AuditEvent
-from authsite.oauth.models import Family
+from authsite.oauth.models import Family, PersonalToken
 from authsite.personal_tokens.service import MAX_ACTIVE
 from tests.support.mails import html_of, text_of
 from tests.support.personal import PATH, create, created, errors, listed, revoke
@@ -35,7 +35,7 @@ def with_ann(site):
 
 def personal_rows(site):
     with site.db() as db:
-        return db.scalars(select(Family).where(Family.kind == "pat")).all()
+        return db.scalars(select(PersonalToken)).all()
 
 
 def test_a_token_is_shown_once_and_opens_what_a_login_opens(ann, frozen):
@@ -180,9 +180,9 @@ def fill(site, count):
     """So many active tokens of Ann, copies of one."""
     create(site, site.login_of_ann)
     with site.db() as db:
-        [row] = db.execute(select(Family.__table__).where(Family.kind == "pat")).mappings()
+        [row] = db.execute(select(PersonalToken.__table__)).mappings()
         copies = [{**row, "id": UUID(int=number)} for number in range(1, count)]
-        db.execute(Family.__table__.insert(), copies)
+        db.execute(PersonalToken.__table__.insert(), copies)
 
 
 def test_a_user_has_at_most_fifty_active_tokens(ann, frozen):
@@ -235,10 +235,11 @@ def test_the_creation_is_on_record_and_the_token_is_stored_nowhere(ann):
     ann.mails()
     with ann.db() as db:
         [event] = db.scalars(select(AuditEvent).where(AuditEvent.event == "token.created")).all()
-        [login] = db.scalars(select(Family).where(Family.kind == "oauth")).all()
-    assert event.details == {"family": answer["id"], "sign_in": str(login.id)}
+        [login] = db.scalars(select(Family)).all()
+    assert event.details == {"token": answer["id"], "session": str(login.id)}
     [row] = personal_rows(ann)
-    assert (row.client_id, row.name, row.generation) == (None, "nightly", 0)
+    assert (row.name, row.session_id) == ("nightly", login.id)
+    assert (row.client_id, row.client_epoch) == (login.client_id, login.client_epoch)
     stored = " ".join(str(value) for value in vars(row).values())
     assert answer["token"].removeprefix("pat_")[:20] not in stored
 
@@ -282,6 +283,6 @@ def test_a_mail_about_a_token_that_was_deleted_since_is_sent_without_its_name(an
     ann.mails()
     create(ann, ann.login_of_ann, name="nightly")
     with ann.db() as db:
-        db.delete(db.scalars(select(Family).where(Family.kind == "pat")).one())
+        db.delete(db.scalars(select(PersonalToken)).one())
     [mail] = ann.mails()
     assert "personal access token was created" in " ".join(text_of(mail).split())

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
-from authsite.oauth.models import Family
+from authsite.oauth.models import PersonalToken
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting
@@ -152,9 +152,9 @@ def test_expired_and_revoked_tokens_are_purged(site_with, frozen):
     left = listed(site, site.login_of_ann)
     assert sorted(item["scope"] for item in left) == ["", "a"]
     revoke(site, site.login_of_ann, next(item["id"] for item in left if not item["scope"]))
-    assert purged(site)["families"] == 1
+    assert purged(site)["personal_tokens"] == 1
     frozen.advance(timedelta(days=7).total_seconds())
-    assert purged(site)["families"] == 1
+    assert purged(site)["personal_tokens"] == 1
     site.me(site.personal)
 
 
@@ -169,4 +169,4 @@ def test_no_token_is_created_in_a_sign_in_that_ends_after_the_password_was_check
     assert done
     assert answer.json["errors"] == []
     with ann.db() as db:
-        assert len(db.scalars(select(Family).where(Family.kind == "pat")).all()) == 1
+        assert len(db.scalars(select(PersonalToken)).all()) == 1

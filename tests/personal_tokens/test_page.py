@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import select
 
-from authsite.oauth.models import Family
+from authsite.oauth.models import PersonalToken
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
 
@@ -36,7 +36,7 @@ def shown(answer):
 
 def stored(site):
     with site.db() as db:
-        return db.scalars(select(Family).where(Family.kind == "pat")).all()
+        return db.scalars(select(PersonalToken)).all()
 
 
 def test_the_token_is_shown_once_in_the_answer_to_the_form(ann):

@@ -101,7 +101,7 @@ def test_only_a_token_s_own_key_signs_it(ann):
     token = tokens.Token(personal_id(ann), 0, int(clock.now().timestamp()) + HOUR)
     for kind in (tokens.ACCESS, tokens.REFRESH):
         text = tokens.encode(keys, kind, token).removeprefix(kind)
-        ann.me(tokens.PERSONAL + text, status=401)
+        ann.me(tokens.PERSONAL_TOKEN + text, status=401)
 
 
 def test_the_last_use_is_listed_to_the_hour(ann, frozen):

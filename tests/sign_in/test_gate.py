@@ -76,7 +76,7 @@ def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
         & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     }
     # The second one is a personal access token, which is no sign-in.
-    assert inserted == {"oauth/issue.py", "personal_tokens/service.py"}
+    assert inserted == {"oauth/issue.py", "personal_tokens/former.py"}
 
 
 def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):

@@ -15,3 +15,9 @@ class TokenCodec:
 
     def decode(self, kind, text, now):
         return tokens.decode(self.keys, kind, text, now)
+
+    def encode_personal(self, token_id, expires):
+        return tokens.encode_personal(self.keys, tokens.PersonalTokenValues(token_id, expires))
+
+    def decode_bearer(self, text, now):
+        return tokens.decode_bearer(self.keys, text, now)

@@ -13,6 +13,7 @@ from sqlalchemy import make_url
 
 from authsite.db import migrate, open_database
 from authsite.db.base import Base
+from authsite.installation.features import FEATURES
 from tests.support.folders import new_folder
 
 BACKENDS = ("sqlite", "postgresql")
@@ -99,9 +100,14 @@ def _copied(url):
 
 
 def upgraded(url, former=None):
-    """``url``, whose schema this version has upgraded from ``former``, else from the one before."""
+    """``url``, whose schema this version has upgraded from that of ``former``.
+
+    By default from the last version that knows none of the features for which an upgrade has to be
+    finished.
+    """
+    first = min(FEATURES.values())
     database = open_database(url)
-    migrate.upgrade(database, former or sorted(migrate.earlier())[-1])
+    migrate.upgrade(database, former or max(each for each in migrate.earlier() if each < first))
     migrate.upgrade(database)
     database.dispose()
     return url

@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from authsite.oauth.models import Family
+from authsite.oauth.models import PersonalToken
 from tests.support.site import PASSWORD, bearer
 
 PATH = "/v1/user/tokens"
@@ -46,4 +46,4 @@ def with_ann(site):
 def personal_id(site):
     """The id of the only personal access token."""
     with site.db() as db:
-        return db.scalars(select(Family.id).where(Family.kind == "pat")).one()
+        return db.scalars(select(PersonalToken.id)).one()

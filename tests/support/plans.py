@@ -11,7 +11,7 @@ from tests.support.statements import noted
 # Tables whose size is that of the site. Clients are a handful, and stay one.
 GROWING = {
     "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
-    "pending_logins", "group_members",
+    "pending_logins", "personal_tokens", "group_members",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
@@ -30,6 +30,9 @@ INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, resco
     now() + interval '30 days' FROM {numbers};
 INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
     expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false, now(), now(),
+    now() + interval '30 days' FROM {numbers};
+INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, created_at,
+    expires_at) SELECT gen_random_uuid(), {id}, 0, {id}, 'backup', '', now(),
     now() + interval '30 days' FROM {numbers};
 INSERT INTO pending_logins (id, key_hash, user_id, user_epoch, remember, amr, enroll, unrecognized,
     failures, created_at, expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false,

@@ -52,7 +52,8 @@ def test_a_cleanup_is_one_log_line_with_a_count_for_each_part(site):
     assert line.pop("slowest_batch_ms") >= 0
     assert line == {
         "event": "purged", "log_level": "info", "whole": True,
-        "families": 3, "sessions": 0, "pending_logins": 0, "mails": 0, "former_addresses": 0,
+        "families": 3, "personal_tokens": 0, "sessions": 0, "pending_logins": 0,
+        "mails": 0, "former_addresses": 0,
         "counters": 0, "audit": 0,
     }  # fmt: skip
 

@@ -12,7 +12,7 @@ from authsite.account import active_sessions, export, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
 from authsite.http import bodies, languages
 from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Missing, Password, Token
+from authsite.http.bodies import Body, CurrentPassword, Email, Flag, Missing, Password, Token
 from authsite.http.forms import form_view, link_view, password_check, rating
 from authsite.http.rendering import found, home_path, see_other
 from authsite.i18n import _
@@ -34,6 +34,16 @@ class EmailForm(Body):
 
     email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
     current_password: CurrentPassword
+
+
+class EndSessionForm(Body):
+    """Whether the tokens that were created in a session are revoked with it.
+
+    ``asked``: the form had a box for this. Of a box that is not ticked a browser sends nothing.
+    """
+
+    asked: Flag | None = None
+    revoke_tokens: Flag | None = None
 
 
 class NewPassword(Body):
@@ -123,11 +133,18 @@ def check_password(request: Request) -> dict[str, Any]:
     return rating(request, given.password, caller_of(request).acting_user())
 
 
-@account_form("authsite.account.sessions.end")
+@account_form("authsite.account.sessions.end", EndSessionForm)
 def end_one(request: Request) -> Response:
-    """End one sign-in; ending the present one signs the browser out."""
-    caller, wanted = caller_of(request), service.sign_in_id(request.matchdict["id"])
-    active_sessions.end(request.authsite.ctx, caller.acting_user().id, wanted, caller.session_uuid)
+    """End one session; ending the present one signs the browser out."""
+    caller, given = caller_of(request), request.authsite.validated
+    wanted = service.session_id(request.matchdict["id"])
+    active_sessions.end(
+        request.authsite.ctx,
+        caller.acting_user().id,
+        wanted,
+        caller.session_uuid,
+        revoke_tokens=bool(given.revoke_tokens) or not given.asked,
+    )
     if wanted == caller.session_uuid:
         cookies.clear_session(request)
         return see_other(request, f"{home_path(request)}?done=signed-out")
@@ -136,7 +153,7 @@ def end_one(request: Request) -> Response:
 
 @account_form("authsite.account.sessions.end_others")
 def end_others(request: Request) -> Response:
-    """End all other sign-ins."""
+    """End all other sessions."""
     caller = caller_of(request)
     renewed = service.end_others(request.authsite.ctx, caller.signed_in_user())
     cookies.renew_session(request, renewed)

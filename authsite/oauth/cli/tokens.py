@@ -14,6 +14,7 @@ from authsite.users.cli.shared import named
 
 from .. import inspection, scope_loss
 from ..inspection import Inspected
+from ..models import PersonalToken
 
 
 @click.group()
@@ -63,7 +64,7 @@ def show(cfg: Settings, dash: str) -> Facts:
 @click.option("--scope", help="End every token that carries this scope, and give no token.")
 @result_command
 def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
-    """End a token, and all others of the same login.
+    """End a token, and all others of the same login; a personal access token alone.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
@@ -83,8 +84,9 @@ def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
         if before.ended:
             return Done(f"It had ended already: {before.ended}.", _facts(found))
         of = f" of {named(found.user)}" if found.user else ""
-        text = f"The {found.kind}{of} is revoked, and all others of the same login."
-        return Done(text, _facts(found))
+        personal = isinstance(before.row, PersonalToken)
+        others = "" if personal else ", and all others of the same login"
+        return Done(f"The {found.kind}{of} is revoked{others}.", _facts(found))
 
 
 def _revoke_scope(cfg: Settings, scope: str) -> Done:
@@ -117,23 +119,30 @@ def _inspect(ctx: Context, text: str) -> Inspected:
 
 
 def _result(found: Inspected) -> Facts:
-    family, user, client = found.family, found.user, found.client
+    row, user, client = found.row, found.user, found.client
+    personal = isinstance(row, PersonalToken)
     shown = {"user": f"{named(user)} ({user.id})" if user else None}
-    shown["client"] = f"{client.name} ({client.id})" if client else None
-    if family:
-        shown["login"] = f"{clock.rfc3339(family.created_at)} from {family.address or '–'}"
-        shown["device"] = agents.in_words(family.agent)
-        shown["scope"] = family.scope
+    # A personal access token was issued to no client.
+    shown["created with" if personal else "client"] = (
+        f"{client.name} ({client.id})" if client else None
+    )
+    if row:
+        shown["created" if personal else "login"] = (
+            f"{clock.rfc3339(row.created_at)} from {row.address or '–'}"
+        )
+        shown["device"] = agents.in_words(row.agent)
+        shown["scope"] = row.scope
     shown["expires"] = clock.rfc3339(found.expires_at)
     shown["active"] = "yes" if found.reason is None else f"no: {found.reason}"
     return Facts(found.kind.capitalize(), _facts(found), shown)
 
 
 def _facts(found: Inspected) -> Data:
+    personal = isinstance(found.row, PersonalToken)  # it was issued to no client
     return {
         "active": found.reason is None,
         "reason": found.reason,
         "user": str(found.user.id) if found.user else None,
-        "client": str(found.client.id) if found.client else None,
+        "client": str(found.client.id) if found.client and not personal else None,
         "expires_at": clock.rfc3339(found.expires_at),
     }

@@ -11,7 +11,7 @@ import pytest
 from authsite.audit.events import FORMER_NAMES
 from authsite.audit.service import record
 from authsite.db import migrate
-from tests.support import databases
+from tests.support import databases, personal
 from tests.support.acting import acting
 from tests.support.commands import CHECKOUT
 from tests.support.servers import serving, write_ini
@@ -63,6 +63,31 @@ def test_the_former_version_works_with_the_schema_of_this_one(former, fresh_url,
     assert "internal_error" not in server.log.read_text()
     assert (former / "authsite").is_dir()
     assert not list((former / "migrations" / "versions").glob(f"{migrate.head()}_*"))
+
+
+def test_a_personal_access_token_of_one_version_works_and_ends_at_the_other(
+    former, fresh_url, tmp_path
+):
+    site = Site(databases.upgraded(fresh_url))
+    site.user()
+    login = site.login(site.client())["access_token"]
+    here = personal.created(site, login)
+    with serving(
+        write_ini(tmp_path, fresh_url), PYTHONPATH=str(former), PYTHONSAFEPATH="1"
+    ) as other:
+
+        def status(token):
+            return other.get("/v1/user", headers=bearer(token)).status_code
+
+        body = {"name": "there", "current_password": PASSWORD}
+        there = other.post(personal.PATH, json=body, headers=bearer(login)).json()
+        site.me(there["token"])
+        assert status(here) == 200
+        other.delete(f"{personal.PATH}/{there['id']}", headers=bearer(login))
+        site.me(there["token"], status=401)
+        personal.revoke(site, login, personal.listed(site, login)[0]["id"])
+        assert status(here) == 401
+    site.database.dispose()
 
 
 def smoke(server, keys):

@@ -1,0 +1,54 @@
+"""Personal access tokens as lists show them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from authsite import clock
+from authsite.context import Context
+
+from .models import PersonalToken
+from .personal_tokens import ACTIVE_PERSONAL_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class ListedToken:
+    """An active personal access token.
+
+    ``session_id``: the session in which it was created; None for a former one, which is a family.
+    """
+
+    id: UUID
+    name: str
+    scope: str
+    created: datetime
+    expires: datetime
+    used_at: datetime | None = None
+    session_id: UUID | None = None
+
+    @property
+    def last_used(self) -> datetime | None:
+        """When it was last used, to the hour; None before the first use."""
+        # The hour of the first use may have begun before the token was created.
+        return self.used_at and max(self.used_at, self.created)
+
+
+def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
+    """The active personal access tokens of a user, the newest first, without the former ones."""
+    rows = ctx.db.scalars(
+        ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken)
+        .where(PersonalToken.user_id == user_id, PersonalToken.expires_at > clock.now())
+        .order_by(PersonalToken.created_at.desc(), PersonalToken.id)
+    )
+    return [
+        ListedToken(
+            row.id,
+            row.name,
+            row.scope,
+            row.created_at,
+            row.expires_at,
+            row.used_at,
+            row.session_id,
+        )
+        for row in rows
+    ]
