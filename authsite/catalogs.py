@@ -6,10 +6,12 @@ it, which is read. This module imports no Pyramid: settings are checked without 
 
 from pathlib import Path
 
+import authsite
+
 SOURCE_LANGUAGE = "en"
 DOMAIN = "authsite"
 _COMPILED = Path("LC_MESSAGES", f"{DOMAIN}.mo")
-FOLDER = Path(__file__).parent / "locale"
+FOLDER = Path(authsite.__file__).parent / "locale"
 LANGUAGES = (
     SOURCE_LANGUAGE,
     *sorted(path.parts[-3] for path in FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.po")),

@@ -13,6 +13,7 @@ from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
 
+import authsite
 from authsite.colors import ACCENT, accent_css, readable_on
 from authsite.request_state import Request
 from authsite.settings import Settings, files_of
@@ -27,7 +28,7 @@ from .cached_response import (
     respond_with_file,
 )
 
-FOLDER = Path(__file__).parent.parent / "static"
+FOLDER = Path(authsite.__file__).parent / "static"
 # In this order one stylesheet: authsite.css.
 STYLES = ("base", "forms", "page", "messages", "account", "lists")
 ROUTE = "authsite.static"

@@ -20,6 +20,7 @@ from jinja2 import (
     select_autoescape,
 )
 
+import authsite
 from authsite.addresses import shown
 from authsite.catalogs import DOMAIN
 from authsite.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
@@ -30,7 +31,7 @@ from authsite.settings import Settings
 from .builder import MailContent
 from .leases import ClaimedMail
 
-TEMPLATES = Path(__file__).parent.parent / "templates" / "mail"
+TEMPLATES = Path(authsite.__file__).parent / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 _BLANKS = re.compile(r"[ \t\r\n]+")  # not the no-break spaces of French
 # A non-breaking hyphen, for a narrow headline would be broken after the E.

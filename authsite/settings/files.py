@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import authsite
 from authsite.catalogs import compiled
 
 from .definitions import Settings
@@ -20,7 +21,7 @@ from .service_urls import sqlite_file
 from .urls import is_file_name
 
 MAX_FILES = 20 * 1024 * 1024  # bytes in all: each process keeps them in memory
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(authsite.__file__).parent / "templates"
 _PASSWORD = re.compile(r"://[^/@:]*:[^/@]+@")  # in a URL
 
 
