@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from authsite.audit.models import AuditEvent
-from authsite.oauth.models import Family
+from authsite.oauth.models import Family, PersonalToken
 from tests.support import personal
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
@@ -151,7 +151,8 @@ def test_the_page_offers_and_gives_a_personal_access_token_only_what_a_group_giv
         fields = {"name": "x", "current_password": PASSWORD, "scope:payments:write": "1"}
         answer = submit(site, "/account/tokens", page="/account/access", **fields)
         assert answer.status_int == (200 if offered else 422)
-    assert [family.scope for family in site.families()] == ["payments:write"]
+    with site.db() as db:
+        assert db.scalars(select(PersonalToken.scope)).all() == ["payments:write"]
 
 
 def test_no_user_gets_a_scope_of_administrators(site, commands):
@@ -174,7 +175,8 @@ def test_clients_get_only_the_scopes_of_administrators_that_exist_and_none_by_de
 
 @pytest.mark.both_databases
 def test_tokens_from_before_the_mark_are_counted_and_ended(site_with, site, payers):
-    before = site_with(scopes="notes:read: Read\npayments:write: Pay")
+    scopes = {"scopes": "notes:read: Read\npayments:write: Pay"}
+    before = site_with(**scopes, personal_token_scopes="payments:write")
     for email in ("ann@example.com", "bo@example.com"):
         before.user(email, confirmed=True)
     keys = before.client(scope=ALL)
@@ -185,6 +187,9 @@ def test_tokens_from_before_the_mark_are_counted_and_ended(site_with, site, paye
         for email in ("ann@example.com", "bo@example.com")
     }
     other = before.login(keys, "bo@example.com", scope="notes:read")
+    token = personal.created(
+        before, tokens["bo@example.com"]["access_token"], scope="payments:write"
+    )
 
     def counted():
         findings = payers.json("doctor", status=1)["findings"]
@@ -192,10 +197,11 @@ def test_tokens_from_before_the_mark_are_counted_and_ended(site_with, site, paye
 
     [message] = counted()
     assert message.startswith("payments:write is for groups")
-    assert ": 1. They go on" in message
-    assert payers.json("token", "revoke", "--scope", "payments:write")["revoked"] == 2
+    assert ": 2. They go on" in message
+    assert payers.json("token", "revoke", "--scope", "payments:write")["revoked"] == 3
     assert counted() == []
     before.me(tokens["ann@example.com"]["access_token"], 401)
+    before.me(token, 401)
     before.me(other["access_token"])
     assert site.login(keys, "bo@example.com", scope=ALL)["scope"] == "notes:read"
 
