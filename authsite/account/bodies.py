@@ -142,8 +142,6 @@ class ExportAnswer(TypedDict):
     """The token families of logins, also ended ones."""
     sign_ins_of_browsers: _Rows
     """The browser sessions."""
-    pending_logins: _Rows
-    """The logins that need another proof."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows
