@@ -10,17 +10,17 @@ from uuid import UUID
 
 from sqlalchemy import case
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.oauth.personal_tokens import end_created_in
-from authsite.sessions import service as sessions
-from authsite.sessions.models import BrowserSession
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import pending
 from authsite.users import service as users
 

@@ -5,8 +5,16 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.http.api_metadata import Parameters, response_body
-from authsite.http.bodies import Body, CurrentPassword, Email, Flag, MaybeEmpty, NewPassword, Url
+from authsite.platform.http.api_metadata import Parameters, response_body
+from authsite.platform.http.bodies import (
+    Body,
+    CurrentPassword,
+    Email,
+    Flag,
+    MaybeEmpty,
+    NewPassword,
+    Url,
+)
 
 Name = Annotated[str, Field(max_length=320)]
 

@@ -15,12 +15,12 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import outerjoin
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.db import Database, PreparedQuery
-from authsite.db.last_used import LastUsedTracker
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.runtime import clock
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 

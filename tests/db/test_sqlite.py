@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from authsite.db import open_database
+from authsite.platform.db import open_database
 from tests.support import databases
 from tests.support.calls import assert_unavailable, every_call
 from tests.support.site import WEB, Site

@@ -9,7 +9,7 @@ import pytest
 from pyramid.config import Configurator
 from pyramid.request import Request, apply_request_extensions
 
-from authsite.settings import Secret, Settings, SettingsError
+from authsite.platform.settings import Secret, Settings, SettingsError
 
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 

@@ -14,11 +14,11 @@ from authsite.oauth import issue
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import Family
-from authsite.sessions import service as sessions
-from authsite.sessions.models import BrowserSession
 from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.sign_in.facts import amr_of, pack
 from authsite.sign_in.gate import Complete
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB
 

@@ -11,11 +11,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete, func, insert, select
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.db import open_database
-from authsite.db.batches import ROWS
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db import open_database
+from authsite.platform.db.batches import ROWS
+from authsite.platform.runtime import clock
+from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support import databases
 from tests.support.servers import authsite, write_ini
 
@@ -24,7 +24,7 @@ QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
 HOLDER = """
 import sys, time
 from authsite.db import open_database
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.leader import Lock, held, own_connection
 database = open_database(sys.argv[1])
 with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
     print(ours, flush=True)
