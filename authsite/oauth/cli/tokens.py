@@ -63,7 +63,7 @@ def show(cfg: Settings, dash: str) -> Facts:
 @click.option("--scope", help="End every token that carries this scope, and give no token.")
 @result_command
 def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
-    """End a token, and all others of the same login; a personal access token alone.
+    """End a token, and the others of its login; a personal one alone.
 
     It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
     reason is printed.
