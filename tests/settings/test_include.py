@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch):
 def included(settings):
     config = Configurator(settings=settings)
     config.include("authsite.context")
+    config.include("authsite.request_state")
     config.commit()
     return config.registry
 
