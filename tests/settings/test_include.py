@@ -101,7 +101,7 @@ def test_unknown_variables_are_warned_of_at_the_start(monkeypatch, caplog):
 def test_importing_the_settings_imports_nothing_outside_the_standard_library():
     code = (
         "import sys, authsite; before = set(sys.modules);"
-        "import authsite.settings as settings;"
+        "import authsite.platform.settings as settings;"
         f"settings.load({{}}, {{'AUTHSITE_SECRET': {SECRET!r}}});"
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
