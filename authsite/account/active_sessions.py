@@ -1,7 +1,7 @@
 """The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5).
 
 A personal access token is not a session, but was created in one: whoever ends that session may
-revoke it, too. `authsite.personal_tokens` lists and revokes each of them.
+revoke it, too. `authsite.oauth.personal` lists and revokes each of them.
 """
 
 from dataclasses import dataclass, replace

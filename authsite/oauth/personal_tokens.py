@@ -2,7 +2,7 @@
 
 A token is active while it is not revoked, its user and the client of the session in which it was
 created are enabled, and their epochs are those that were copied into the row. Its expiry is in its
-text, and in the row for lists. `authsite.personal_tokens` creates and lists them.
+text, and in the row for lists. `authsite.oauth.personal` creates and lists them.
 
 Tokens of before this table have a row among the families; `authsite.oauth.active` finds them.
 """

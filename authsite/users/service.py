@@ -24,7 +24,7 @@ RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000
 
 
 class NormalizedName(Protocol):
-    """A login name in its normal form: an `authsite.login.identifiers.Identifier`."""
+    """A login name in its normal form: an `authsite.sign_in.identifiers.Identifier`."""
 
     @property
     def kind(self) -> str: ...

@@ -63,10 +63,10 @@ def show(cfg: Settings, dash: str) -> Facts:
 @click.option("--scope", help="End every token that carries this scope, and give no token.")
 @result_command
 def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
-    """End a token, and the others of its login; a personal one alone.
+    """End a token, and the others of its login.
 
-    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
-    reason is printed.
+    A personal access token ends alone. The token is read as in `token show`. A token that is dead
+    already stays so: the status is 0, and the reason is printed.
 
     With --scope all tokens end that carry the scope, of users and clients: such as those that were
     issued before the setting scopes marked it with [groups].
