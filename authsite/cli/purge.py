@@ -28,11 +28,11 @@ class PurgeCommand(click.Command):
         """Write what is deleted, and the examples."""
         cleanups = CLEANUPS.of(described_services()).values()
         listed = "\n".join(f"  {each.label}: {each.when}" for each in cleanups)
-        self.epilog = f"\b\nWhat is deleted:\n{listed}\n\n{examples('authsite purge')}"
-        super().format_epilog(ctx, formatter)
+        whole = click.Command(None, epilog=f"\b\nWhat is deleted:\n{listed}\n\n{self.epilog}")
+        whole.format_epilog(ctx, formatter)
 
 
-@click.command(cls=PurgeCommand)
+@click.command(cls=PurgeCommand, epilog=examples("authsite purge"))
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:
