@@ -19,6 +19,7 @@ from .shared import (
 )
 
 TICKS = 1000  # of a progress bar
+EXAMPLES = examples("authsite purge")
 
 
 class PurgeCommand(click.Command):
@@ -28,11 +29,11 @@ class PurgeCommand(click.Command):
         """Write what is deleted, and the examples."""
         cleanups = CLEANUPS.of(described_services()).values()
         listed = "\n".join(f"  {each.label}: {each.when}" for each in cleanups)
-        self.epilog = f"\b\nWhat is deleted:\n{listed}\n\n{examples('authsite purge')}"
+        self.epilog = f"\b\nWhat is deleted:\n{listed}\n\n{EXAMPLES}"
         super().format_epilog(ctx, formatter)
 
 
-@click.command(cls=PurgeCommand)
+@click.command(cls=PurgeCommand, epilog=EXAMPLES)
 @json_option
 @config_option
 def purge(cfg: Settings, as_json: bool) -> None:

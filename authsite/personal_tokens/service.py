@@ -22,7 +22,7 @@ from authsite.login.fields import check_line
 from authsite.login.reauthentication import reauthenticate
 from authsite.mail.outbox import Recipient
 from authsite.oauth import families, personal_tokens, scopes, tokens
-from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth.listed import ListedToken, list_personal, newest_first
 from authsite.oauth.models import Family, PersonalToken
 from authsite.rate_limit import limit_subject
 from authsite.sessions.models import BrowserSession
@@ -91,7 +91,7 @@ def create(
 def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
     """The active tokens of a user, the newest first."""
     found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
-    return sorted(found, key=lambda item: (-item.created.timestamp(), item.id))
+    return sorted(found, key=newest_first)
 
 
 def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
