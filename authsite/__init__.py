@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
 PACKAGES = (
-    "db",
+    "platform.db",
     "context",
-    "installation",
+    "platform.installation",
     "request_state",
     "request_context",
-    "tasks",
-    "user_data",
-    "mail",
+    "platform.tasks",
+    "platform.user_data",
+    "platform.mail",
     "users",
-    "http",
+    "platform.http",
     # Early: Pyramid tries routes in this order, and these three have the busiest endpoints.
     "guards",
     "account",
     "oauth",
-    "rate_limit",
-    "audit",
+    "platform.rate_limit",
+    "platform.audit",
     "sign_in",
-    "sessions",
+    "sign_in.sessions",
     "verification",
     "recovery",
     "signup",
-    "personal_tokens",
+    "oauth.personal",
     "groups",
-    "discovery",
-    "proxy",
+    "oauth.discovery",
+    "oauth.proxy",
     "openapi",
     "monitoring",
 )
@@ -52,8 +52,8 @@ PACKAGES = (
 
 def includeme(config: "Configurator") -> None:
     """Include every package; a host keeps its own policy, session factory and tm.* settings."""
-    from authsite.http.application import HttpApplication
-    from authsite.logs import configure_default
+    from authsite.platform.http.application import HttpApplication
+    from authsite.platform.logs import configure_default
 
     configure_default()
     config.registry.setdefault("authsite.http", HttpApplication())
@@ -64,9 +64,9 @@ def includeme(config: "Configurator") -> None:
 def main(global_config: dict[str, str], **settings: str) -> "Router":
     """The stand-alone WSGI application (PasteDeploy's ``app_factory``).
 
-    Raises `authsite.installation.features.UnknownFeatures`.
+    Raises `authsite.platform.installation.features.UnknownFeatures`.
     """
-    from authsite.installation.features import refuse_unknown
+    from authsite.platform.installation.features import refuse_unknown
 
     # Relative paths in the settings are relative to the folder of this file.
     file = {key: global_config[key] for key in ("__file__",) if key in global_config}
@@ -90,18 +90,18 @@ def compose(
     from pyramid_retry import BeforeRetry
 
     from authsite.context import OF_COMMAND
-    from authsite.db.conflicts import RETRIES, pause
     from authsite.guards.policy import DefaultDenyPolicy
-    from authsite.http.application import HttpApplication
+    from authsite.platform.db.conflicts import RETRIES, pause
+    from authsite.platform.http.application import HttpApplication
     from authsite.request_state import freeze_request_class
 
     settings = {
         # By default pyramid_tm reads the identity before routing; a guard runs after it.
         "tm.annotate_user": "false",
         "tm.manager_hook": "pyramid_tm.explicit_manager",
-        "tm.activate_hook": "authsite.db.transaction.needs_transaction",
+        "tm.activate_hook": "authsite.platform.db.transaction.needs_transaction",
         "retry.attempts": str(1 + RETRIES),
-        "retry.activate_hook": "authsite.http.bodies.retry_attempts",
+        "retry.activate_hook": "authsite.platform.http.bodies.retry_attempts",
         **settings,
     }
     config = Configurator(settings=settings, default_permission="guarded")

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from authsite.crypto.keys import Keys
-from authsite.crypto.sealing import SealingKeys, sealing_keys
-from authsite.db.engine import Database, open_database
-from authsite.db.last_used import LastUsedTracker, precision
-from authsite.db.privileges import warn_of_superuser
-from authsite.passwords import HashPool, Passwords
-from authsite.registrations import Registrations
-from authsite.settings import Settings, load_at_start, revealed
+from authsite.platform.crypto.keys import Keys
+from authsite.platform.crypto.sealing import SealingKeys, sealing_keys
+from authsite.platform.db.engine import Database, open_database
+from authsite.platform.db.last_used import LastUsedTracker, precision
+from authsite.platform.db.privileges import warn_of_superuser
+from authsite.platform.passwords import HashPool, Passwords
+from authsite.platform.registrations import Registrations
+from authsite.platform.settings import Settings, load_at_start, revealed
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.http.request_info import RequestInfo
-    from authsite.rate_limit.caller_limits import CallerLimits
-    from authsite.rate_limit.limiter import RateLimiter
+    from authsite.platform.http.request_info import RequestInfo
+    from authsite.platform.rate_limit.caller_limits import CallerLimits
+    from authsite.platform.rate_limit.limiter import RateLimiter
 
 
 OF_COMMAND = "authsite.services_of_command"
@@ -70,7 +70,7 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
     database = open_database(settings.database_url.reveal())
     rate_limits = None
     if limits and settings.limits:
-        from authsite.rate_limit.factory import make_limiter
+        from authsite.platform.rate_limit.factory import make_limiter
 
         rate_limits = make_limiter(settings, database)
     return Services(
@@ -132,7 +132,7 @@ class Context:
     def limits(self) -> "CallerLimits":
         """The rate limits of the caller; a command has none."""
         if self._open_limits is None:
-            from authsite.rate_limit.caller_limits import CallerLimits
+            from authsite.platform.rate_limit.caller_limits import CallerLimits
 
             return CallerLimits(None, self.services.keys, "-")
         return self._open_limits()

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 
 PACKAGES = Path(__file__).parent
 for models in sorted(PACKAGES.rglob("*/models.py")):

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from authsite.context import Context
-from authsite.db.transaction import request_session
+from authsite.platform.db.transaction import request_session
 from authsite.request_state import Request
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.rate_limit.caller_limits import CallerLimits
+    from authsite.platform.rate_limit.caller_limits import CallerLimits
 
 COUNTED = "authsite.counted"  # in the WSGI environment, which all runs of pyramid_retry share
 
@@ -28,9 +28,9 @@ def context_of(request: Request) -> Context:
 
 
 def _limits_of(request: Request) -> "CallerLimits":
-    from authsite.rate_limit.caller_limits import CallerLimits, Counted
-    from authsite.rate_limit.device_cookie import sent_cookie
-    from authsite.rate_limit.networks import network_of
+    from authsite.platform.rate_limit.caller_limits import CallerLimits, Counted
+    from authsite.platform.rate_limit.device_cookie import sent_cookie
+    from authsite.platform.rate_limit.networks import network_of
 
     services = request.authsite.services
     weak: Callable[[], Any] = request.authsite.request

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
     from authsite.context import Context, Services
-    from authsite.db.engine import Database
-    from authsite.http.errors import ApiError, ErrorFormat, FieldError
-    from authsite.http.own_address import Address
-    from authsite.http.request_info import RequestInfo
-    from authsite.settings import Settings
+    from authsite.platform.db.engine import Database
+    from authsite.platform.http.errors import ApiError, ErrorFormat, FieldError
+    from authsite.platform.http.own_address import Address
+    from authsite.platform.http.request_info import RequestInfo
+    from authsite.platform.settings import Settings
 
 STATE = "authsite.request_state"
 """The key of the registry with the class of ``request.authsite``."""

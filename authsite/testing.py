@@ -1,7 +1,7 @@
 """For the tests of an application that includes authsite: users who are signed in already.
 
 No password is hashed, and no login page is involved. The application must be on a database of the
-tests, with the schema of `authsite.db.migrate.upgrade`.
+tests, with the schema of `authsite.platform.db.migrate.upgrade`.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy.orm import Session
 
 from authsite.context import Context, Services
-from authsite.http.cookies import GUARD, SESSION
-from authsite.http.request_info import RequestInfo
-from authsite.login.fields import read_address
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
-from authsite.sessions import service as sessions
-from authsite.sessions.keys import guard_key
+from authsite.platform.http.cookies import GUARD, SESSION
+from authsite.platform.http.request_info import RequestInfo
 from authsite.sign_in import gate
+from authsite.sign_in.fields import read_address
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.keys import guard_key
 from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.models import User

@@ -11,13 +11,13 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
 from authsite.context import Context, make_services
-from authsite.db import open_database
-from authsite.http.request_info import RequestInfo
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
-from authsite.passwords import HashPool, Passwords
-from authsite.settings import load, revealed
+from authsite.platform.db import open_database
+from authsite.platform.http.request_info import RequestInfo
+from authsite.platform.passwords import HashPool, Passwords
+from authsite.platform.settings import load, revealed
 from authsite.sign_in.gate import without_proof
 from authsite.users.account import account_of
 from authsite.users.models import User

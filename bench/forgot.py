@@ -19,8 +19,8 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from authsite.db import open_database
-from authsite.login.identifiers import parse_identifier
+from authsite.platform.db import open_database
+from authsite.sign_in.identifiers import parse_identifier
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.smtp import mail_server

@@ -24,12 +24,12 @@ import psycopg
 from sqlalchemy import bindparam, select
 from sqlalchemy.engine import make_url
 
-from authsite import clock
-from authsite.db import open_database
 from authsite.oauth.active import ACTIVE_FAMILY, find_active
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
-from authsite.settings import load, revealed
+from authsite.platform.db import open_database
+from authsite.platform.runtime import clock
+from authsite.platform.settings import load, revealed
 from tests.support.codec import TokenCodec
 
 from . import filling, machine

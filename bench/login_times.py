@@ -18,10 +18,10 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from authsite.context import make_services
-from authsite.db import open_database
-from authsite.login.identifiers import parse_identifier
 from authsite.oauth import clients
-from authsite.settings import load, read_ini
+from authsite.platform.db import open_database
+from authsite.platform.settings import load, read_ini
+from authsite.sign_in.identifiers import parse_identifier
 from authsite.users import service as users
 from tests.support.acting import acting
 

@@ -27,14 +27,14 @@ from urllib.parse import urlencode
 
 from sqlalchemy import func, select, text
 
-from authsite import clock
 from authsite.cli.shared import services_of
-from authsite.db import open_database
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
-from authsite.settings import environment, folder_of, load, read_ini, revealed
-from authsite.tasks.cleanup import steps
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.db import open_database
+from authsite.platform.runtime import clock
+from authsite.platform.settings import environment, folder_of, load, read_ini, revealed
+from authsite.platform.tasks.cleanup import steps
+from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support.codec import TokenCodec
 
 from . import filling, machine, pace

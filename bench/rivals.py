@@ -18,11 +18,11 @@ from sqlalchemy import (
     select,
 )
 
-from authsite import clock
-from authsite.passwords import HashPool
+from authsite.platform.passwords import HashPool
+from authsite.platform.runtime import clock
+from authsite.platform.settings import read_ini
 from authsite.server import worker
 from authsite.server.asgi import AsgiBridge
-from authsite.settings import read_ini
 
 TOKENS = Table(
     "prototype_tokens",

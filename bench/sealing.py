@@ -12,17 +12,17 @@ from statistics import median, quantiles
 
 from sqlalchemy import insert
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.models import AuditEvent
-from authsite.audit.sealing import AGE, seal_events
-from authsite.audit.seals import audit_keys
-from authsite.audit.service import event_values
-from authsite.audit.verify import Summary, verified
-from authsite.db import open_database
-from authsite.db.autocommit import snapshot_on
-from authsite.db.base import database_now
-from authsite.settings import load
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.sealing import AGE, seal_events
+from authsite.platform.audit.seals import audit_keys
+from authsite.platform.audit.service import event_values
+from authsite.platform.audit.verify import Summary, verified
+from authsite.platform.db import open_database
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.db.base import database_now
+from authsite.platform.runtime import clock
+from authsite.platform.settings import load
 from tests.support.acting import acting
 
 from .seed import SECRET

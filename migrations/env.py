@@ -1,9 +1,9 @@
-"""Alembic's environment. authsite/db/migrate.py passes the connection, and whether it is `new`."""
+"""Alembic's environment. `platform/db/migrate.py` passes connection, and whether it is `new`."""
 
 from alembic import context
 
-from authsite.db.migrate import VERSION_TABLE, refuse_foreign_tables
 from authsite.models import METADATA
+from authsite.platform.db.migrate import VERSION_TABLE, refuse_foreign_tables
 
 connection = context.config.attributes["connection"]
 refuse_foreign_tables(connection, METADATA.tables)

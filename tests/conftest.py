@@ -21,8 +21,8 @@ for _name in [name for name in os.environ if name.startswith("AUTHSITE_")]:
 # Python does by itself took a quarter of the processor time.
 gc.set_threshold(50_000)
 
-from authsite import clock
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
+from authsite.platform.runtime import clock
 from tests.support import commands, databases, extent, folders, mails, quick_bcrypt
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.http.api_metadata import Tag
-from authsite.rate_limit.models import LimitCounter
-from authsite.user_data import UserData
+from authsite.platform.http.api_metadata import Tag
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.user_data import UserData
 
 from . import mails
 from .export import list_counters

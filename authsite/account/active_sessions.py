@@ -1,7 +1,7 @@
 """The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5).
 
 A personal access token is not a session, but was created in one: whoever ends that session may
-revoke it, too. `authsite.personal_tokens` lists and revokes each of them.
+revoke it, too. `authsite.oauth.personal` lists and revokes each of them.
 """
 
 from dataclasses import dataclass, replace
@@ -10,17 +10,17 @@ from uuid import UUID
 
 from sqlalchemy import case
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.oauth.personal_tokens import end_created_in
-from authsite.sessions import service as sessions
-from authsite.sessions.models import BrowserSession
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import pending
 from authsite.users import service as users
 

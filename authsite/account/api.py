@@ -5,13 +5,13 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.view import view_config
 
-from authsite import clock
-from authsite.http.api_metadata import Message, Operation, ResponseHeader
-from authsite.http.page_urls import page_not_allowed
-from authsite.login.errors import DomainNotAllowed, WrongCurrentPassword
-from authsite.passwords import policy
-from authsite.rate_limit.errors import TooManyAttempts
+from authsite.platform.http.api_metadata import Message, Operation, ResponseHeader
+from authsite.platform.http.page_urls import page_not_allowed
+from authsite.platform.passwords import policy
+from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
+from authsite.sign_in.errors import DomainNotAllowed, WrongCurrentPassword
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of

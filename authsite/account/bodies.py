@@ -5,8 +5,16 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.http.api_metadata import Parameters, response_body
-from authsite.http.bodies import Body, CurrentPassword, Email, Flag, MaybeEmpty, NewPassword, Url
+from authsite.platform.http.api_metadata import Parameters, response_body
+from authsite.platform.http.bodies import (
+    Body,
+    CurrentPassword,
+    Email,
+    Flag,
+    MaybeEmpty,
+    NewPassword,
+    Url,
+)
 
 Name = Annotated[str, Field(max_length=320)]
 
@@ -142,8 +150,6 @@ class ExportAnswer(TypedDict):
     """The token families of logins, also ended ones."""
     sign_ins_of_browsers: _Rows
     """The browser sessions."""
-    pending_logins: _Rows
-    """The logins that need another proof."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows

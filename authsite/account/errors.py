@@ -1,7 +1,7 @@
 """Errors of the account: no such session, no pending change of address."""
 
-from authsite.http.errors import NotFound
-from authsite.i18n import _
+from authsite.platform.http.errors import NotFound
+from authsite.platform.i18n import _
 
 
 class UnknownSession(NotFound):

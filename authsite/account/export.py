@@ -10,16 +10,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.db.base import Base
-from authsite.login.reauthentication import reauthenticate
-from authsite.rate_limit import delays, limit_subject
-from authsite.rate_limit.limiter import counted_by, subject_hash, subject_key
-from authsite.rate_limit.models import LimitCounter
-from authsite.user_data import USER_DATA, UserData
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.db.base import Base
+from authsite.platform.rate_limit import delays, limit_subject
+from authsite.platform.rate_limit.limiter import counted_by, subject_hash, subject_key
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.runtime import clock
+from authsite.platform.user_data import USER_DATA, UserData
+from authsite.sign_in.reauthentication import reauthenticate
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.models import LoginName, User, unchanged_since

@@ -3,8 +3,8 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.oauth.models import Client, Family
+from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.users.mails import MAIL_USER, build_security_notice, content_for, forgot_page
 
 from . import not_me

@@ -24,19 +24,19 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.models import AuditEvent
-from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.crypto.keys import KeyRing
-from authsite.crypto.sealed import SealedFormat
-from authsite.http.errors import ValidationFailed
-from authsite.login.identifiers import normalized_key
-from authsite.login.notices import LINK_LIFETIME
-from authsite.login.service import remember_caller
-from authsite.passwords import policy
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.passwords import policy
+from authsite.platform.runtime import clock
 from authsite.recovery.service import replace_password
+from authsite.sign_in.credentials import remember_caller
+from authsite.sign_in.identifiers import normalized_key
+from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import former
 from authsite.users import service as users
 from authsite.users.models import User

@@ -7,20 +7,20 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.i18n import _
-from authsite.login.fields import check_line, read_identifiers
-from authsite.login.identifiers import Identifier
-from authsite.login.reauthentication import reauthenticate
 from authsite.oauth import families
-from authsite.passwords import policy
-from authsite.rate_limit import limit_subject
-from authsite.sessions import service as sessions
-from authsite.sessions.service import RenewedSession
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.platform.passwords import policy
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.runtime import clock
+from authsite.sign_in.fields import check_line, read_identifiers
+from authsite.sign_in.identifiers import Identifier
+from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
 from authsite.users.erasure import erase

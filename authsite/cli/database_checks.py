@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from authsite.settings import Settings
+from authsite.platform.settings import Settings
 
 from .findings import Finding, line
 from .shared import cause_of
 
 if TYPE_CHECKING:
-    from authsite.db import Database
+    from authsite.platform.db import Database
 
 
 def database_findings(cfg: Settings) -> Iterator[Finding]:
@@ -19,8 +19,8 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.db import migrate, open_database, privileges
-    from authsite.db.engine import has_time_limit
+    from authsite.platform.db import migrate, open_database, privileges
+    from authsite.platform.db.engine import has_time_limit
 
     database = open_database(cfg.database_url.reveal())
     try:
@@ -46,8 +46,8 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
 
 
 def _features(database: "Database") -> Iterator[Finding]:
-    from authsite.db.upgrades import former_revision
-    from authsite.installation.features import UNKNOWN, unknown
+    from authsite.platform.db.upgrades import former_revision
+    from authsite.platform.installation.features import UNKNOWN, unknown
 
     if former := former_revision(database):
         yield line("upgrade-unfinished", "database-url", former=former)
@@ -56,7 +56,7 @@ def _features(database: "Database") -> Iterator[Finding]:
 
 
 def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.installation.fingerprints import problems
+    from authsite.platform.installation.fingerprints import problems
 
     with database.autocommit.connect() as connection:
         for known, message in problems(connection, cfg):
@@ -64,10 +64,10 @@ def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite import clock
-    from authsite.audit.late import some_late
-    from authsite.audit.purge import purge_problem
-    from authsite.audit.seals import audit_keys
+    from authsite.platform.audit.late import some_late
+    from authsite.platform.audit.purge import purge_problem
+    from authsite.platform.audit.seals import audit_keys
+    from authsite.platform.runtime import clock
 
     if len(cfg.secret) > 1 and not cfg.audit_key:
         yield line("audit-key-lost", "audit-key")
@@ -84,7 +84,7 @@ def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite.oauth.client_auth import authenticate
     from authsite.oauth.errors import InvalidClient
-    from authsite.passwords import HashPool, Passwords
+    from authsite.platform.passwords import HashPool, Passwords
 
     if not cfg.clients:
         yield line("client-none", "clients.web.id")
@@ -117,8 +117,8 @@ def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _scopes_for_groups(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite import clock
     from authsite.oauth.scope_loss import count_without_group
+    from authsite.platform.runtime import clock
 
     with database.autocommit.connect() as connection:
         for scope in sorted(cfg.scopes.for_groups):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from authsite.settings import Secret, Settings
+from authsite.platform.settings import Secret, Settings
 
 from .shared import (
     cause_of,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from authsite.cli.restoring import Ended
-    from authsite.db.migrate import SchemaState
+    from authsite.platform.db.migrate import SchemaState
 
 
 @click.group()
@@ -74,7 +74,7 @@ def backup(cfg: Settings, file: Path, as_json: bool) -> None:
     FILE is checked, readable by its owner only, and replaced only by a complete copy. PostgreSQL
     has its own tools: then the command prints the one to use.
     """
-    from authsite.db import sqlite_files
+    from authsite.platform.db import sqlite_files
 
     database = _sqlite_path(cfg, "pg_dump --format=custom --file={file} {url}", file)
     try:
@@ -98,7 +98,7 @@ def restore(cfg: Settings, file: Path, as_json: bool) -> None:
     db after-restore`; then it takes the place of the database, which is kept beside it. PostgreSQL
     has its own tools: then the command prints the one to use.
     """
-    from authsite.db import sqlite_files
+    from authsite.platform.db import sqlite_files
 
     database = _sqlite_path(cfg, "pg_restore --no-owner --dbname={url} {file}", file)
     prepared = database.with_name(f"{database.name}.restoring")
@@ -154,7 +154,7 @@ def upgrade_schema(
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.db import migrate, open_database
+    from authsite.platform.db import migrate, open_database
 
     database = open_database(cfg.database_url.reveal())
     try:
@@ -182,7 +182,7 @@ def _finish(cfg: Settings, finish: bool) -> str | None:
 
     With ``finish`` it is finished first.
     """
-    from authsite.db import upgrades
+    from authsite.platform.db import upgrades
 
     with open_for(cfg) as database:
         if finish:
@@ -214,7 +214,7 @@ def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:
 
 
 def _require_schema(cfg: Settings, file: Path) -> None:
-    from authsite.db import migrate
+    from authsite.platform.db import migrate
 
     with open_for(cfg) as database:
         if migrate.state(database).status == "missing":

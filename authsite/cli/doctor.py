@@ -5,11 +5,18 @@ from pathlib import Path
 
 import click
 
-from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
-from authsite.settings.files import exposed, folder_errors, private_paths
-from authsite.settings.load import check_start
-from authsite.settings.sources import unknown_variables
-from authsite.settings.unsafe_choices import RULES
+from authsite.platform.settings import (
+    Settings,
+    SettingsError,
+    environment,
+    folder_of,
+    load,
+    read_ini,
+)
+from authsite.platform.settings.files import exposed, folder_errors, private_paths
+from authsite.platform.settings.load import check_start
+from authsite.platform.settings.sources import unknown_variables
+from authsite.platform.settings.unsafe_choices import RULES
 
 from .database_checks import database_findings
 from .findings import Finding, line

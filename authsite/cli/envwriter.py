@@ -1,4 +1,4 @@
-"""Writes the environment file, which `authsite.settings.envfile` reads."""
+"""Writes the environment file, which `authsite.platform.settings.envfile` reads."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from authsite.settings.envfile import assignment
+from authsite.platform.settings.envfile import assignment
 
 GROUP_READS = 0o640  # a mode that stays; every other one becomes 0600
 Write = Callable[[Mapping[str, str | None]], None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from authsite.settings import (
+from authsite.platform.settings import (
     DEFINITIONS,
     InvalidSetting,
     SettingsError,
@@ -19,8 +19,8 @@ from authsite.settings import (
     new_secret,
     read_ini,
 )
-from authsite.settings.envfile import BESIDE_INI, env_file_path
-from authsite.settings.sources import read_sources
+from authsite.platform.settings.envfile import BESIDE_INI, env_file_path
+from authsite.platform.settings.sources import read_sources
 
 from .envwriter import editing
 from .installing import Installed, has_secret, install

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from authsite.ids import as_client_id
-from authsite.settings import (
+from authsite.platform.runtime.ids import as_client_id
+from authsite.platform.settings import (
     Settings,
     environment,
     folder_of,
@@ -95,8 +95,8 @@ class _Installation(NamedTuple):
     write: Write | None
 
     def run(self) -> Installed:
-        from authsite.installation.fingerprints import SECRET, check_and_record, recorded
         from authsite.oauth import clients
+        from authsite.platform.installation.fingerprints import SECRET, check_and_record, recorded
 
         revision = upgrade_schema(self.cfg, check=self.check).revision
         with transaction(self.cfg) as ctx:
@@ -115,7 +115,7 @@ class _Installation(NamedTuple):
 
     def check(self, connection: "Connection") -> None:
         """Raise `click.ClickException` if the database belongs to other values than these."""
-        from authsite.installation.fingerprints import SECRET, OtherSecret, check, recorded
+        from authsite.platform.installation.fingerprints import SECRET, OtherSecret, check, recorded
 
         web = _web_in(connection)
         if "AUTHSITE_SECRET" in self.missing and recorded(connection, SECRET) is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from authsite import clock
+from authsite.platform.runtime import clock
 
 if TYPE_CHECKING:
     from authsite.context import Context
@@ -25,9 +25,9 @@ def check_unsealed(ctx: "Context", setting: Rotated, old: Sequence[str]) -> None
 
     It opens under no other key, so it would be lost; `reseal` helps at once.
     """
-    from authsite.crypto.sealing import derived_sealing_key, prefix_of, sealing_key
-    from authsite.db.sealed import count_needing, sealed_columns
     from authsite.models import METADATA
+    from authsite.platform.crypto.sealing import derived_sealing_key, prefix_of, sealing_key
+    from authsite.platform.db.sealed import count_needing, sealed_columns
 
     if setting == "password_pepper":
         return
@@ -62,9 +62,9 @@ def _needs_of_secret(ctx: "Context") -> Iterator[str]:
     """What was signed with the old secret and is valid, a line for each kind."""
     from sqlalchemy import func, or_, select
 
-    from authsite.login.notices import LINK_LIFETIME
     from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
-    from authsite.rate_limit.recognized import RECOGNIZED_FOR
+    from authsite.platform.rate_limit.recognized import RECOGNIZED_FOR
+    from authsite.sign_in.notices import LINK_LIFETIME
 
     now, cfg = clock.now(), ctx.settings
     rotated_at = _rotated_at(ctx, "secret")
@@ -109,8 +109,8 @@ def _rotated_at(ctx: "Context", setting: Rotated) -> datetime | None:
     """When the first value was last changed, as far as the audit trail says."""
     from sqlalchemy import select
 
-    from authsite.audit.events import Event
-    from authsite.audit.models import AuditEvent
+    from authsite.platform.audit.events import Event
+    from authsite.platform.audit.models import AuditEvent
 
     rows = ctx.db.execute(
         select(AuditEvent.at, AuditEvent.details)
@@ -124,7 +124,7 @@ def _rotated_at(ctx: "Context", setting: Rotated) -> datetime | None:
 def _needs_of_pepper(ctx: "Context", old: str) -> Iterator[str]:
     from sqlalchemy import func, select
 
-    from authsite.passwords.scheme import hash_prefix
+    from authsite.platform.passwords.scheme import hash_prefix
     from authsite.users.models import User
 
     count = ctx.db.scalar(

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from authsite.settings.files import exposed
+from authsite.platform.settings.files import exposed
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from authsite import clock
-from authsite.cores import usable_cores
-from authsite.settings import Settings, SmtpServer, smtp_server
-from authsite.settings.service_urls import sqlite_file
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.cores import usable_cores
+from authsite.platform.settings import Settings, SmtpServer, smtp_server
+from authsite.platform.settings.service_urls import sqlite_file
 
 from .findings import Finding
 from .shared import cause_of
@@ -57,7 +57,7 @@ def production_findings(cfg: Settings, workers: int | None = None) -> Iterator[F
 def _database(cfg: Settings, workers: int) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.db import open_database
+    from authsite.platform.db import open_database
 
     url = cfg.database_url.reveal()
     if file := sqlite_file(url):
@@ -139,8 +139,8 @@ def connections_finding(allowed: int, workers: int, others: int) -> Finding:
     ``others``: the connections that are open now. Those of this service are among them, if it runs.
     More than half of what is allowed leaves too little for a second machine or a restart.
     """
-    from authsite.db.engine import ENGINE_OVERFLOW, ENGINE_POOL
-    from authsite.db.prepared_pool import PREPARED_POOL
+    from authsite.platform.db.engine import ENGINE_OVERFLOW, ENGINE_POOL
+    from authsite.platform.db.prepared_pool import PREPARED_POOL
 
     needed = workers * (2 * (ENGINE_POOL + ENGINE_OVERFLOW) + PREPARED_POOL)
     text = (
@@ -219,7 +219,7 @@ def hash_finding(cost: int, milliseconds: int) -> Finding:
 
 
 def _breach_check(service: str) -> Finding:
-    from authsite.passwords.breaches import failure_of
+    from authsite.platform.passwords.breaches import failure_of
 
     if cause := failure_of(service):
         text = f"the service does not answer ({cause}): allow the connection, or switch it off"

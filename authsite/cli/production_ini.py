@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 import authsite
-from authsite.settings import SourceValue, documented_key
-from authsite.settings.domains import domains
+from authsite.platform.settings import SourceValue, documented_key
+from authsite.platform.settings.domains import domains
 
 from .envwriter import remove
 

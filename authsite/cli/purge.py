@@ -4,10 +4,10 @@ import time
 
 import click
 
-from authsite.logs import configure
-from authsite.settings import Settings
-from authsite.tasks.cleanup import CLEANUPS, steps
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.logs import configure
+from authsite.platform.settings import Settings
+from authsite.platform.tasks.cleanup import CLEANUPS, steps
+from authsite.platform.tasks.leader import Lock, held, own_connection
 
 from .shared import (
     config_option,

@@ -6,12 +6,12 @@ made used links invalid, changes of address that were canceled, and mails that w
 
 from typing import NamedTuple
 
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.db.engine import without_time_limit
-from authsite.mail import outbox
 from authsite.oauth import clients
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.db.engine import without_time_limit
+from authsite.platform.mail import outbox
 from authsite.users import service as users
 
 

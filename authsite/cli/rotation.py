@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import click
 
-from authsite.settings import (
+from authsite.platform.settings import (
     Secret,
     Settings,
     SettingsError,
@@ -26,7 +26,7 @@ from authsite.settings import (
     read_ini,
     revealed,
 )
-from authsite.settings.envfile import env_file_path, read_env_file
+from authsite.platform.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
 from .needed import Rotated, check_unneeded, check_unsealed
@@ -160,9 +160,9 @@ def _write(
     step: Step,
     changes: dict[str, str | None],
 ) -> None:
-    from authsite.audit.events import Event
-    from authsite.audit.service import record
-    from authsite.installation import fingerprints
+    from authsite.platform.audit.events import Event
+    from authsite.platform.audit.service import record
+    from authsite.platform.installation import fingerprints
 
     event: Mapping[Step, Event] = {
         "announced": Event.SECRET_ANNOUNCED,
@@ -200,9 +200,9 @@ def _lasting_keys(
     key that derives from it. The former keys verify the seals that exist, and some more of the
     processes that are not reloaded yet.
     """
-    from authsite.audit.seals import AuditKey, audit_keys, keys_in_hex, last_number
-    from authsite.crypto.keys import key_of
-    from authsite.rate_limit.limiter import subject_key
+    from authsite.platform.audit.seals import AuditKey, audit_keys, keys_in_hex, last_number
+    from authsite.platform.crypto.keys import key_of
+    from authsite.platform.rate_limit.limiter import subject_key
 
     if setting != "secret":
         return {}

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from authsite.settings import Settings, new_sealing_key, new_secret
+from authsite.platform.settings import Settings, new_sealing_key, new_secret
 
 from .shared import (
     config_option,
@@ -137,12 +137,12 @@ def reseal(cfg: Settings, as_json: bool) -> None:
     where `init` has added the first sealing key, `retire` refuses to remove a key that has sealed
     some of them. The service may run at the same time.
     """
-    from authsite.audit.events import Event
-    from authsite.audit.service import record
-    from authsite.db.sealed import reseal as reseal_all
-    from authsite.db.sealed import sealed_columns
-    from authsite.installation.fingerprints import OtherSecret, check
     from authsite.models import METADATA
+    from authsite.platform.audit.events import Event
+    from authsite.platform.audit.service import record
+    from authsite.platform.db.sealed import reseal as reseal_all
+    from authsite.platform.db.sealed import sealed_columns
+    from authsite.platform.installation.fingerprints import OtherSecret, check
 
     with transaction(cfg) as ctx:
         keys = ctx.services.sealing
@@ -177,9 +177,9 @@ def accept(cfg: Settings, as_json: bool) -> None:
     another secret has signed are not accepted any more, and what another sealing key has sealed
     does not open. Without a sealing key the database knows none, and `init` adds one.
     """
-    from authsite.audit.events import Event
-    from authsite.audit.service import record
-    from authsite.installation.fingerprints import record_all
+    from authsite.platform.audit.events import Event
+    from authsite.platform.audit.service import record
+    from authsite.platform.installation.fingerprints import record_all
 
     with transaction(cfg) as ctx:
         record_all(ctx.db.connection(), cfg)

@@ -4,12 +4,12 @@ import os
 
 import click
 
-from authsite.cores import usable_cores
+from authsite.platform.runtime.cores import usable_cores
+from authsite.platform.settings import Settings, SettingsError, environment, folder_of, read_ini
+from authsite.platform.settings.load import check_start, start_warnings
 from authsite.server.garbage import no_collections
 from authsite.server.signals import end_workers_that_start
 from authsite.server.systemd import tell_systemd
-from authsite.settings import Settings, SettingsError, environment, folder_of, read_ini
-from authsite.settings.load import check_start, start_warnings
 
 from .doctor import examine
 from .shared import config_path, examples, ini_option, settings_of
@@ -20,7 +20,7 @@ from .starting import (
     refuse_other_programs,
 )
 
-# Granian's lines go to the handler of `authsite.logs.configure`, and so have its format.
+# Granian's lines go to the handler of `authsite.platform.logs.configure`, and so have its format.
 LOGGERS: dict[str, dict[str, dict[str, str]]] = {"loggers": {"_granian": {}, "granian.access": {}}}
 SAMPLE = "-d {field}=you@{domain} -d 'password=purple wolf 77 tea'"
 MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
@@ -70,9 +70,9 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         from granian.constants import HTTPModes, Interfaces, Loops
         from granian.http import HTTP1Settings
 
-        from authsite.logs import configure
-        from authsite.mail.copies import may_show, shared_folder
         from authsite.monitoring.workers import metrics_folder
+        from authsite.platform.logs import configure
+        from authsite.platform.mail.copies import may_show, shared_folder
         from authsite.server.failure import failure_in
 
         check_application(path)

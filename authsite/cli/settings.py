@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from authsite.settings import (
+from authsite.platform.settings import (
     DEFINITIONS,
     InvalidSetting,
     Secret,
@@ -21,11 +21,11 @@ from authsite.settings import (
     load,
     read_ini,
 )
-from authsite.settings.durations import format_duration
-from authsite.settings.envfile import env_file_path
-from authsite.settings.inifile import FILE_KEY
-from authsite.settings.lookup import find_definition, limit_name, normalize, unknown_key
-from authsite.settings.sources import read_sources
+from authsite.platform.settings.durations import format_duration
+from authsite.platform.settings.envfile import env_file_path
+from authsite.platform.settings.inifile import FILE_KEY
+from authsite.platform.settings.lookup import find_definition, limit_name, normalize, unknown_key
+from authsite.platform.settings.sources import read_sources
 
 from .shared import config_path, examples, ini_option, json_option, print_json, print_table
 

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from authsite.settings import Settings, SettingsError, environment, folder_of, load, read_ini
+from authsite.platform.settings import (
+    Settings,
+    SettingsError,
+    environment,
+    folder_of,
+    load,
+    read_ini,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.context import Context, Services
-    from authsite.db import Database
-    from authsite.registrations import Registered
+    from authsite.platform.db import Database
+    from authsite.platform.registrations import Registered
 
 T = TypeVar("T")
 LOCAL_URL = "http://localhost:6543"  # where `authsite serve` listens by default
@@ -87,7 +94,7 @@ def cause_of(error: "SQLAlchemyError") -> str:
 @contextmanager
 def open_for(cfg: Settings) -> "Iterator[Database]":
     """The database, closed at the end. Its errors become a `click.ClickException`."""
-    from authsite.db import open_database
+    from authsite.platform.db import open_database
 
     database = open_database(cfg.database_url.reveal())
     try:
@@ -106,7 +113,7 @@ def services_of(cfg: Settings) -> "Iterator[Services]":
     from dataclasses import replace
 
     from authsite.context import make_services
-    from authsite.registrations import Registrations
+    from authsite.platform.registrations import Registrations
 
     made = make_services(cfg, limits=False)
     services = replace(made, registrations=Registrations(lambda: _registered(made)))
@@ -149,11 +156,11 @@ def session(cfg: Settings) -> "Iterator[Context]":
     """
     from sqlalchemy.orm import Session
 
-    from authsite.audit.service import RECORDED
     from authsite.context import Context
-    from authsite.http.request_info import RequestInfo
-    from authsite.installation.features import FeatureNotOpen
-    from authsite.logs import configure_default
+    from authsite.platform.audit.service import RECORDED
+    from authsite.platform.http.request_info import RequestInfo
+    from authsite.platform.installation.features import FeatureNotOpen
+    from authsite.platform.logs import configure_default
 
     configure_default()  # structlog's own default writes to the standard output
     with services_of(cfg) as services:
@@ -173,8 +180,8 @@ def _seal(services: "Services") -> None:
     """Seal what a command has recorded: perhaps no process of the service runs that would do it."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.audit.seals import audit_keys
-    from authsite.tasks.scheduled_sealing import seal_rest
+    from authsite.platform.audit.seals import audit_keys
+    from authsite.platform.tasks.scheduled_sealing import seal_rest
 
     # One that may not or cannot seal has done its work nevertheless; the service seals later.
     with suppress(SQLAlchemyError), services.database.autocommit.connect() as connection:
@@ -187,7 +194,7 @@ def transaction(cfg: Settings) -> "Iterator[Context]":
 
     It may take longer than a request: some commands read whole tables.
     """
-    from authsite.db.engine import without_time_limit
+    from authsite.platform.db.engine import without_time_limit
 
     with session(cfg) as ctx, ctx.db.begin():
         without_time_limit(ctx.db.connection())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from authsite.platform.settings import Settings
 from authsite.server.port import claim
-from authsite.settings import Settings
 
 from .shared import cause_of
 
@@ -65,9 +65,9 @@ def refuse_other_installation(cfg: Settings) -> None:
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.db import migrate, open_database
-    from authsite.installation.features import UnknownFeatures, refuse_unknown
-    from authsite.installation.fingerprints import OtherSecret, check_and_record
+    from authsite.platform.db import migrate, open_database
+    from authsite.platform.installation.features import UnknownFeatures, refuse_unknown
+    from authsite.platform.installation.fingerprints import OtherSecret, check_and_record
 
     database = open_database(cfg.database_url.reveal())
     try:

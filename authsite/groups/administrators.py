@@ -7,13 +7,13 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.audit.cause import Cause
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.mail import outbox
-from authsite.mail.outbox import Recipient
 from authsite.oauth import scope_loss
+from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.mail import outbox
+from authsite.platform.mail.outbox import Recipient
 from authsite.users.groups import owners
 from authsite.users.groups.models import GroupMember
 from authsite.users.groups.reserved import OWNER, PREFIX, RESERVED

@@ -1,6 +1,6 @@
 """Errors of groups."""
 
-from authsite.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.users.groups.reserved import RESERVED
 
 

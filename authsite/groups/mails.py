@@ -5,11 +5,11 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.addresses import shown
 from authsite.context import Context
-from authsite.mail import outbox
-from authsite.mail.builder import MailBuilder, MailContent, MailJob
-from authsite.mail.outbox import Recipient
+from authsite.platform.addresses import shown
+from authsite.platform.mail import outbox
+from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.outbox import Recipient
 from authsite.users.groups.members import groups_of
 from authsite.users.groups.reserved import PREFIX, is_reserved
 from authsite.users.mails import MAIL_USER, content_for

@@ -13,14 +13,14 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.audit.cause import Cause
-from authsite.audit.events import Event
-from authsite.audit.service import About, record, record_all
 from authsite.context import Context
 from authsite.oauth import scope_loss
-from authsite.settings import Settings
-from authsite.settings.values import is_admin
+from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+from authsite.platform.settings.values import is_admin
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
 

@@ -6,9 +6,9 @@ from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
 from authsite.context import Services
-from authsite.http import forms
-from authsite.http.api_metadata import Tag
-from authsite.sessions.cookies import presented
+from authsite.platform.http import forms
+from authsite.platform.http.api_metadata import Tag
+from authsite.sign_in.sessions.cookies import presented
 from authsite.users.errors import SignInEnded
 
 from . import (

@@ -8,9 +8,9 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.api_metadata import Operation, Parameters, ResponseHeader
-from authsite.http.errors import ApiError
-from authsite.http.rendering import found
+from authsite.platform.http.api_metadata import Operation, Parameters, ResponseHeader
+from authsite.platform.http.errors import ApiError
+from authsite.platform.http.rendering import found
 from authsite.request_state import Request
 from authsite.users.caller import Caller, signed_in
 from authsite.users.errors import UserRequired

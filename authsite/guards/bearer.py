@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from authsite import clock
 from authsite.context import Services
 from authsite.oauth import active, personal_tokens
 from authsite.oauth.active import ActiveToken
 from authsite.oauth.personal_tokens import ActivePersonalToken
 from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.facts import amr_of
 from authsite.users.caller import Caller

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from authsite.http.errors import ApiError
-from authsite.i18n import _
+from authsite.platform.http.errors import ApiError
+from authsite.platform.i18n import _
 
 MESSAGE = "An exception occurred when trying to authenticate the user."
 

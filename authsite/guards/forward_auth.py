@@ -11,15 +11,15 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pyramid.response import Response
 
-from authsite.http.address import absolute
-from authsite.http.cookies import without_own
-from authsite.http.host import is_host
-from authsite.http.methods import is_original_safe
-from authsite.http.own_address import origin_of
-from authsite.http.proxies import nearest
-from authsite.http.return_to import local_path, referring_url, return_target
+from authsite.platform.http.address import absolute
+from authsite.platform.http.cookies import without_own
+from authsite.platform.http.host import is_host
+from authsite.platform.http.methods import is_original_safe
+from authsite.platform.http.own_address import origin_of
+from authsite.platform.http.proxies import nearest
+from authsite.platform.http.return_to import local_path, referring_url, return_target
+from authsite.platform.settings import Settings
 from authsite.request_state import Request
-from authsite.settings import Settings
 from authsite.sign_in.login_url import login_url
 from authsite.users.caller import Caller
 

@@ -5,11 +5,11 @@ Only a login counts. A refresh does not, nor the current password on a form: bot
 
 from datetime import datetime, timedelta
 
-from authsite import clock
-from authsite.db import Database
 from authsite.oauth.families import LOGIN_OF_FAMILY
+from authsite.platform.db import Database
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
-from authsite.sessions.active import LOGIN_OF_SESSION
+from authsite.sign_in.sessions.active import LOGIN_OF_SESSION
 from authsite.users.caller import Caller
 
 from .errors import InsufficientUserAuthentication

@@ -11,14 +11,14 @@ from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
-from authsite.counters import GUARDED
-from authsite.http.address import path_qs
-from authsite.http.errors import ApiError
-from authsite.http.methods import SAFE_METHODS, is_safe
-from authsite.http.own_routes import is_forward_auth, is_own
-from authsite.http.return_to import page_of_form
+from authsite.platform.http.address import path_qs
+from authsite.platform.http.errors import ApiError
+from authsite.platform.http.methods import SAFE_METHODS, is_safe
+from authsite.platform.http.own_routes import is_forward_auth, is_own
+from authsite.platform.http.return_to import page_of_form
+from authsite.platform.runtime.counters import GUARDED
+from authsite.platform.settings import Settings
 from authsite.request_state import Request, View, view_options
-from authsite.settings import Settings
 from authsite.users.account import lacks_confirmation
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired

@@ -11,7 +11,7 @@ from hashlib import sha256
 from itertools import islice
 from threading import Lock
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from authsite.users.caller import Caller
 
 SIZE = 20_000  # callers: about 20 MB

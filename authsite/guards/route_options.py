@@ -17,10 +17,10 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import predvalseq
 
-from authsite.http.error_formats import ErrorsOption
+from authsite.platform.http.error_formats import ErrorsOption
+from authsite.platform.settings.durations import CENTURY, duration
+from authsite.platform.settings.values import is_admin
 from authsite.request_state import Request
-from authsite.settings.durations import CENTURY, duration
-from authsite.settings.values import is_admin
 from authsite.users.caller import Caller
 from authsite.users.groups.reserved import ADMIN_SCOPES
 

@@ -3,17 +3,17 @@
 from pyramid.httpexceptions import HTTPException
 from pyramid.response import Response
 
-from authsite import clock
-from authsite.http.address import path_qs, route_path
-from authsite.http.error_views import respond
-from authsite.http.methods import SAFE_METHODS
-from authsite.http.rendering import found, see_other
-from authsite.http.return_to import page_of_form
+from authsite.platform.http.address import path_qs, route_path
+from authsite.platform.http.error_views import respond
+from authsite.platform.http.methods import SAFE_METHODS
+from authsite.platform.http.rendering import found, see_other
+from authsite.platform.http.return_to import page_of_form
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
-from authsite.sessions.active import find_active
-from authsite.sessions.cookies import presented, restore_guard
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.login_url import login_url
+from authsite.sign_in.sessions.active import find_active
+from authsite.sign_in.sessions.cookies import presented, restore_guard
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
 

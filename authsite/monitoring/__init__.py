@@ -31,7 +31,7 @@ def includeme(config: "Configurator") -> None:
             config.add_tween(
                 "authsite.monitoring.tracing.tracing_tween",
                 under=INGRESS,
-                over="authsite.http.tween.http_tween",
+                over="authsite.platform.http.tween.http_tween",
             )
     config.add_background_task(
         "metrics",

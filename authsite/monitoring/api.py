@@ -12,8 +12,8 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.errors import ApiError, NotFound
-from authsite.http.local import is_local
+from authsite.platform.http.errors import ApiError, NotFound
+from authsite.platform.http.local import is_local
 from authsite.request_state import Request
 
 from .workers import all_numbers

@@ -10,12 +10,12 @@ from typing import Generic, NamedTuple, TypeVar
 from sqlalchemy import bindparam, column, func, select, table, true
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
-from authsite import clock
-from authsite.db import Database, PreparedQuery, migrate
-from authsite.installation.features import FEATURES
-from authsite.installation.models import UsedFeature
-from authsite.mail.models import WAITING, OutboxMessage
-from authsite.mail.outbox import KEEP_TRYING
+from authsite.platform.db import Database, PreparedQuery, migrate
+from authsite.platform.installation.features import FEATURES
+from authsite.platform.installation.models import UsedFeature
+from authsite.platform.mail.models import WAITING, OutboxMessage
+from authsite.platform.mail.outbox import KEEP_TRYING
+from authsite.platform.runtime import clock
 
 T = TypeVar("T")
 DATABASE = "database"

@@ -16,9 +16,16 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from authsite.counters import BOUNDS, LOGINS, MAILS, METRICS, RATE_LIMITED, REQUESTS
-from authsite.mail.models import State
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.mail.models import State
+from authsite.platform.runtime.counters import (
+    BOUNDS,
+    LOGINS,
+    MAILS,
+    METRICS,
+    RATE_LIMITED,
+    REQUESTS,
+)
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 
 from .database import OutboxNumbers
 from .gauges import GAUGES

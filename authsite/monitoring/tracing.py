@@ -18,10 +18,10 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from sqlalchemy import event
 
-from authsite import spans
 from authsite.context import Services
-from authsite.http.errors import ERROR_OF_REQUEST
-from authsite.http.methods import METHODS
+from authsite.platform.http.errors import ERROR_OF_REQUEST
+from authsite.platform.http.methods import METHODS
+from authsite.platform.runtime import spans
 from authsite.request_state import Request
 
 Handler = Callable[[Request], Response]

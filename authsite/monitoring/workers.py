@@ -22,8 +22,8 @@ from typing import IO, TypedDict
 import structlog
 
 from authsite.context import Job, Services
-from authsite.counters import Values, add_up, counted
-from authsite.http.errors import TemporarilyUnavailable
+from authsite.platform.http.errors import TemporarilyUnavailable
+from authsite.platform.runtime.counters import Values, add_up, counted
 
 from .gauges import GAUGES, gauges
 

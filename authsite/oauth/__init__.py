@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from authsite.db.transaction import READING_PATHS
-from authsite.http.api_metadata import Tag
+from authsite.platform.db.transaction import READING_PATHS
+from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
 
 from .logout import AT_LOGOUT

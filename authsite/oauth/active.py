@@ -13,9 +13,9 @@ from uuid import UUID
 from sqlalchemy import FromClause, Table, and_, bindparam, case, literal_column, or_, select
 from sqlalchemy.orm import aliased, outerjoin
 
-from authsite.db import Database, PreparedQuery
-from authsite.db.last_used import LastUsedTracker
-from authsite.db.prepared import columns_of
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 

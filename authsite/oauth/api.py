@@ -8,9 +8,14 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.http.api_metadata import CLIENT_BASIC, Operation, ResponseHeader, response_body
-from authsite.http.bodies import MaybeEmpty
-from authsite.rate_limit.errors import TooManyAttempts
+from authsite.platform.http.api_metadata import (
+    CLIENT_BASIC,
+    Operation,
+    ResponseHeader,
+    response_body,
+)
+from authsite.platform.http.bodies import MaybeEmpty
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.caller import caller_of
 

@@ -20,10 +20,10 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Context
-from authsite.db import Database, PreparedQuery
-from authsite.db.prepared import columns_of
-from authsite.ids import as_client_id
-from authsite.passwords import Passwords
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.passwords import Passwords
+from authsite.platform.runtime.ids import as_client_id
 
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import Client, grant_types_of

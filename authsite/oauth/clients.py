@@ -8,12 +8,12 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.settings.values import is_admin
-from authsite.settings.values import scope as scope_name
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.runtime import clock
+from authsite.platform.settings.values import is_admin
+from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_auth import hash_secret
@@ -21,7 +21,7 @@ from .models import CLIENT_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
-# The number of an advisory lock of PostgreSQL; `authsite.tasks.leader` lists the others.
+# The number of an advisory lock of PostgreSQL; `authsite.platform.tasks.leader` lists the others.
 _LOCK = 7165221
 
 

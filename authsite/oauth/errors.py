@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from authsite.audit.events import Event
-from authsite.http.errors import ApiError
+from authsite.platform.audit.events import Event
+from authsite.platform.http.errors import ApiError
 
 
 class InvalidClient(ApiError):

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, literal_column, select, update
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record, record_apart
 from authsite.context import Context
-from authsite.db import PreparedQuery
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record, record_apart
+from authsite.platform.db import PreparedQuery
+from authsite.platform.runtime import clock
 
 from .models import Family
 

@@ -6,8 +6,8 @@ The state is read once, without the conditions of `oauth.active`, so that each c
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from authsite import clock
 from authsite.context import Context
+from authsite.platform.runtime import clock
 from authsite.users.models import User
 
 from . import families, personal_tokens

@@ -13,9 +13,9 @@ from uuid import UUID
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite import clock
 from authsite.context import Context
-from authsite.http.api_metadata import response_body
+from authsite.platform.http.api_metadata import response_body
+from authsite.platform.runtime import clock
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import bound
 

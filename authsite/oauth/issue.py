@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 from sqlalchemy import FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import event_values, recording_if
 from authsite.context import Context
-from authsite.db import PreparedQuery, run_together
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
 from authsite.users.models import User, unchanged_since

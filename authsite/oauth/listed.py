@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from authsite import clock
 from authsite.context import Context
+from authsite.platform.runtime import clock
 
 from .models import PersonalToken
 from .personal_tokens import ACTIVE_PERSONAL_TOKENS

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from authsite.registrations import Registered
+from authsite.platform.registrations import Registered
 from authsite.request_state import Request
 
 AT_LOGOUT = Registered[Callable[[Request], None]]("functions for the logout")

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 
 RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
 # The types of clients. Each is a preset of the grant types (RFC 7591, section 2).
@@ -81,7 +81,7 @@ class Family(Base):
     generation: Mapped[int]
     created_at: Mapped[datetime]
     rotated_at: Mapped[datetime]
-    used_at: Mapped[datetime | None]  # to the hour; see `authsite.db.last_used`
+    used_at: Mapped[datetime | None]  # to the hour; see `authsite.platform.db.last_used`
     refresh_expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
     revoked_why: Mapped[str | None] = mapped_column(String(32))
@@ -118,7 +118,7 @@ class PersonalToken(Base):
     name: Mapped[str] = mapped_column(String(100))
     scope: Mapped[str] = mapped_column(String(1024))
     created_at: Mapped[datetime]
-    used_at: Mapped[datetime | None]  # to the hour; see `authsite.db.last_used`
+    used_at: Mapped[datetime | None]  # to the hour; see `authsite.platform.db.last_used`
     expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
     revoked_why: Mapped[str | None] = mapped_column(String(32))

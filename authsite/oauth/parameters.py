@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from authsite.http.bodies import Body, MaybeEmpty
+from authsite.platform.http.bodies import Body, MaybeEmpty
 
 ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
 REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"

@@ -2,7 +2,7 @@
 
 A token is active while it is not revoked, its user and the client of the session in which it was
 created are enabled, and their epochs are those that were copied into the row. Its expiry is in its
-text, and in the row for lists. `authsite.personal_tokens` creates and lists them.
+text, and in the row for lists. `authsite.oauth.personal` creates and lists them.
 
 Tokens of before this table have a row among the families; `authsite.oauth.active` finds them.
 """
@@ -15,12 +15,12 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import outerjoin
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.db import Database, PreparedQuery
-from authsite.db.last_used import LastUsedTracker
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.runtime import clock
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, or_
 
-from authsite.db.batches import Batch
-from authsite.db.table_scan import sweep_table
-from authsite.settings import Settings
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.settings import Settings
 
 from .models import Family, PersonalToken
 

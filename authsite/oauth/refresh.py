@@ -9,13 +9,13 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, update
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import About, record, record_apart
 from authsite.context import Context
-from authsite.db import PreparedQuery
-from authsite.db.prepared import columns_of
-from authsite.login import notices
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record, record_apart
+from authsite.platform.db import PreparedQuery
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.runtime import clock
+from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 

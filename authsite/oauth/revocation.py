@@ -6,8 +6,8 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 
 from authsite.context import Context
-from authsite.db import PreparedQuery
-from authsite.db.prepared import columns_of
+from authsite.platform.db import PreparedQuery
+from authsite.platform.db.prepared import columns_of
 
 from . import families, personal_tokens
 from .client_auth import AuthenticatedClient

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select, update
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import About, record_all
 from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record_all
+from authsite.platform.runtime import clock
 from authsite.users.groups import bound
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User

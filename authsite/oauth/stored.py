@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from authsite.user_data import Id, Line, Moment, UserData, exported_line
+from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import client_auth, models
 from .models import FORMER_PERSONAL_TOKEN, OAUTH

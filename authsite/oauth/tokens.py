@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from authsite.context import Context
-from authsite.crypto.keys import Keys
-from authsite.crypto.sealed import SealedFormat
-from authsite.settings import Settings
+from authsite.platform.crypto.keys import Keys
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.settings import Settings
 
 ACCESS = "at_"
 REFRESH = "rt_"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.http.api_metadata import Tag
+from authsite.platform.http.api_metadata import Tag
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -9,8 +9,13 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.http.api_metadata import Operation
-from authsite.http.cached_response import CACHED, FIVE_MINUTES, CachedResponse, respond_from_cache
+from authsite.platform.http.api_metadata import Operation
+from authsite.platform.http.cached_response import (
+    CACHED,
+    FIVE_MINUTES,
+    CachedResponse,
+    respond_from_cache,
+)
 from authsite.request_state import Request
 
 from .document import document

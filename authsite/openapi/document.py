@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from authsite.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
-from authsite.http.bodies import FORM, JSON, Body
-from authsite.settings import Settings
+from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
+from authsite.platform.http.bodies import FORM, JSON, Body
+from authsite.platform.settings import Settings
 
 from .endpoints import Endpoint, endpoints
 from .error_responses import errors_of

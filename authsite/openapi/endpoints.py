@@ -8,11 +8,11 @@ from typing import Any
 from pyramid.interfaces import IRoutesMapper
 
 from authsite.guards.route_options import Rules, rules_of
-from authsite.http.api_metadata import Operation, Tag, operation_of
-from authsite.http.bodies import Body
-from authsite.http.error_formats import stated_format
-from authsite.http.errors import ErrorFormat
-from authsite.http.own_routes import is_own
+from authsite.platform.http.api_metadata import Operation, Tag, operation_of
+from authsite.platform.http.bodies import Body
+from authsite.platform.http.error_formats import stated_format
+from authsite.platform.http.errors import ErrorFormat
+from authsite.platform.http.own_routes import is_own
 
 # {name} or {name:regex} in a route's pattern.
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")

@@ -12,8 +12,8 @@ from authsite.guards.errors import (
     LoginRequired,
     NotAuthenticated,
 )
-from authsite.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
-from authsite.http.errors import (
+from authsite.platform.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
+from authsite.platform.http.errors import (
     ApiError,
     FieldError,
     MalformedRequest,
@@ -23,10 +23,10 @@ from authsite.http.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
-from authsite.http.host import BadHost
-from authsite.login.errors import DomainNotAllowed
-from authsite.rate_limit.errors import TooManyAttempts
-from authsite.settings import Settings
+from authsite.platform.http.host import BadHost
+from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.settings import Settings
+from authsite.sign_in.errors import DomainNotAllowed
 from authsite.users.errors import UserRequired
 
 from .endpoints import Endpoint

@@ -5,8 +5,8 @@ from typing import Any
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.login.wording import wording
 from authsite.request_state import Request
+from authsite.sign_in.wording import wording
 
 
 @view_config(

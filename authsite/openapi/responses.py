@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from authsite.http.api_metadata import Headers, Message, Operation, ResponseHeader
-from authsite.http.bodies import JSON
-from authsite.http.error_bodies import (
+from authsite.platform.http.api_metadata import Headers, Message, Operation, ResponseHeader
+from authsite.platform.http.bodies import JSON
+from authsite.platform.http.error_bodies import (
     ErrorBody,
     ErrorStyle,
     FieldErrorsBody,
@@ -14,9 +14,9 @@ from authsite.http.error_bodies import (
     error_body,
     error_style,
 )
-from authsite.http.errors import ApiError, ErrorFormat
-from authsite.http.headers import NOT_STORED
-from authsite.i18n import translate
+from authsite.platform.http.errors import ApiError, ErrorFormat
+from authsite.platform.http.headers import NOT_STORED
+from authsite.platform.i18n import translate
 
 from .schemas import Key, example_of, resolve
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from authsite.http.bodies import Body
+from authsite.platform.http.bodies import Body
 
 Mode = Literal["validation", "serialization"]
 Key = tuple[Any, Mode]

@@ -6,11 +6,11 @@ from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.api_metadata import Message, Operation
-from authsite.http.bodies import Body, Email, NewPassword, Password, Token, Url
-from authsite.http.page_urls import page_not_allowed, page_required
-from authsite.passwords import policy
-from authsite.rate_limit import device_cookie
+from authsite.platform.http.api_metadata import Message, Operation
+from authsite.platform.http.bodies import Body, Email, NewPassword, Password, Token, Url
+from authsite.platform.http.page_urls import page_not_allowed, page_required
+from authsite.platform.passwords import policy
+from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
 
 from . import service

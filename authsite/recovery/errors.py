@@ -1,8 +1,8 @@
 """Errors of a password reset."""
 
-from authsite.audit.events import Event
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.i18n import _
+from authsite.platform.audit.events import Event
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
 
 
 class InvalidResetToken(ValidationFailed):

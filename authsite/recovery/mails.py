@@ -1,10 +1,16 @@
 """The mail with a reset link."""
 
-from authsite import clock
 from authsite.context import Context
-from authsite.mail import outbox
-from authsite.mail.builder import MailBuilder, MailContent, MailJob, is_own_page, with_query
-from authsite.mail.outbox import Recipient
+from authsite.platform.mail import outbox
+from authsite.platform.mail.builder import (
+    MailBuilder,
+    MailContent,
+    MailJob,
+    is_own_page,
+    with_query,
+)
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
 from authsite.users.mails import MAIL_USER, content_for
 
 from .tokens import PURPOSE, for_link, make

@@ -5,11 +5,11 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.http.bodies import Body, Email
-from authsite.http.forms import form_view, link_view, password_check, rating
-from authsite.http.rendering import page_path, see_other
-from authsite.http.return_to import keep_next
-from authsite.rate_limit import device_cookie
+from authsite.platform.http.bodies import Body, Email
+from authsite.platform.http.forms import form_view, link_view, password_check, rating
+from authsite.platform.http.rendering import page_path, see_other
+from authsite.platform.http.return_to import keep_next
+from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sign_in import undo_notice
 from authsite.sign_in.known_address import keep_address

@@ -5,25 +5,25 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.db import PreparedQuery, after_commit
-from authsite.db.prepared import columns_of
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.page_urls import choose_page_url
-from authsite.i18n import _
-from authsite.login.identifiers import normalized_key
-from authsite.login.service import (
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.db import PreparedQuery, after_commit
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.page_urls import choose_page_url
+from authsite.platform.i18n import _
+from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.platform.passwords import policy
+from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import (
     Credential,
     find_credential,
     forget_failures,
     owner_of,
     remember_caller,
 )
-from authsite.mail.outbox import NO_RECIPIENT, Recipient
-from authsite.passwords import policy
+from authsite.sign_in.identifiers import normalized_key
 from authsite.users import service as users
 from authsite.users.models import LoginName, User
 

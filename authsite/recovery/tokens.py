@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from authsite.crypto.keys import KeyRing
-from authsite.crypto.sealed import SealedFormat
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
 
 PURPOSE = "reset token"
 _FORMAT = SealedFormat()

@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from authsite.http.bodies import MAX_BODY
-from authsite.http.tween import BEGAN
-from authsite.slots import WorkQueue
+from authsite.platform.http.bodies import MAX_BODY
+from authsite.platform.http.tween import BEGAN
+from authsite.platform.runtime.slots import WorkQueue
 
 from .deadlines import Deadlines
 from .environ import environ_of

@@ -16,9 +16,9 @@ from functools import lru_cache, partial
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
-from authsite.http.errors import ERROR_OF_REQUEST, ApiError
-from authsite.http.methods import METHODS
-from authsite.logs import one_line
+from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.platform.http.methods import METHODS
+from authsite.platform.logs import one_line
 
 DELAY = 0.05  # seconds that a line waits for others
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -45,8 +45,8 @@ class RequestLine(NamedTuple):
 class RequestLog:
     """The request lines of one worker. Only its event loop uses it.
 
-    ``render``: `as_object` or `as_text`, as in `authsite.logs.configure`. ``words``: the parts of
-    paths that a line may have.
+    ``render``: `as_object` or `as_text`, as in `logs.configure`. ``words``: the parts of paths
+    that a line may have.
     """
 
     def __init__(

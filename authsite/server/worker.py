@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from authsite.mail.copies import FOLDER_VARIABLE
 from authsite.monitoring import HEALTH_PATH
-from authsite.settings import (
+from authsite.platform.mail.copies import FOLDER_VARIABLE
+from authsite.platform.settings import (
     Settings,
     SettingsError,
     environment,
@@ -90,7 +90,7 @@ def created(path: Path) -> "Router":
     Raises what prevents its start: `SettingsError`, `ConfigurationError`, an error of an import.
     """
     from authsite import compose
-    from authsite.tasks.background import make_jobs
+    from authsite.platform.tasks.background import make_jobs
 
     folder = os.environ.get(FOLDER_VARIABLE)
     with _silent(logging.getLogger("authsite.settings")):  # `serve` and `doctor` say it themselves
@@ -110,14 +110,14 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
 
 
 def _configure_log(path: Path) -> None:
-    from authsite.logs import configure
+    from authsite.platform.logs import configure
 
     ini = read_ini(path)
     configure(as_json=load(ini, environment(folder_of(ini))).production)
 
 
 def _start_threads(services: "Services") -> None:
-    from authsite.tasks.background import start_jobs
+    from authsite.platform.tasks.background import start_jobs
 
     if services.settings.tracing:
         from authsite.monitoring import tracing

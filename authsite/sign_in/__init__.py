@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated
 
-from authsite.audit.events import FailureReason
-from authsite.user_data import UserData
+from authsite.platform.audit.events import FailureReason
+from authsite.platform.user_data import UserData
+from authsite.sign_in import known_address, login_url, undo_notice
+from authsite.sign_in.method import METHODS, Method
+from authsite.sign_in.methods import password
 
-from . import known_address, login_url, password, undo_notice
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
-from .methods import METHODS, Method
 from .models import PendingLogin
 from .pending import purge
 

@@ -6,10 +6,10 @@ A condition can only deny. A further proof of who signs in is a `methods.Method`
 from collections.abc import Callable
 from typing import NamedTuple
 
-from authsite.audit.events import FailureReason
 from authsite.context import Context
-from authsite.http.errors import ApiError
-from authsite.registrations import Registered
+from authsite.platform.audit.events import FailureReason
+from authsite.platform.http.errors import ApiError
+from authsite.platform.registrations import Registered
 from authsite.users.account import Account
 
 Check = Callable[[Context, Account], None]

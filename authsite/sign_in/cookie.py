@@ -1,6 +1,6 @@
 """The cookie with the key of a pending login. It opens nothing."""
 
-from authsite.http import cookies
+from authsite.platform.http import cookies
 from authsite.request_state import Request
 
 from .pending import LIFETIME

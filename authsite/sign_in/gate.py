@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from authsite import clock
-from authsite.audit.events import Event, FailureReason
-from authsite.audit.service import record_apart
 from authsite.context import Context
-from authsite.counters import LOGINS
-from authsite.http.errors import ApiError
-from authsite.login import notices
-from authsite.login.service import owner_of_user, remember_caller
-from authsite.rate_limit.recognized import Recognition
+from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.service import record_apart
+from authsite.platform.http.errors import ApiError
+from authsite.platform.rate_limit.recognized import Recognition
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.counters import LOGINS
+from authsite.sign_in import notices
+from authsite.sign_in.credentials import owner_of_user, remember_caller
+from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, methods_after
 from authsite.users.account import Account
 
 from . import pending as pending_logins
 from .conditions import Denial, find_denial
 from .facts import PASSWORD
-from .methods import METHODS, Method, Pending, Target, Verified, methods_after
 
 
 @dataclass(frozen=True, slots=True)

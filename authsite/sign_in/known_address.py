@@ -7,11 +7,11 @@ another host of the domain could set it on plain http, and it opens nothing.
 
 from datetime import timedelta
 
-from authsite import clock
-from authsite.crypto.sealed import SealedFormat
-from authsite.http import cookies
-from authsite.login.fields import read_address
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
+from authsite.sign_in.fields import read_address
 
 LIFETIME = timedelta(hours=1)
 PURPOSE = "known address"

@@ -6,9 +6,9 @@ from pyramid.events import ApplicationCreated
 from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 
-from authsite.http.address import absolute, route_path
+from authsite.platform.http.address import absolute, route_path
+from authsite.platform.settings import InvalidSetting, SettingsError, documented_key
 from authsite.request_state import Request
-from authsite.settings import InvalidSetting, SettingsError, documented_key
 
 
 def login_url(

@@ -7,25 +7,25 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.http.address import route_path
-from authsite.http.bodies import Body, Identifier, Password
-from authsite.http.forms import form_view
-from authsite.http.rendering import found, go_on, home_path, lead_on, see_other
-from authsite.http.return_to import forget_next
-from authsite.i18n import duration_words
-from authsite.login.fields import require_filled
-from authsite.login.wording import wording
-from authsite.rate_limit import device_cookie
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, Identifier, Password
+from authsite.platform.http.forms import form_view
+from authsite.platform.http.rendering import found, go_on, home_path, lead_on, see_other
+from authsite.platform.http.return_to import forget_next
+from authsite.platform.i18n import duration_words
+from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
-from authsite.sessions import cookies, service
-from authsite.sessions.service import BegunSession
+from authsite.sign_in.fields import require_filled
+from authsite.sign_in.method import METHODS, Pending, Target
+from authsite.sign_in.sessions import cookies, service
+from authsite.sign_in.sessions.service import BegunSession
+from authsite.sign_in.wording import wording
 from authsite.users.caller import signed_in
 
 from . import undo_notice
 from .cookie import forget_key, keep_key
 from .known_address import forget_address
 from .login_url import is_elsewhere, login_url
-from .methods import METHODS, Pending, Target
 
 LOGIN = "authsite:templates/login/login.jinja2"
 LOGOUT = "authsite:templates/login/logout.jinja2"

@@ -28,16 +28,16 @@ from sqlalchemy import (
     update,
 )
 
-from authsite import clock
 from authsite.context import Context
-from authsite.db import PreparedQuery
-from authsite.db.batches import Batch
-from authsite.db.table_scan import sweep_table
-from authsite.settings import Settings
+from authsite.platform.db import PreparedQuery
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+from authsite.sign_in.method import Pending, Target, methods_after
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
-from .methods import Pending, Target, methods_after
 from .models import PendingLogin
 
 LIFETIME = timedelta(minutes=10)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite import clock
-from authsite.addresses import masked
-from authsite.crypto.sealed import SealedFormat
-from authsite.http import cookies
+from authsite.platform.addresses import masked
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.users import former
 

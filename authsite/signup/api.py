@@ -7,12 +7,20 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.http.api_metadata import Operation, response_body
-from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, NewPassword, Url
-from authsite.http.page_urls import page_not_allowed
-from authsite.login.errors import DomainNotAllowed
-from authsite.passwords import policy
+from authsite.platform.http.api_metadata import Operation, response_body
+from authsite.platform.http.bodies import (
+    Body,
+    Consent,
+    Email,
+    Identifier,
+    MaybeEmpty,
+    NewPassword,
+    Url,
+)
+from authsite.platform.http.page_urls import page_not_allowed
+from authsite.platform.passwords import policy
 from authsite.request_state import Request
+from authsite.sign_in.errors import DomainNotAllowed
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken
 

@@ -5,15 +5,15 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.http.address import route_path
-from authsite.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
-from authsite.http.forms import form_view, password_check, rating
-from authsite.http.rendering import go_on, page_path, see_other
-from authsite.http.return_to import keep_next
-from authsite.i18n import duration_words
-from authsite.login.fields import address_hint
-from authsite.passwords import policy
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, Consent, Email, Identifier, MaybeEmpty, Password
+from authsite.platform.http.forms import form_view, password_check, rating
+from authsite.platform.http.rendering import go_on, page_path, see_other
+from authsite.platform.http.return_to import keep_next
+from authsite.platform.i18n import duration_words
+from authsite.platform.passwords import policy
 from authsite.request_state import Request
+from authsite.sign_in.fields import address_hint
 from authsite.sign_in.known_address import keep_address
 from authsite.users.caller import signed_in
 from authsite.verification.registered import keep_registered

@@ -7,14 +7,14 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.i18n import _
-from authsite.login.fields import check_line, domain_errors, read_identifiers
-from authsite.login.identifiers import Identifier
-from authsite.login.service import find_account
-from authsite.mail.outbox import Recipient
-from authsite.passwords import policy
-from authsite.settings import Settings
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.passwords import policy
+from authsite.platform.settings import Settings
+from authsite.sign_in.credentials import find_account
+from authsite.sign_in.fields import check_line, domain_errors, read_identifiers
+from authsite.sign_in.identifiers import Identifier
 from authsite.users import service as users
 from authsite.users.errors import IdentifierTaken
 from authsite.users.models import User

@@ -9,10 +9,10 @@ from uuid import UUID
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.clock import rfc3339
-from authsite.db.prepared import columns_of
-from authsite.http.api_metadata import response_body
-from authsite.settings import Settings
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.http.api_metadata import response_body
+from authsite.platform.runtime.clock import rfc3339
+from authsite.platform.settings import Settings
 
 from .models import User
 

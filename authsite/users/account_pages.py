@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyramid.response import Response
 
-from authsite import clock
-from authsite.http.address import route_path
-from authsite.http.forms import form_view
-from authsite.http.rendering import found, see_other
-from authsite.i18n import _
-from authsite.registrations import Registered
+from authsite.platform.http.address import route_path
+from authsite.platform.http.forms import form_view
+from authsite.platform.http.rendering import found, see_other
+from authsite.platform.i18n import _
+from authsite.platform.registrations import Registered
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
 
 from . import agents

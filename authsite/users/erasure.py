@@ -4,10 +4,10 @@ from uuid import UUID
 
 from sqlalchemy import delete
 
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.user_data import USER_DATA
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.user_data import USER_DATA
 
 from .errors import SignInEnded
 from .groups import owners

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from authsite.http.errors import ApiError, FieldError, ValidationFailed
-from authsite.i18n import _
+from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
+from authsite.platform.i18n import _
 
 
 class SignInEnded(ApiError):

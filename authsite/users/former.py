@@ -16,11 +16,11 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.db import Database, PreparedQuery
-from authsite.db.batches import Batch
-from authsite.db.table_scan import sweep_table
-from authsite.settings import Settings
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 
 from .models import FormerAddress, User
 

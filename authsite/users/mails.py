@@ -8,10 +8,10 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 
 from authsite.context import Context
-from authsite.db import PreparedQuery
-from authsite.mail import outbox
-from authsite.mail.builder import MailBuilder, MailContent, MailJob
-from authsite.mail.outbox import Recipient
+from authsite.platform.db import PreparedQuery
+from authsite.platform.mail import outbox
+from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.outbox import Recipient
 
 from . import agents, pending
 from .models import User

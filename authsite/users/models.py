@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 
 Origin: TypeAlias = Literal["registered", "imported", "command", "invited", "provider"]
 """How the account came into being."""
@@ -21,7 +21,7 @@ class User(Base):
     session cannot prevent the owner from resetting. A change of address is pending only while
     ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. Raising
     ``recognition_version`` ends the recognition of all browsers and addresses of the user; see
-    `authsite.rate_limit.recognized`.
+    `authsite.platform.rate_limit.recognized`.
 
     A link "This was not me" that was mailed to the present address before ``links_ended_at`` does
     not serve any more. It belongs to the address: only a reader of its mailbox can set it.

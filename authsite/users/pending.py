@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import and_, bindparam, case, select, update
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.db import Database, PreparedQuery
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.runtime import clock
 
 from .errors import SignInEnded
 from .models import User, unchanged_since

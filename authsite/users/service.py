@@ -8,12 +8,12 @@ from sqlalchemy import ColumnElement, CursorResult, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.ids import as_id
-from authsite.mail.outbox import Recipient
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_id
 
 from . import former, mails, pending
 from .errors import IdentifierTaken
@@ -24,7 +24,7 @@ RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000
 
 
 class NormalizedName(Protocol):
-    """A login name in its normal form: an `authsite.login.identifiers.Identifier`."""
+    """A login name in its normal form: an `authsite.sign_in.identifiers.Identifier`."""
 
     @property
     def kind(self) -> str: ...

@@ -4,8 +4,8 @@ from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
-from authsite.passwords import imports
-from authsite.user_data import Id, Line, Moment, UserData, exported_line
+from authsite.platform.passwords import imports
+from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import models
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.audit.events import FailureReason
-from authsite.http.api_metadata import Tag
+from authsite.platform.audit.events import FailureReason
+from authsite.platform.http.api_metadata import Tag
 
 from . import mails
 from .service import notify_unconfirmed, require_confirmed

@@ -6,11 +6,11 @@ from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.db.transaction import transaction
-from authsite.http.api_metadata import Message, Operation, Parameters
-from authsite.http.bodies import Body, Email, Url
-from authsite.http.page_urls import page_not_allowed, page_required
-from authsite.rate_limit.errors import TooManyAttempts
+from authsite.platform.db.transaction import transaction
+from authsite.platform.http.api_metadata import Message, Operation, Parameters
+from authsite.platform.http.bodies import Body, Email, Url
+from authsite.platform.http.page_urls import page_not_allowed, page_required
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.errors import AddressTaken, UserRequired
 

@@ -3,15 +3,15 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.addresses import masked, shown
 from authsite.context import Context
-from authsite.mail.outbox import Recipient
-from authsite.sessions import service as sessions
-from authsite.sessions.service import BegunSession, RenewedSession
+from authsite.platform.addresses import masked, shown
+from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.facts import EMAIL
-from authsite.sign_in.methods import Pending, Target
+from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import BegunSession, RenewedSession
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.account import account_of

@@ -6,18 +6,18 @@ from uuid import UUID, uuid4
 from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.login.fields import address_errors, read_address
-from authsite.login.identifiers import Identifier, normalized_key
-from authsite.login.reauthentication import reauthenticate
-from authsite.login.service import find_credential
-from authsite.mail.outbox import Recipient
-from authsite.rate_limit import limit_subject
-from authsite.sessions import service as sessions
-from authsite.sessions.service import RenewedSession
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import find_credential
+from authsite.sign_in.fields import address_errors, read_address
+from authsite.sign_in.identifiers import Identifier, normalized_key
+from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser

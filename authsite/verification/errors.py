@@ -1,9 +1,9 @@
 """Errors of verification links."""
 
-from authsite.audit.events import Event
-from authsite.http.errors import ApiError, FieldError
-from authsite.i18n import _
 from authsite.oauth.errors import InvalidGrant
+from authsite.platform.audit.events import Event
+from authsite.platform.http.errors import ApiError, FieldError
+from authsite.platform.i18n import _
 
 _CONFIRM = _(
     "Confirm your e-mail address first: open the link in our e-mail, or request a new one."

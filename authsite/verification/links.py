@@ -22,10 +22,10 @@ from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-from authsite import clock
 from authsite.context import Context
-from authsite.crypto.keys import KeyRing
-from authsite.crypto.sealed import SealedFormat
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.runtime import clock
 
 from .errors import ExpiredSignature, InvalidSignature
 

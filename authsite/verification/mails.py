@@ -7,11 +7,10 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.addresses import masked
 from authsite.context import Context
-from authsite.mail import outbox
-from authsite.mail.builder import (
+from authsite.platform.addresses import masked
+from authsite.platform.mail import outbox
+from authsite.platform.mail.builder import (
     MailBuilder,
     MailContent,
     MailJob,
@@ -19,8 +18,9 @@ from authsite.mail.builder import (
     own_link,
     with_query,
 )
-from authsite.mail.models import OutboxMessage
-from authsite.mail.outbox import Recipient
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
 from authsite.users.mails import (
     MAIL_USER,
     build_notice,

@@ -7,19 +7,19 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.addresses import shown
 from authsite.context import Context
-from authsite.http.bodies import Body, Email, Token, Url
-from authsite.http.errors import ApiError, FieldError
-from authsite.http.forms import form_view, link_view
-from authsite.http.rendering import go_on, page_path, see_other
-from authsite.http.return_to import forget_next, keep_next
-from authsite.i18n import duration_words
-from authsite.rate_limit import device_cookie
+from authsite.platform.addresses import shown
+from authsite.platform.http.bodies import Body, Email, Token, Url
+from authsite.platform.http.errors import ApiError, FieldError
+from authsite.platform.http.forms import form_view, link_view
+from authsite.platform.http.rendering import go_on, page_path, see_other
+from authsite.platform.http.return_to import forget_next, keep_next
+from authsite.platform.i18n import duration_words
+from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
-from authsite.sessions import cookies
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.pages import lead_in
+from authsite.sign_in.sessions import cookies
 from authsite.users.account import Account
 from authsite.users.caller import signed_in
 

@@ -9,9 +9,9 @@ in the page of the mailed link it opens nothing.
 import uuid
 from datetime import timedelta
 
-from authsite import clock
-from authsite.crypto.sealed import SealedFormat
-from authsite.http import cookies
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
+from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.users.models import User
 

@@ -1,19 +1,19 @@
 """Send verification links: to whom, within which limits, and what the answer may reveal.
 
 Each function counts its limits before the request's transaction has written anything; see
-`authsite.rate_limit.caller_limits`.
+`authsite.platform.rate_limit.caller_limits`.
 """
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.service import record
 from authsite.context import Context
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.http.page_urls import choose_page_url
-from authsite.login.identifiers import normalized_key
-from authsite.login.service import find_account
-from authsite.mail.outbox import NO_RECIPIENT, Recipient
-from authsite.rate_limit import limit_subject
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.page_urls import choose_page_url
+from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import find_account
+from authsite.sign_in.identifiers import normalized_key
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 

@@ -7,16 +7,16 @@ cancels, too: its owner may not have an account here.
 
 from typing import NamedTuple
 
-from authsite import clock
-from authsite.addresses import masked, shown
-from authsite.audit.events import Event
-from authsite.audit.service import pseudonym, record
 from authsite.context import Context
-from authsite.ids import as_id
-from authsite.login.identifiers import normalized_key
-from authsite.login.service import remember_caller
-from authsite.mail.outbox import Recipient
+from authsite.platform.addresses import masked, shown
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_id
 from authsite.recovery import service as recovery
+from authsite.sign_in.credentials import remember_caller
+from authsite.sign_in.identifiers import normalized_key
 from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.models import FormerAddress, User

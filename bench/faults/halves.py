@@ -10,8 +10,8 @@ from sqlalchemy import event
 from webtest import TestApp
 
 from authsite import main
-from authsite.db.libpq import PostgreSQLConnection
-from authsite.settings import read_ini
+from authsite.platform.db.libpq import PostgreSQLConnection
+from authsite.platform.settings import read_ini
 
 from .rig import prepared
 from .rows import Row, none

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support import redis
 
 from . import invariants

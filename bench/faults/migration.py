@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import authsite
-from authsite.db import migrate
+from authsite.platform.db import migrate
 
 from . import invariants
 from .rig import prepared, rig, serve, summary

@@ -5,10 +5,10 @@ from datetime import timedelta
 from bs4 import BeautifulSoup
 from sqlalchemy import select
 
-from authsite import clock
 from authsite.account.activity import MAX_LISTED, PAGE_SIZE, list_latest
-from authsite.audit.models import AuditEvent
-from authsite.audit.service import record
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import record
+from authsite.platform.runtime import clock
 from tests.support.acting import acting
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB

@@ -6,15 +6,15 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from authsite import clock
 from authsite.account.export import export_as_administrator
-from authsite.audit.models import AuditEvent
-from authsite.db.base import Base
 from authsite.oauth.models import Family
-from authsite.sessions.models import BrowserSession
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db.base import Base
+from authsite.platform.runtime import clock
+from authsite.platform.settings.rate_limits import RATE_LIMITS
+from authsite.platform.user_data import USER_DATA
 from authsite.sign_in.models import PendingLogin
-from authsite.user_data import USER_DATA
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.pages import sign_in, submit

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, Site, bearer

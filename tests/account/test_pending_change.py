@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select, update
 
-from authsite import clock
-from authsite.sessions.models import BrowserSession
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.account.test_email_change import NEW, change, errors_of, path_in, paths_to

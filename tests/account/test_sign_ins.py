@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from authsite.oauth import clients
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Client
-from authsite.sessions.active import SESSIONS
+from authsite.sign_in.sessions.active import SESSIONS
 from tests.support.acting import acting
 from tests.support.pages import sign_in
 from tests.support.site import bearer

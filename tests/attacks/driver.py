@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import text
 from webob import Request
 
-from authsite import clock
-from authsite.mail.sender import open_sender, send_batch
 from authsite.oauth import clients
+from authsite.platform.mail.sender import open_sender, send_batch
+from authsite.platform.runtime import clock
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from authsite.recovery import tokens as reset_tokens
-from authsite.sessions.keys import key_hash
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.sign_in.sessions.keys import key_hash
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification import links

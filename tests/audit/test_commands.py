@@ -13,8 +13,8 @@ from uuid import uuid4
 
 import pytest
 
-from authsite import clock
 from authsite.oauth.client_auth import MAX_BASIC_LENGTH
+from authsite.platform.runtime import clock
 from authsite.users.erasure import erase
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 
 import authsite
-from authsite.audit.events import Event
-from authsite.audit.models import AuditEvent
-from authsite.audit.service import pseudonym
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import pseudonym
 from tests.support.mails import link_in
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, WEB, ClientKeys, bearer

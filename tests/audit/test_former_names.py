@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import authsite as package
-from authsite.audit.events import FORMER_NAMES, Event
-from authsite.audit.service import record
+from authsite.platform.audit.events import FORMER_NAMES, Event
+from authsite.platform.audit.service import record
 from tests.support import databases
 from tests.support.acting import acting
 from tests.support.pages import sign_in

@@ -6,15 +6,15 @@ import pytest
 from sqlalchemy import delete, insert, literal_column, select, update
 from structlog.testing import capture_logs
 
-from authsite import clock
-from authsite.audit.late import NotAcceptable, accept, some_late
-from authsite.audit.models import AuditEvent
-from authsite.audit.seals import AuditKey, audit_keys, keys_in_hex, late_mac_of
-from authsite.audit.stored import SEALS
-from authsite.audit.verify import Summary, unaccepted, verified
-from authsite.crypto.keys import key_of
-from authsite.db import batches
-from authsite.db.autocommit import snapshot_on
+from authsite.platform.audit.late import NotAcceptable, accept, some_late
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.seals import AuditKey, audit_keys, keys_in_hex, late_mac_of
+from authsite.platform.audit.stored import SEALS
+from authsite.platform.audit.verify import Summary, unaccepted, verified
+from authsite.platform.crypto.keys import key_of
+from authsite.platform.db import batches
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.runtime import clock
 from tests.support.acting import acting
 from tests.support.home import initialized
 from tests.support.purging import purged

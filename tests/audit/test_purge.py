@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import Engine, delete, event, insert, select
 from structlog.testing import capture_logs
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.audit.purge import purge_problem
-from authsite.audit.stored import SEALS
-from authsite.db import batches
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.purge import purge_problem
+from authsite.platform.audit.stored import SEALS
+from authsite.platform.db import batches
+from authsite.platform.runtime import clock
 from tests.support.purging import purged
 from tests.support.sealing import add, change, problems, seal_all, seals
 

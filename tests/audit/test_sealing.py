@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy import delete, insert, text, update
 from structlog.testing import capture_logs
 
-from authsite import clock
-from authsite.audit import sealing
-from authsite.audit.models import AuditEvent
-from authsite.audit.seals import audit_keys, last_number
-from authsite.audit.stored import SEALS
-from authsite.audit.verify import LoggedSeal, Summary, seals_in_log
-from authsite.db import batches
-from authsite.tasks import scheduled_sealing
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.audit import sealing
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.seals import audit_keys, last_number
+from authsite.platform.audit.stored import SEALS
+from authsite.platform.audit.verify import LoggedSeal, Summary, seals_in_log
+from authsite.platform.db import batches
+from authsite.platform.runtime import clock
+from authsite.platform.tasks import scheduled_sealing
+from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support.purging import Script, nothing
 from tests.support.sealing import add, change, problems, seal_all, seals
 

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.audit.service import pseudonym
 from authsite.oauth import clients
 from authsite.oauth.models import Client
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import pseudonym
+from authsite.platform.runtime import clock
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting

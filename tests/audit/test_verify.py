@@ -6,18 +6,18 @@ import pytest
 from sqlalchemy import delete, insert, update
 from structlog.testing import capture_logs
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.audit.seals import (
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.seals import (
     audit_keys,
     insert_seal,
     new_seal,
     purged_mac_of,
     read_segment,
 )
-from authsite.audit.stored import SEALS
-from authsite.db.autocommit import snapshot_on
-from authsite.settings import Secret
+from authsite.platform.audit.stored import SEALS
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Secret
 from tests.support.home import initialized
 from tests.support.sealing import add, change, problems, seal_all, seals
 from tests.support.site import Site

@@ -3,15 +3,12 @@
 import pytest
 from sqlalchemy import MetaData, Table, delete, text
 
-from authsite.audit.models import AuditEvent
 from authsite.cli.findings import LINES
-from authsite.db import migrate, open_database
-from authsite.installation.fingerprints import SECRET as KNOWN_SECRET
-from authsite.installation.fingerprints import record
-from authsite.settings import (
-    Secret,
-    new_secret,
-)
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db import migrate, open_database
+from authsite.platform.installation.fingerprints import SECRET as KNOWN_SECRET
+from authsite.platform.installation.fingerprints import record
+from authsite.platform.settings import Secret, new_secret
 from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET

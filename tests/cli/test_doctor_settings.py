@@ -4,14 +4,8 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.oauth.models import Client
-from authsite.settings import (
-    environment,
-    folder_of,
-    load,
-    read_ini,
-    unsafe_choices,
-)
-from authsite.settings.unsafe_choices import RULES
+from authsite.platform.settings import environment, folder_of, load, read_ini, unsafe_choices
+from authsite.platform.settings.unsafe_choices import RULES
 from tests.settings.test_rules import BROKEN, FIT
 from tests.support.doctor import line
 from tests.support.foreign_systems import php_hash

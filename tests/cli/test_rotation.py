@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from authsite import clock
 from authsite.account.export import export_as_administrator
-from authsite.audit.models import AuditEvent
-from authsite.passwords.scheme import hash_prefix
-from authsite.rate_limit import limit_subject
-from authsite.rate_limit.recognized import RECOGNIZED_FOR, Owner, decode_cookie
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.passwords.scheme import hash_prefix
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.rate_limit.recognized import RECOGNIZED_FOR, Owner, decode_cookie
+from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.home import initialized

@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import create_engine
 
-from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
 from authsite.context import make_services
-from authsite.crypto.sealing import Unusable
 from authsite.models import METADATA
-from authsite.settings import environment, folder_of, load, new_sealing_key, read_ini
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.crypto.sealing import Unusable
+from authsite.platform.settings import environment, folder_of, load, new_sealing_key, read_ini
 from tests.support.home import initialized
 from tests.support.sealed_samples import add, registered, stored
 from tests.support.site import Site

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from authsite.cli import authsite
-from authsite.settings import DEFINITIONS
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.settings import DEFINITIONS
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support.home import OURS
 from tests.support.site import SECRET, WEB
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.crypto.keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing, hkdf
+from authsite.platform.crypto.keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing, hkdf
 
 OLD = "old-3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 NEW = "new-8mK2nQwR5tYuIo9PaSdF3gHjKl6ZxCvBn1MqWeRt"

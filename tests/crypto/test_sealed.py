@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.crypto.keys import KeyRing
-from authsite.crypto.sealed import SealedFormat
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
 
 NOW = datetime(2031, 5, 17, 9, 30, tzinfo=UTC)
 LATER = int(NOW.timestamp()) + 60

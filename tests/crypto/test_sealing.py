@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 import pytest
 
-from authsite.crypto.sealing import (
+from authsite.platform.crypto.sealing import (
     Binding,
     Unusable,
     derived_sealing_key,
@@ -13,7 +13,7 @@ from authsite.crypto.sealing import (
     sealing_key,
     sealing_keys,
 )
-from authsite.settings import new_sealing_key
+from authsite.platform.settings import new_sealing_key
 from tests.support.site import SECRET
 
 KEY, OTHER = new_sealing_key(), new_sealing_key()

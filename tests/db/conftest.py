@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.db import open_database
+from authsite.platform.db import open_database
 from tests.support import databases
 
 pytest_collectstart = databases.both

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from authsite.db import open_database
-from authsite.db.prepared_connections import RESULT_TIMEOUT
+from authsite.platform.db import open_database
+from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable
 from tests.support.postgres import cluster

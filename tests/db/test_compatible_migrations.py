@@ -8,7 +8,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from authsite.db import migrate
+from authsite.platform.db import migrate
 
 CONFIG = Config()
 CONFIG.set_main_option("script_location", str(migrate.folder()))

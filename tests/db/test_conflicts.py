@@ -2,9 +2,9 @@
 
 import pytest
 
-from authsite.audit.models import AuditEvent
-from authsite.counters import REQUESTS
-from authsite.db.conflicts import RETRIES
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db.conflicts import RETRIES
+from authsite.platform.runtime.counters import REQUESTS
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable
 from tests.support.site import WEB, Site

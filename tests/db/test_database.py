@@ -13,13 +13,13 @@ from sqlalchemy import event, func, select, text, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import Pool
 
-from authsite.audit.models import AuditEvent
-from authsite.audit.service import event_values, recording_if
-from authsite.db import PreparedQuery, open_database, run_together
-from authsite.db.breaker import DatabaseAway
-from authsite.db.prepared_connections import RESULT_TIMEOUT
-from authsite.db.prepared_pool import PREPARED_POOL
 from authsite.oauth.models import Family
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.db import PreparedQuery, open_database, run_together
+from authsite.platform.db.breaker import DatabaseAway
+from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
+from authsite.platform.db.prepared_pool import PREPARED_POOL
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.acting import acting

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from authsite.db import migrate, open_database
-from authsite.db.hosts import Hosts
-from authsite.settings.service_urls import database_url
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.db import migrate, open_database
+from authsite.platform.db.hosts import Hosts
+from authsite.platform.settings.service_urls import database_url
+from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support import databases
 from tests.support.postgres import NAME, cluster
 from tests.support.servers import authsite, write_ini

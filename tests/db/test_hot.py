@@ -10,10 +10,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, text, update
 
-from authsite import clock
-from authsite.db.last_used import LastUsedTracker
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
+from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.runtime import clock
 from tests.support import databases
 from tests.support.extent import volume
 from tests.support.site import Site

@@ -7,8 +7,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, Table, inspect, text
 
-from authsite.db import migrate, open_database
-from authsite.db.base import Base
+from authsite.platform.db import migrate, open_database
+from authsite.platform.db.base import Base
 from tests.support.servers import authsite, write_ini
 from tests.support.together import together
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from authsite.db import migrate, open_database
+from authsite.platform.db import migrate, open_database
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has no table locks

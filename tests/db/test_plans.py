@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import inspect, text
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 from tests.support import databases
 from tests.support.plans import GROWING, fill, recorded, scans
 from tests.support.site import Site

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import OperationalError
 
-from authsite.db import PreparedQuery, open_database
-from authsite.db.prepared_connections import RESULT_TIMEOUT
 from authsite.oauth.models import Client
+from authsite.platform.db import PreparedQuery, open_database
+from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
 from tests.support import databases
 from tests.support.site import Site
 from tests.support.stalling import stalling

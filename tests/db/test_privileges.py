@@ -8,14 +8,14 @@ import psycopg
 import pytest
 from sqlalchemy.exc import ProgrammingError
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.audit.stored import SEALS
-from authsite.db import open_database
-from authsite.db.base import Base
-from authsite.db.migrate import current, head, upgrade
-from authsite.db.privileges import is_superuser
-from authsite.tasks.cleanup import steps
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.stored import SEALS
+from authsite.platform.db import open_database
+from authsite.platform.db.base import Base
+from authsite.platform.db.migrate import current, head, upgrade
+from authsite.platform.db.privileges import is_superuser
+from authsite.platform.runtime import clock
+from authsite.platform.tasks.cleanup import steps
 from tests.support import databases
 from tests.support.home import CHECKOUT
 from tests.support.sealing import problems, seal_all

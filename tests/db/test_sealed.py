@@ -4,10 +4,10 @@ import uuid
 
 import pytest
 
-from authsite.crypto.sealing import prefix_of, sealing_key, sealing_keys
-from authsite.db import sealed
-from authsite.db.sealed import Resealed, count_needing, reseal, sealed_columns
-from authsite.settings import new_sealing_key
+from authsite.platform.crypto.sealing import prefix_of, sealing_key, sealing_keys
+from authsite.platform.db import sealed
+from authsite.platform.db.sealed import Resealed, count_needing, reseal, sealed_columns
+from authsite.platform.settings import new_sealing_key
 from tests.support.sealed_samples import add, sample_table, stored
 from tests.support.site import SECRET
 

@@ -8,8 +8,8 @@ from threading import Event, Thread
 import pytest
 from sqlalchemy import text
 
-from authsite.db import open_database, sqlite_files
-from authsite.db.sqlite_files import UnusableFile
+from authsite.platform.db import open_database, sqlite_files
+from authsite.platform.db.sqlite_files import UnusableFile
 from tests.support import databases
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

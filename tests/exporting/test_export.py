@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from sqlalchemy import select
 
-from authsite import clock
-from authsite.audit.cause import Cause
 from authsite.cli import authsite
-from authsite.exporting.export import parts_of
 from authsite.groups import members, service
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client, Family
+from authsite.platform.audit.cause import Cause
+from authsite.platform.runtime import clock
+from authsite.transfer.exporting.export import parts_of
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support import personal
@@ -203,7 +203,7 @@ def test_redirected_output_is_refused_if_others_may_read_it(site, tmp_path, mode
 
 
 def test_all_lines_are_as_of_one_moment(filled, tmp_path):
-    from authsite.exporting.export import lines
+    from authsite.transfer.exporting.export import lines
 
     made = lines(filled.app.registry["authsite"])
     seen = [next(made), next(made)]  # the head, and the users

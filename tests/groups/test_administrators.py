@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from sqlalchemy import select
 
-from authsite.audit.models import AuditEvent
-from authsite.mail.models import OutboxMessage
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.mail.models import OutboxMessage
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
 from tests.support import mails as sent
 from tests.support.pages import sign_in, submit

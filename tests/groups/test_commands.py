@@ -5,7 +5,7 @@ import json
 import pytest
 from sqlalchemy import select
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from authsite.users.groups.models import GroupMember
 from authsite.users.models import User
 from tests.support.calls import REGISTER

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.audit.cause import Cause
 from authsite.groups import administrators, members, service
 from authsite.groups.errors import TooManyGroups
 from authsite.groups.service import GroupValues
+from authsite.platform.audit.cause import Cause
 from authsite.users import service as users
 from authsite.users.erasure import erase
 from authsite.users.errors import LastOwner

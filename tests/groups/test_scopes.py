@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from authsite.audit.models import AuditEvent
 from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.audit.models import AuditEvent
 from tests.support import personal
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD

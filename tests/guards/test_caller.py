@@ -7,7 +7,7 @@ from pyramid.httpexceptions import HTTPNoContent
 from sqlalchemy import update
 
 from authsite.oauth.models import Family
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.pages import sign_in
 from tests.support.site import bearer

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from authsite.oauth.models import Client, Family
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.openapi.test_document import OTHERS

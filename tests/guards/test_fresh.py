@@ -12,7 +12,7 @@ from webtest import TestApp
 from authsite.guards.errors import InsufficientUserAuthentication
 from authsite.guards.fresh import require_fresh
 from authsite.oauth.models import Family
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.caller import Caller
 from tests.support.acting import acting

@@ -144,7 +144,7 @@ def test_everything_that_a_host_has_registered_is_the_same_afterwards(settings):
     assert {key for key in known if after[key] is not known[key]} == set()
     assert {key for key in views if adapters(registry)[key] is not views[key]} == set()
     ours = [name for name in tweens(registry) if name not in chain]
-    assert ours == ["authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory"]
+    assert ours == ["authsite.platform.http.tween.http_tween", "pyramid_tm.tm_tween_factory"]
     assert [name for name in tweens(registry) if name in chain] == chain
     own = {key: value for key, value in registry.settings.items() if "authsite." not in key}
     assert own == {key: value for key, value in values.items() if "authsite." not in key}

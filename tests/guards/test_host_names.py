@@ -116,7 +116,10 @@ def test_trial_5_routes_tweens_registry_keys_and_renderers_carry_our_name(host_w
     assert keys == {"authsite", *(f"authsite.{package}" for package in ours)}
     tweens = {name for name, _ in site.app.registry.getUtility(ITweens).implicit()}
     before = {name for name, _ in registry.getUtility(ITweens).implicit()}
-    assert tweens - before == {"authsite.http.tween.http_tween", "pyramid_tm.tm_tween_factory"}
+    assert tweens - before == {
+        "authsite.platform.http.tween.http_tween",
+        "pyramid_tm.tm_tween_factory",
+    }
 
 
 def test_view_derivers_and_predicates_carry_our_name(host_with):

@@ -254,7 +254,7 @@ def test_authsite_gives_a_host_no_renderer_of_jinja(host_with):
     "tweens",
     [
         "pyramid.tweens.excview_tween_factory",
-        "authsite.http.tween.http_tween pyramid.tweens.excview_tween_factory",
+        "authsite.platform.http.tween.http_tween pyramid.tweens.excview_tween_factory",
         "pyramid_tm.tm_tween_factory pyramid.tweens.excview_tween_factory",
     ],
 )
@@ -265,7 +265,7 @@ def test_tweens_of_a_host_that_leave_ours_out_stop_the_start(database_url, tween
 
 def test_a_host_may_list_its_tweens_with_ours_among_them(host_with):
     tweens = (
-        "authsite.http.tween.http_tween pyramid_tm.tm_tween_factory"
+        "authsite.platform.http.tween.http_tween pyramid_tm.tm_tween_factory"
         " pyramid.tweens.excview_tween_factory"
     )
     site = host_with(nothing, own={"pyramid.tweens": tweens})

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from authsite import clock
 from authsite.guards import recent
 from authsite.guards.recent import RecentCallers
 from authsite.oauth import active
+from authsite.platform.runtime import clock
 
 
 class Stopwatch:

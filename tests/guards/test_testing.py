@@ -2,8 +2,8 @@
 
 import pytest
 
-from authsite.http.errors import ValidationFailed
 from authsite.oauth.errors import InvalidGrant
+from authsite.platform.http.errors import ValidationFailed
 from authsite.testing import bearer_token, session_cookie
 from authsite.users import service as users
 from tests.support.acting import acting

@@ -254,11 +254,11 @@ RAW = re.compile(
     r"|HTTP_HOST|SERVER_NAME|wsgi\.url_scheme|SCRIPT_NAME|HTTPFound|HTTPSeeOther"
 )
 ALLOWED = {
-    "http/address.py": "the one home of the rule",
-    "http/host.py": "checks the Host header",
+    "platform/http/address.py": "the one home of the rule",
+    "platform/http/host.py": "checks the Host header",
     "server/environ.py": "makes the WSGI environment",
-    "http/rendering.py": "redirects to absolute addresses",
-    "http/languages.py": "redirects to the same path without `lang`",
+    "platform/http/rendering.py": "redirects to absolute addresses",
+    "platform/http/languages.py": "redirects to the same path without `lang`",
     "static/client/authsite.js": "`request` of the browser",
 }
 

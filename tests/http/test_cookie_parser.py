@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import authsite
-from authsite.http.cookies import parse
+from authsite.platform.http.cookies import parse
 
 SESSION = "__Host-authsite"
 
@@ -53,7 +53,7 @@ def test_a_thousand_foreign_cookies_change_nothing():
 
 
 def test_c2_nothing_reads_cookies_with_webob():
-    """C2: ``request.cookies`` takes seconds for 16 KB; see `authsite.http.cookies`."""
+    """C2: ``request.cookies`` takes seconds for 16 KB; see `authsite.platform.http.cookies`."""
     for path in Path(authsite.__file__).parent.rglob("*.py"):
         code = re.sub(r'"""[\s\S]*?"""', "", path.read_text())
         assert not re.search(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.http import cookies
+from authsite.platform.http import cookies
 from tests.support.pages import csrf_of, sign_in
 from tests.support.site import PASSWORD, WEB
 from tests.support.timing import processor_seconds, within

@@ -5,8 +5,8 @@ import uuid
 import pytest
 from pyramid.exceptions import ConfigurationError
 
-from authsite.http.errors import NotFound
 from authsite.oauth import clients
+from authsite.platform.http.errors import NotFound
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.site import PASSWORD, WEB

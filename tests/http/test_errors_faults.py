@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from tests.http.test_errors import LOGIN, MACHINE, TOKEN, json_error, no_store, oauth
 from tests.support.site import PASSWORD, Site, bearer
 from tests.support.statements import fail_all, fail_commits

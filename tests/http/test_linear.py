@@ -8,11 +8,11 @@ from itertools import product
 
 import pytest
 
-from authsite.http.cookies import parse
-from authsite.http.host import is_host
-from authsite.http.return_to import local_path
-from authsite.i18n import negotiate
-from authsite.login.identifiers import candidates
+from authsite.platform.http.cookies import parse
+from authsite.platform.http.host import is_host
+from authsite.platform.http.return_to import local_path
+from authsite.platform.i18n import negotiate
+from authsite.sign_in.identifiers import candidates
 from authsite.users.agents import describe
 from tests.support import databases
 from tests.support.host import hello

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from authsite.settings import SettingsError
+from authsite.platform.settings import SettingsError
 from tests.support.host import HostSite
 from tests.support.site import Site
 

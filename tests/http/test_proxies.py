@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from tests.support.mails import link_in, rows
 
 FORGOT = "/v1/password/forgot"

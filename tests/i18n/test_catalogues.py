@@ -12,7 +12,7 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 
-from authsite.i18n import (
+from authsite.platform.i18n import (
     DOMAIN,
     FOLDER,
     LANGUAGES,

@@ -1,6 +1,6 @@
 """Messages that are English to programs, and in a reader's language on a page."""
 
-from authsite.i18n import PluralString, _, translate
+from authsite.platform.i18n import PluralString, _, translate
 
 ONE = "Too many attempts. Try again in ${count} second."
 MANY = "Too many attempts. Try again in ${count} seconds."

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from authsite.cli import authsite
-from authsite.passwords import HashPool, Passwords, foreign
+from authsite.platform.passwords import HashPool, Passwords, foreign
 from authsite.users import service as users
 from tests.importing.csv_rows import good, write_csv
 from tests.support import databases

@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 from sqlalchemy import Engine, event, select
 
-from authsite import clock
-from authsite.importing import clients, own, passport, table, users
-from authsite.importing import run as running
-from authsite.importing.report import Report
-from authsite.importing.rows import Row
+from authsite.platform.runtime import clock
+from authsite.transfer.importing import clients, own, passport, table, users
+from authsite.transfer.importing import run as running
+from authsite.transfer.importing.report import Report
+from authsite.transfer.importing.rows import Row
 from authsite.users.models import FormerAddress, User
 from tests.importing.csv_rows import GOOD, good, write_csv
 from tests.support import foreign_systems as other

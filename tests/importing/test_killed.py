@@ -8,9 +8,9 @@ import time
 from click.testing import CliRunner
 from sqlalchemy import func, select
 
-from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
-from authsite.db import open_database
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db import open_database
 from authsite.users.models import LoginName, User
 from tests.importing.csv_rows import good, write_csv
 from tests.support import databases

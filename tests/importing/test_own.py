@@ -7,9 +7,9 @@ from click.testing import CliRunner
 from sqlalchemy import select
 
 from authsite.cli import authsite
-from authsite.db import open_database
 from authsite.oauth import clients
 from authsite.oauth.models import Client
+from authsite.platform.db import open_database
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support.acting import acting

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import Engine, event, select
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
 from authsite.cli import authsite
 from authsite.oauth.client_auth import hash_secret
 from authsite.oauth.clients import rotate_secret
 from authsite.oauth.models import Client
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support import foreign_systems as other

@@ -5,11 +5,11 @@ import sqlite3
 
 import pytest
 
-from authsite.importing import drafts, passport
-from authsite.importing.drafts import Fault
-from authsite.importing.own import ExportSource
-from authsite.importing.rows import SourceUnusable
-from authsite.importing.sources import open_source
+from authsite.transfer.importing import drafts, passport
+from authsite.transfer.importing.drafts import Fault
+from authsite.transfer.importing.own import ExportSource
+from authsite.transfer.importing.rows import SourceUnusable
+from authsite.transfer.importing.sources import open_source
 from tests.support import foreign_systems as other
 
 NASTY = [

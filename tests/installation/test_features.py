@@ -5,8 +5,8 @@ from pyramid.config import Configurator
 from sqlalchemy import text
 
 from authsite import main
-from authsite.db import migrate, open_database, upgrades
-from authsite.installation.features import (
+from authsite.platform.db import migrate, open_database, upgrades
+from authsite.platform.installation.features import (
     FEATURES,
     FeatureNotOpen,
     UnknownFeatures,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from authsite.installation.fingerprints import (
+from authsite.platform.installation.fingerprints import (
     SEALING_KEY,
     SECRET,
     OtherSecret,
@@ -17,7 +17,7 @@ from authsite.installation.fingerprints import (
     record_all,
     recorded,
 )
-from authsite.settings import Secret, new_sealing_key, new_secret
+from authsite.platform.settings import Secret, new_sealing_key, new_secret
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.login.identifiers import KINDS, InvalidIdentifier, candidates, parse_identifier
+from authsite.sign_in.identifiers import KINDS, InvalidIdentifier, candidates, parse_identifier
 
 ALL = ["email", "username", "phone"]
 

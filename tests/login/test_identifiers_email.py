@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.login.identifiers import Identifier, InvalidIdentifier
-from authsite.login.identifiers.email import normalize
+from authsite.sign_in.identifiers import Identifier, InvalidIdentifier
+from authsite.sign_in.identifiers.email import normalize
 from tests.support.timing import within
 
 

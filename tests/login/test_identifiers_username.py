@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.login.identifiers import InvalidIdentifier
-from authsite.login.identifiers.username import normalize
+from authsite.sign_in.identifiers import InvalidIdentifier
+from authsite.sign_in.identifiers.username import normalize
 from tests.support.timing import within
 
 

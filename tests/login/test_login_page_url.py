@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.settings import SettingsError
+from authsite.platform.settings import SettingsError
 from tests.support.host import hello, route
 
 

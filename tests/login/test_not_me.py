@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from authsite.login.notices import LINK_LIFETIME
+from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.mails import link_in, token_in

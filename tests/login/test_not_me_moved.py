@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from authsite import clock
 from authsite.account import not_me
-from authsite.audit.models import AuditEvent
-from authsite.crypto.sealed import SealedFormat
-from authsite.login.notices import LINK_LIFETIME
-from authsite.mail.models import OutboxMessage
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.runtime import clock
+from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.models import FormerAddress, User
 from tests.account.test_email_change import change, paths_to
 from tests.support.mails import link_in, text_of

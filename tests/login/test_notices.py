@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from authsite.users.models import User
 from tests.support.mails import html_of, link_in, text_of
 from tests.support.notices import arrive, site_of_ann, token_sign_in

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.pages import csrf_of, sign_in, submit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, bearer
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from authsite.http.return_to import return_target
+from authsite.platform.http.return_to import return_target
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
 

@@ -7,12 +7,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from authsite import clock
 from authsite.cli import authsite
-from authsite.mail import leases
-from authsite.mail.cli import _send_due, shortened
-from authsite.mail.leases import Outcome
-from authsite.mail.sender import open_sender
+from authsite.platform.mail import leases
+from authsite.platform.mail.cli import _send_due, shortened
+from authsite.platform.mail.leases import Outcome
+from authsite.platform.mail.sender import open_sender
+from authsite.platform.runtime import clock
 from tests.support.mails import put, row, send_all
 from tests.support.servers import write_ini
 

@@ -7,9 +7,9 @@ import pytest
 from webtest import TestApp
 
 from authsite import compose
-from authsite.mail.copies import FOLDER_VARIABLE, SHOWN, may_show, prune, shared_folder
-from authsite.mail.pages import linked
-from authsite.mail.transports.driver import open_transport
+from authsite.platform.mail.copies import FOLDER_VARIABLE, SHOWN, may_show, prune, shared_folder
+from authsite.platform.mail.pages import linked
+from authsite.platform.mail.transports.driver import open_transport
 from tests.support.folders import new_folder
 from tests.support.mails import link_in, read_folder, send_all
 from tests.support.site import SECRET

@@ -7,9 +7,9 @@ import stat
 
 import pytest
 
-from authsite.mail.transports import Unreachable
-from authsite.mail.transports.driver import open_transport
-from authsite.mail.transports.file import transport as file_transport
+from authsite.platform.mail.transports import Unreachable
+from authsite.platform.mail.transports.driver import open_transport
+from authsite.platform.mail.transports.file import transport as file_transport
 from tests.conftest import need
 from tests.support.mails import link_in, put, read_folder, send_all
 

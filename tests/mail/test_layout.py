@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from bs4 import BeautifulSoup, Comment
 
-from authsite.catalogs import LANGUAGES
-from authsite.i18n import direction
+from authsite.platform.i18n import direction
+from authsite.platform.runtime.catalogs import LANGUAGES
 from tests.mail.test_mails import LINK, MAILS, mail
 from tests.support.mails import html_of, text_of
 

@@ -8,12 +8,12 @@ from email import message_from_bytes, policy
 import pytest
 from bs4 import BeautifulSoup
 
-from authsite.catalogs import LANGUAGES
-from authsite.mail.builder import MAIL_BUILDERS, MailContent
-from authsite.mail.leases import ClaimedMail
-from authsite.mail.message import compose
-from authsite.mail.rendering import TEMPLATES, render
-from authsite.settings import load
+from authsite.platform.mail.builder import MAIL_BUILDERS, MailContent
+from authsite.platform.mail.leases import ClaimedMail
+from authsite.platform.mail.message import compose
+from authsite.platform.mail.rendering import TEMPLATES, render
+from authsite.platform.runtime.catalogs import LANGUAGES
+from authsite.platform.settings import load
 from tests.support.mails import html_of, link_in, put, text_of
 from tests.support.site import SECRET
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event, text
 
-from authsite import clock
-from authsite.mail import leases, outbox
-from authsite.mail.leases import BATCH, LEASE, Outcome
-from authsite.mail.outbox import Recipient
+from authsite.platform.mail import leases, outbox
+from authsite.platform.mail.leases import BATCH, LEASE, Outcome
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
 from tests.support.acting import acting
 from tests.support.mails import link_in, put, row, rows, token_in
 from tests.support.purging import purged

@@ -8,12 +8,12 @@ from threading import Event
 import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite import clock
-from authsite.counters import MAILS, counted
-from authsite.mail import leases
-from authsite.mail.builder import MAIL_BUILDERS, MailContent
-from authsite.mail.sender import make_job, open_sender, send_batch
-from authsite.mail.transports import Unreachable
+from authsite.platform.mail import leases
+from authsite.platform.mail.builder import MAIL_BUILDERS, MailContent
+from authsite.platform.mail.sender import make_job, open_sender, send_batch
+from authsite.platform.mail.transports import Unreachable
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.counters import MAILS, counted
 from tests.support.mails import put, row, send_all
 from tests.support.smtp import mail_server
 

@@ -12,11 +12,11 @@ import secrets
 
 import pytest
 
-from authsite import clock
-from authsite.db.base import Base
-from authsite.http.errors import ERROR_OF_REQUEST
+from authsite.platform.db.base import Base
+from authsite.platform.http.errors import ERROR_OF_REQUEST
+from authsite.platform.runtime import clock
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from authsite.server.request_log import RequestLine, as_object, shown_path, words_of
-from authsite.settings.rate_limits import RATE_LIMITS
 from tests.support import databases
 from tests.support.endpoints import GOOD, IN_PATHS, views_and_patterns
 from tests.support.pages import csrf_of, sign_in

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import column, table
 
-from authsite.db import migrate
-from authsite.db.migrate import VERSION_TABLE
+from authsite.platform.db import migrate
+from authsite.platform.db.migrate import VERSION_TABLE
 from tests.support import databases
 from tests.support.site import Site
 

@@ -5,14 +5,14 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from authsite.counters import TASK_SUCCESS, counted
-from authsite.mail import sender
 from authsite.monitoring.exposition import exposition
-from authsite.passwords import HashPool
-from authsite.passwords.pool import HashCapacityExceeded
-from authsite.sessions import last_used_task
-from authsite.settings.rate_limits import RATE_LIMITS
-from authsite.tasks import scheduled_cleanup, scheduled_sealing
+from authsite.platform.mail import sender
+from authsite.platform.passwords import HashPool
+from authsite.platform.passwords.pool import HashCapacityExceeded
+from authsite.platform.runtime.counters import TASK_SUCCESS, counted
+from authsite.platform.settings.rate_limits import RATE_LIMITS
+from authsite.platform.tasks import scheduled_cleanup, scheduled_sealing
+from authsite.sign_in.sessions import last_used_task
 from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, Site, bearer

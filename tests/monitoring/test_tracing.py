@@ -10,9 +10,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from authsite import spans
-from authsite.settings import unsafe_choices
-from authsite.settings.errors import SettingsError
+from authsite.platform.runtime import spans
+from authsite.platform.settings import unsafe_choices
+from authsite.platform.settings.errors import SettingsError
 from tests.support import databases
 from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, WEB, Site, bearer

@@ -10,8 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from authsite.counters import BOUNDS, GUARDED, REQUESTS, TASK_SUCCESS, add_up, counted
 from authsite.monitoring import workers
+from authsite.platform.runtime.counters import (
+    BOUNDS,
+    GUARDED,
+    REQUESTS,
+    TASK_SUCCESS,
+    add_up,
+    counted,
+)
 from tests.support.forks import in_forked_process
 
 

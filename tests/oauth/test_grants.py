@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from authsite.audit.models import AuditEvent
 from authsite.oauth.models import Family
+from authsite.platform.audit.models import AuditEvent
 from tests.support.site import PASSWORD, bearer
 
 LOGIN = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}

@@ -7,13 +7,13 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import update
 
-from authsite import clock
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILY, find_active, find_together
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
 from authsite.oauth.tokens import Token
+from authsite.platform.runtime import clock
 from authsite.sign_in.gate import without_proof
 from authsite.users.account import account_of
 from authsite.users.models import User

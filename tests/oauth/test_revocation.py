@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from tests.oauth.test_tokens_made_up import rubbish
 from tests.oauth.test_tokens_revocation import dead
 from tests.support.site import Site

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
 from authsite.oauth.models import Client
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.support.in_process import Commands
 from tests.support.personal import created

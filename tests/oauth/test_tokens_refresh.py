@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.http.request_info import RequestInfo
 from authsite.oauth import families
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.platform.http.request_info import RequestInfo
 from tests.support.acting import acting
 from tests.support.extent import volume
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support import databases
 from tests.support.described import Described
 from tests.support.mails import link_in

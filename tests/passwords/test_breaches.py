@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from structlog.testing import capture_logs
 
-from authsite.passwords import breaches
+from authsite.platform.passwords import breaches
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, bearer
 from tests.support.tiny_server import raw_server, tiny_server
@@ -220,7 +220,7 @@ def test_a_service_that_is_away_refuses_nobody_and_is_logged_once_a_minute(site_
 def test_without_the_setting_not_even_the_http_client_is_loaded(site):
     assert site.cfg.password_breach_check is None
     script = (
-        "import sys, authsite.passwords.policy\n"
-        "sys.exit('authsite.passwords.breaches' in sys.modules)"
+        "import sys, authsite.platform.passwords.policy\n"
+        "sys.exit('authsite.platform.passwords.breaches' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0

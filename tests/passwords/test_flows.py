@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from authsite.passwords import HashCapacityExceeded
+from authsite.platform.passwords import HashCapacityExceeded
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting

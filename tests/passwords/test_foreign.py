@@ -3,7 +3,7 @@
 import bcrypt
 import pytest
 
-from authsite.passwords import HashPool, Passwords, foreign, imports
+from authsite.platform.passwords import HashPool, Passwords, foreign, imports
 
 COST = 5
 POOL = HashPool()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authsite.passwords import HashPool, Passwords
-from authsite.passwords.scheme import UnacceptablePassword
+from authsite.platform.passwords import HashPool, Passwords
+from authsite.platform.passwords.scheme import UnacceptablePassword
 
 COST = 6
 POOL = HashPool()

@@ -9,9 +9,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import pytest
 
-from authsite.cores import usable_cores
-from authsite.passwords import HashCapacityExceeded, HashPool
-from authsite.passwords.pool import NICENESS
+from authsite.platform.passwords import HashCapacityExceeded, HashPool
+from authsite.platform.passwords.pool import NICENESS
+from authsite.platform.runtime.cores import usable_cores
 from tests.support.forks import in_forked_process
 
 LONG = 30.0  # seconds that no test reaches unless the pool is broken
@@ -187,7 +187,7 @@ def test_a_forked_process_has_a_pool_of_its_own(busy):
 
 ENDS_WHILE_HASHING = """
 import sys, threading, time
-from authsite.passwords import HashPool, HashCapacityExceeded, Passwords
+from authsite.platform.passwords import HashPool, HashCapacityExceeded, Passwords
 
 passwords = Passwords(4, [], HashPool())
 
@@ -218,7 +218,7 @@ def test_a_process_that_ends_while_it_hashes_ends_in_peace():
 
 ENDS_WITH_A_QUEUE = """
 import threading, time
-from authsite.passwords import HashCapacityExceeded, HashPool
+from authsite.platform.passwords import HashCapacityExceeded, HashPool
 
 pool, begun = HashPool(threads=1, queue=9, timeout=30), threading.Event()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.passwords import scheme
+from authsite.platform.passwords import scheme
 
 PASSWORD = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=300)
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from authsite.i18n import translate
-from authsite.passwords.strength import judge
+from authsite.platform.i18n import translate
+from authsite.platform.passwords.strength import judge
 from tests.support.timing import within
 
 CONTEXT = [
@@ -164,8 +164,8 @@ def test_two_threads_do_not_judge_by_each_others_words():
 
 def test_the_word_lists_are_loaded_only_when_a_password_is_set():
     script = (
-        "import sys, authsite.passwords, authsite.passwords.strength,"
-        " authsite.login.identifiers\n"
+        "import sys, authsite.platform.passwords, authsite.platform.passwords.strength,"
+        " authsite.sign_in.identifiers\n"
         "heavy = {'zxcvbn', 'phonenumbers', 'precis_i18n', 'email_validator'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)))"
     )

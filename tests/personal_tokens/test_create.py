@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select
 from webtest import TestApp
 
-from authsite.audit.models import AuditEvent
 from authsite.oauth.models import Family, PersonalToken
-from authsite.personal_tokens.service import MAX_ACTIVE
+from authsite.oauth.personal.service import MAX_ACTIVE
+from authsite.platform.audit.models import AuditEvent
 from tests.support.mails import html_of, text_of
 from tests.support.personal import PATH, create, created, errors, listed, revoke
 from tests.support.site import PASSWORD, Site, bearer

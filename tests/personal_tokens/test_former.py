@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from authsite.db import upgrades
 from authsite.oauth import tokens
 from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.db import upgrades
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.mails import text_of

@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
-from authsite import clock
-from authsite.audit.events import Event
-from authsite.audit.models import AuditEvent
 from authsite.oauth.models import Client, PersonalToken
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from tests.support.pages import sign_in, submit
 from tests.support.personal import create, created, errors, listed, with_ann
 from tests.support.site import PASSWORD, WEB, Site, bearer

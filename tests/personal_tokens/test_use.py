@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import update
 
-from authsite import clock
 from authsite.oauth import tokens
+from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.support.host import hello
 from tests.support.personal import PATH, created, errors, listed, personal_id, revoke, with_ann

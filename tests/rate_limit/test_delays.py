@@ -2,8 +2,8 @@
 
 import pytest
 
-from authsite.rate_limit import delays
-from authsite.rate_limit.errors import TooManyAttempts
+from authsite.platform.rate_limit import delays
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from tests.support.statements import stepping_between
 
 NAME = "ann@example.com"

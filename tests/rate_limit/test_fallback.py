@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from authsite.rate_limit import factory
-from authsite.rate_limit.fallback import FallbackStorage
-from authsite.settings import Secret
+from authsite.platform.rate_limit import factory
+from authsite.platform.rate_limit.fallback import FallbackStorage
+from authsite.platform.settings import Secret
 from tests.conftest import need
 from tests.support import databases, redis
 from tests.support.site import PASSWORD, Site
@@ -167,7 +167,7 @@ def test_when_redis_goes_away_logins_go_on_and_it_is_used_again_afterwards(
 def test_only_the_call_that_meets_a_hanging_redis_waits_for_it(server, site_with):
     from dataclasses import replace
 
-    from authsite.rate_limit.factory import TIMEOUT, make_storage
+    from authsite.platform.rate_limit.factory import TIMEOUT, make_storage
 
     site = site_with()
     storage = make_storage(replace(site.cfg, limits_storage=Secret(server.url)), site.database)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.db import after_commit
+from authsite.platform.db import after_commit
 from tests.support import mails
 from tests.support.site import bearer
 

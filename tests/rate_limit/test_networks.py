@@ -2,8 +2,8 @@
 
 import pytest
 
-from authsite.rate_limit.networks import network_of, wider_network
-from authsite.settings.rate_limits import RATE_LIMITS
+from authsite.platform.rate_limit.networks import network_of, wider_network
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support.site import ClientKeys
 
 PASSWORD = "purple wolf 77 tea"

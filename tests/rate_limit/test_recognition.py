@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, update
 
-from authsite import clock
-from authsite.crypto.sealed import SealedFormat
-from authsite.rate_limit import limit_subject, recognized
-from authsite.rate_limit.models import LimitCounter
-from authsite.rate_limit.recognized import Owner
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.rate_limit import limit_subject, recognized
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit.recognized import Owner
+from authsite.platform.runtime import clock
 from authsite.users import service as users
 from authsite.users.models import FormerAddress, User
 from authsite.verification import links

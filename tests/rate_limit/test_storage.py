@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, text
 
-from authsite.rate_limit import storage as storages
-from authsite.rate_limit.factory import make_storage
-from authsite.rate_limit.fallback import LocalStorage
-from authsite.rate_limit.models import LimitCounter
-from authsite.rate_limit.storage import DatabaseStorage
-from authsite.settings import Secret, SettingsError
+from authsite.platform.rate_limit import storage as storages
+from authsite.platform.rate_limit.factory import make_storage
+from authsite.platform.rate_limit.fallback import LocalStorage
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit.storage import DatabaseStorage
+from authsite.platform.settings import Secret, SettingsError
 from tests.support.statements import counted
 from tests.support.together import together
 

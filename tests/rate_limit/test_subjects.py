@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from pyramid_retry import RetryableException
 
-from authsite.rate_limit.recognized import Owner
+from authsite.platform.rate_limit.recognized import Owner
 from tests.support.site import PASSWORD, SECRET, WEB, ClientKeys, Site, bearer
 
 NEWER = "pW7xTz2QkVb9-mYc4RfLd8HsJn3GuEa6ViK5oX1B"

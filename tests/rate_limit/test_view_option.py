@@ -7,7 +7,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from sqlalchemy import text
 from webtest import TestApp
 
-from authsite.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.errors import FieldError, ValidationFailed
 from tests.support.site import PASSWORD, SECRET, ClientKeys
 
 ON = {"limits": "on"}

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.mails import html_of, link_in, rows, text_of

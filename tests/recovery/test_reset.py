@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from authsite import clock
-from authsite.crypto.keys import KeyRing
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.runtime import clock
 from authsite.recovery import tokens
 from authsite.users import service as users
 from authsite.users.models import User

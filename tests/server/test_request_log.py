@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from authsite.http.errors import ApiError, FieldError, ValidationFailed
+from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.server.request_log import (
     RequestLine,
     RequestLog,

@@ -5,9 +5,9 @@ import threading
 import time
 import weakref
 
-from authsite.passwords import HashPool
+from authsite.platform.passwords import HashPool
+from authsite.platform.runtime.slots import WorkQueue, waiting
 from authsite.server.asgi import AsgiBridge, WorkerThreads
-from authsite.slots import WorkQueue, waiting
 
 SECONDS = 20  # for what takes a moment
 

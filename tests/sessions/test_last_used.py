@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select, update
 
-from authsite import clock
-from authsite.db.last_used import BATCH, MAX_NOTES
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
-from authsite.sessions import last_used_task
-from authsite.sessions.models import BrowserSession
+from authsite.platform.db.last_used import BATCH, MAX_NOTES
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions import last_used_task
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import bearer

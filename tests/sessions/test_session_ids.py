@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import select, update
 
-from authsite.sessions.models import BrowserSession
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
 

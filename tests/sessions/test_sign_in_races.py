@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import Family
-from authsite.sessions.models import BrowserSession
+from authsite.platform.mail.models import OutboxMessage
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.locks import until_blocked
 from tests.support.pages import csrf_of, sign_in

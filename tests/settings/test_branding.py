@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.settings import urls, values
+from authsite.platform.settings import urls, values
 from tests.support.settings import accepted, message, refused, settings
 
 

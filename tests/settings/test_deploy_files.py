@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from authsite.settings.sources import unknown_variables
+from authsite.platform.settings.sources import unknown_variables
 from tests.conftest import need
 from tests.support.home import CHECKOUT
 

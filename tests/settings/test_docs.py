@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from authsite.settings import Settings, load, rate_limits, read_ini
-from authsite.settings.definitions import DEFINITIONS, SECTIONS
-from authsite.settings.lookup import documented_key, find_definition, normalize
-from authsite.settings.sections import LOCALIZED
+from authsite.platform.settings import Settings, load, rate_limits, read_ini
+from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
+from authsite.platform.settings.lookup import documented_key, find_definition, normalize
+from authsite.platform.settings.sections import LOCALIZED
 from tests.support import settings_reference
 
 ROOT = Path(__file__).resolve().parents[2]

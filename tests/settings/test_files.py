@@ -8,8 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from authsite.settings import SettingsError, environment, folder_of, load, read_ini, revealed
-from authsite.settings.envfile import assignment, env_file_path, read_env_file
+from authsite.platform.settings import (
+    SettingsError,
+    environment,
+    folder_of,
+    load,
+    read_ini,
+    revealed,
+)
+from authsite.platform.settings.envfile import assignment, env_file_path, read_env_file
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,7 +9,7 @@ import pytest
 from pyramid.config import Configurator
 from pyramid.request import Request, apply_request_extensions
 
-from authsite.settings import Secret, Settings, SettingsError
+from authsite.platform.settings import Secret, Settings, SettingsError
 
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 
@@ -26,6 +26,8 @@ def folder(tmp_path, monkeypatch):
 def included(settings):
     config = Configurator(settings=settings)
     config.include("authsite.context")
+    config.include("authsite.request_state")
+    config.include("authsite.request_context")
     config.commit()
     return config.registry
 
@@ -100,7 +102,7 @@ def test_unknown_variables_are_warned_of_at_the_start(monkeypatch, caplog):
 def test_importing_the_settings_imports_nothing_outside_the_standard_library():
     code = (
         "import sys, authsite; before = set(sys.modules);"
-        "import authsite.settings as settings;"
+        "import authsite.platform.settings as settings;"
         f"settings.load({{}}, {{'AUTHSITE_SECRET': {SECRET!r}}});"
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )

@@ -6,8 +6,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from authsite.settings import Secret, canonical_client
-from authsite.settings.sources import unknown_variables
+from authsite.platform.settings import Secret, canonical_client
+from authsite.platform.settings.sources import unknown_variables
 from tests.support.settings import SECRET, message, settings
 
 OTHER = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from authsite.cli import authsite
-from authsite.settings.sources import unknown_variables
+from authsite.platform.settings.sources import unknown_variables
 from tests.support.home import CHECKOUT
 
 TEXT = (CHECKOUT / "docs/operations.md").read_text(encoding="utf-8")

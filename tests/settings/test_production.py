@@ -2,8 +2,8 @@
 
 import pytest
 
-from authsite.settings import SettingsError, load
-from authsite.settings.load import rule_warnings
+from authsite.platform.settings import SettingsError, load
+from authsite.platform.settings.load import rule_warnings
 
 NEEDED = {
     "AUTHSITE_SECRET": "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g",

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from authsite.cli import COMMANDS
-from authsite.settings import load
-from authsite.settings.sources import unknown_variables
+from authsite.platform.settings import load
+from authsite.platform.settings.sources import unknown_variables
 from tests.support.home import CHECKOUT
 
 TEXT = (CHECKOUT / "docs/production.md").read_text(encoding="utf-8")

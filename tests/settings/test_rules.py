@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from authsite.settings import SettingsError, load, unsafe_choices
-from authsite.settings.load import check_start, rule_warnings
-from authsite.settings.rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER
-from authsite.settings.unsafe_choices import RULES
+from authsite.platform.settings import SettingsError, load, unsafe_choices
+from authsite.platform.settings.load import check_start, rule_warnings
+from authsite.platform.settings.rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER
+from authsite.platform.settings.unsafe_choices import RULES
 
 SECRET = {"AUTHSITE_SECRET": "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"}
 SEALING_KEY = "4e1f09c7b2d86a53e9710fbc3da4582616c8e0b97f3d25a1409be6c8d7f21a35"

@@ -13,9 +13,16 @@ from hashlib import sha256
 import pytest
 import structlog
 
-from authsite.settings import DEFINITIONS, Secret, SettingsError, load, revealed, smtp_server
-from authsite.settings.lookup import hide_secrets
-from authsite.settings.secret import strong_secret
+from authsite.platform.settings import (
+    DEFINITIONS,
+    Secret,
+    SettingsError,
+    load,
+    revealed,
+    smtp_server,
+)
+from authsite.platform.settings.lookup import hide_secrets
+from authsite.platform.settings.secret import strong_secret
 
 GOOD = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 OLD = "9JqLw2-VtZr8_bNcX4mKsP6dYhG1fT3u"

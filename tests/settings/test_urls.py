@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.db import open_database
-from authsite.settings import urls
-from authsite.settings.service_urls import database_url
+from authsite.platform.db import open_database
+from authsite.platform.settings import urls
+from authsite.platform.settings.service_urls import database_url
 from tests.support.settings import accepted, refused, unhurried
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.settings import Secret, duration, service_urls, smtp_server, values
-from authsite.settings.durations import duration_or_forever
+from authsite.platform.settings import Secret, duration, service_urls, smtp_server, values
+from authsite.platform.settings.durations import duration_or_forever
 from tests.support.settings import accepted, refused, unhurried
 
 SIZES = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -14,11 +14,11 @@ from authsite.oauth import issue
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import Family
-from authsite.sessions import service as sessions
-from authsite.sessions.models import BrowserSession
 from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.sign_in.facts import amr_of, pack
 from authsite.sign_in.gate import Complete
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB
 
@@ -66,7 +66,7 @@ def test_what_begins_a_sign_in_takes_a_complete(function):
 
 def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
     """A new way that inserts a row itself is found here."""
-    assert modules_that(calls(BrowserSession.__name__)) == ["sessions/service.py"]
+    assert modules_that(calls(BrowserSession.__name__)) == ["sign_in/sessions/service.py"]
     inserted = {
         path
         for path, tree in TREES.items()
@@ -76,7 +76,7 @@ def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
         & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     }
     # The second one is a personal access token, which is no sign-in.
-    assert inserted == {"oauth/issue.py", "personal_tokens/former.py"}
+    assert inserted == {"oauth/issue.py", "oauth/personal/former.py"}
 
 
 def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):

@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select, update
 
-from authsite.audit.models import AuditEvent
-from authsite.mail.models import OutboxMessage
 from authsite.oauth.models import Client
-from authsite.sessions.models import BrowserSession
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in import gate, pending
 from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods import Target
+from authsite.sign_in.method import Target
 from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.models import User

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select, update
 
-from authsite.sessions.models import BrowserSession
 from authsite.sign_in.facts import amr_of
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of, sign_in, submit

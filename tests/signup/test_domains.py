@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.settings import SettingsError, load
+from authsite.platform.settings import SettingsError, load
 from authsite.users.models import User
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of, sign_in, submit

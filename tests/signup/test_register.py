@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.http.errors import TemporarilyUnavailable
+from authsite.platform.http.errors import TemporarilyUnavailable
 from authsite.users.models import LoginName, User
 from tests.support.site import PASSWORD
 

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 from authsite.context import Context
-from authsite.http.request_info import RequestInfo
-from authsite.installation.features import FEATURES
+from authsite.platform.http.request_info import RequestInfo
+from authsite.platform.installation.features import FEATURES
 
 NONE = SimpleNamespace(settings=None, database=None, passwords=None, open_features=FEATURES)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from authsite.audit.events import FORMER_NAMES, Event, FailureReason
+from authsite.platform.audit.events import FORMER_NAMES, Event, FailureReason
 
 PAGE = Path(__file__).parents[2] / "docs/audit.md"
 BEGIN = "<!-- Generated from the code by `python -m tests.support.audit_reference`. -->\n"

@@ -1,7 +1,7 @@
 """Tokens made and read with secrets of a test's choice."""
 
-from authsite.crypto.keys import Keys
 from authsite.oauth import tokens
+from authsite.platform.crypto.keys import Keys
 
 
 class TokenCodec:

@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-from authsite.db import migrate, open_database
-from authsite.db.base import Base
-from authsite.installation.features import FEATURES
+from authsite.platform.db import migrate, open_database
+from authsite.platform.db.base import Base
+from authsite.platform.installation.features import FEATURES
 from tests.support.folders import new_folder
 
 BACKENDS = ("sqlite", "postgresql")

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 
 import authsite
-from authsite.http.errors import ApiError
-from authsite.i18n import translate
+from authsite.platform.http.errors import ApiError
+from authsite.platform.i18n import translate
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/errors.md"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class FrozenClock:
-    """Put in the place of `authsite.clock.now`, which is the one way to the time."""
+    """Put in the place of `clock.now`, which is the one way to the time."""
 
     def __init__(self, at: datetime = datetime(2031, 5, 17, 9, 30, tzinfo=UTC)) -> None:
         self.at = at

@@ -12,7 +12,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from authsite.catalogs import DOMAIN, FOLDER
+from authsite.platform.runtime.catalogs import DOMAIN, FOLDER
 
 PSEUDO = "ar"
 _ACCENTS = str.maketrans("aceinosuyACEINOSUY", "áçéíñóšúýÁÇÉÍÑÓŠÚÝ")

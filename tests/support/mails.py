@@ -8,10 +8,10 @@ from threading import Event
 
 from bs4 import BeautifulSoup
 
-from authsite.mail import outbox
-from authsite.mail.models import OutboxMessage
-from authsite.mail.outbox import Recipient
-from authsite.mail.sender import open_sender, send_batch
+from authsite.platform.mail import outbox
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.mail.sender import open_sender, send_batch
 from tests.support.acting import acting
 
 

@@ -1,6 +1,6 @@
 """Sign-ins from new devices, and the links of their notices."""
 
-from authsite.audit.models import AuditEvent
+from authsite.platform.audit.models import AuditEvent
 from tests.support.mails import token_in
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB

@@ -10,9 +10,9 @@ import sys
 from threading import Event
 
 from authsite import compose
-from authsite.logs import configure
-from authsite.mail.sender import open_sender, run
-from authsite.settings import read_ini
+from authsite.platform.logs import configure
+from authsite.platform.mail.sender import open_sender, run
+from authsite.platform.settings import read_ini
 
 
 def main():

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from sqlalchemy import Column, MetaData, Table, Uuid, insert, select
 
-from authsite.crypto.sealing import Binding
-from authsite.db.sealed import SealedText
+from authsite.platform.crypto.sealing import Binding
+from authsite.platform.db.sealed import SealedText
 
 KIND = "sample"
 USER = uuid.UUID(int=7)

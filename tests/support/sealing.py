@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from sqlalchemy import insert
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.audit.sealing import AGE, seal_events
-from authsite.audit.seals import audit_keys
-from authsite.audit.seals import seals as all_seals
-from authsite.audit.verify import Summary, compare, verified
-from authsite.db.autocommit import snapshot_on
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.sealing import AGE, seal_events
+from authsite.platform.audit.seals import audit_keys
+from authsite.platform.audit.seals import seals as all_seals
+from authsite.platform.audit.verify import Summary, compare, verified
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.runtime import clock
 
 
 def seal_all(site, seconds=1):

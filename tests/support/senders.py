@@ -15,12 +15,12 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from authsite import clock
-from authsite.db import open_database
-from authsite.login.identifiers import parse_identifier
-from authsite.mail import outbox
-from authsite.mail.models import OutboxMessage
-from authsite.mail.outbox import Recipient
+from authsite.platform.db import open_database
+from authsite.platform.mail import outbox
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.sign_in.identifiers import parse_identifier
 from authsite.users import service as users
 from tests.support import databases
 from tests.support.acting import acting

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from authsite.settings import SettingsError, load
+from authsite.platform.settings import SettingsError, load
 
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 NEEDED = {"AUTHSITE_SECRET": SECRET}

@@ -10,10 +10,10 @@ import textwrap
 from dataclasses import fields, replace
 from pathlib import Path
 
-from authsite.settings.definition import PREFIX
-from authsite.settings.definitions import DEFINITIONS, SECTIONS
-from authsite.settings.lookup import LIMITS, localized_definition
-from authsite.settings.sections import CLIENT, LOCALIZED
+from authsite.platform.settings.definition import PREFIX
+from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
+from authsite.platform.settings.lookup import LIMITS, localized_definition
+from authsite.platform.settings.sections import CLIENT, LOCALIZED
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/settings.md"

@@ -9,13 +9,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from webtest import TestApp
 
-from authsite import clock, main
-from authsite.audit.models import AuditEvent
+from authsite import main
 from authsite.oauth import clients
 from authsite.oauth.models import Client, Family
-from authsite.passwords import HashPool, Passwords
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.passwords import HashPool, Passwords
+from authsite.platform.runtime import clock
+from authsite.platform.settings import revealed
 from authsite.recovery import tokens as reset_tokens
-from authsite.settings import revealed
 from authsite.signup.service import register
 from authsite.users import service as users
 from authsite.users.models import User

@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
-from authsite.db.libpq import PostgreSQLConnection
-from authsite.db.prepared_connections import SQLiteConnection
+from authsite.platform.db.libpq import PostgreSQLConnection
+from authsite.platform.db.prepared_connections import SQLiteConnection
 
 
 @contextmanager

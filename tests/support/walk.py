@@ -10,11 +10,11 @@ from uuid import uuid4
 from pyramid.interfaces import INewResponse
 from sqlalchemy import update
 
-from authsite import clock
-from authsite.mail.leases import release, renew
 from authsite.oauth.models import Family
-from authsite.rate_limit.storage import DatabaseStorage
-from authsite.sessions.models import BrowserSession
+from authsite.platform.mail.leases import release, renew
+from authsite.platform.rate_limit.storage import DatabaseStorage
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from tests.support import mails
 from tests.support.pages import sign_in

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.support import mails
 from tests.support.pages import csrf_of, sign_in, submit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.http import cookies as own
+from authsite.platform.http import cookies as own
 from tests.support.endpoints import FORM, JSON, changing
 from tests.support.site import PASSWORD, bearer
 from tests.support.world import ATTACKER, AUTH, EVIL

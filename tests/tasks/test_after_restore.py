@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from authsite import clock
 from authsite.cli.restoring import Ended, end_everything
-from authsite.db.base import Base
-from authsite.mail.models import OutboxMessage
 from authsite.oauth import clients
+from authsite.platform.db.base import Base
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.runtime import clock
 from authsite.users import pending
 from authsite.users.models import User
 from tests.support import databases

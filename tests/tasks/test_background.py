@@ -8,8 +8,13 @@ from pyramid.exceptions import ConfigurationError
 from webtest import TestApp
 
 from authsite.context import Job
-from authsite.registrations import Registrations
-from authsite.tasks.background import BACKGROUND_TASKS, BackgroundTask, make_jobs, start_jobs
+from authsite.platform.registrations import Registrations
+from authsite.platform.tasks.background import (
+    BACKGROUND_TASKS,
+    BackgroundTask,
+    make_jobs,
+    start_jobs,
+)
 from tests.support.forks import in_forked_process
 from tests.support.together import together
 

@@ -6,16 +6,16 @@ from uuid import UUID
 import pytest
 from sqlalchemy import delete, insert, select, text, update
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.db import batches, table_scan
-from authsite.db.batches import Batch
 from authsite.oauth.models import Family
-from authsite.rate_limit.models import LimitCounter
-from authsite.rate_limit.storage import DatabaseStorage
-from authsite.sessions.models import BrowserSession
-from authsite.tasks.cleanup import CLEANUPS, steps
-from authsite.tasks.leader import own_connection
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db import batches, table_scan
+from authsite.platform.db.batches import Batch
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit.storage import DatabaseStorage
+from authsite.platform.runtime import clock
+from authsite.platform.tasks.cleanup import CLEANUPS, steps
+from authsite.platform.tasks.leader import own_connection
+from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.purging import purged
 from tests.support.statements import counted
 

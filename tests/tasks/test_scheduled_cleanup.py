@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from authsite import clock
-from authsite.db import table_scan
 from authsite.oauth.models import Family
-from authsite.tasks import scheduled_cleanup
-from authsite.tasks.cleanup import Step, steps
-from authsite.tasks.leader import Lock, held, own_connection
-from authsite.tasks.scheduled_cleanup import Waits, run
+from authsite.platform.db import table_scan
+from authsite.platform.runtime import clock
+from authsite.platform.tasks import scheduled_cleanup
+from authsite.platform.tasks.cleanup import Step, steps
+from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.scheduled_cleanup import Waits, run
 from tests.support import databases
 from tests.support.purging import Script, nothing
 

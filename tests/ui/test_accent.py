@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import authsite
-from authsite.colors import (
+from authsite.platform.runtime.colors import (
     DARK,
     LIGHT,
     READABLE,

@@ -61,7 +61,7 @@ def test_every_template_that_the_documentation_names_exists(name):
 def test_every_value_of_a_page_is_documented(site):
     from pyramid.scripting import prepare
 
-    from authsite.http.rendering import page_values
+    from authsite.platform.http.rendering import page_values
 
     with prepare(registry=site.app.registry) as environment:
         given = set(page_values(environment["request"])) - {"gettext", "ngettext"}

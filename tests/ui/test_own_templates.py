@@ -3,7 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from authsite.settings import SettingsError
+from authsite.platform.settings import SettingsError
 from tests.support.host import HostSite
 from tests.support.mails import html_of, put, text_of
 from tests.support.site import Site

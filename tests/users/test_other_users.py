@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import update
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from authsite.users import former, pending
 from authsite.users.errors import SignInEnded
 from authsite.users.models import FormerAddress, User

@@ -5,9 +5,9 @@ import json
 import pytest
 from sqlalchemy import func, select
 
-from authsite.db.base import Base
-from authsite.importing import own
-from authsite.user_data import USER_DATA
+from authsite.platform.db.base import Base
+from authsite.platform.user_data import USER_DATA
+from authsite.transfer.importing import own
 from authsite.users.erasure import erase
 from tests.support.acting import acting
 from tests.support.pages import sign_in

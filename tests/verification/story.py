@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from authsite.users.models import FormerAddress, User
 from tests.account.test_email_change import change, path_in
 from tests.support.mails import text_of

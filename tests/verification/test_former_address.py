@@ -104,7 +104,7 @@ def test_an_erased_user_leaves_nothing_and_the_address_is_free(story):
 
 
 def test_the_cleanup_deletes_what_no_link_can_restore(story, frozen):
-    from authsite.tasks.cleanup import steps
+    from authsite.platform.tasks.cleanup import steps
 
     story.change()
     for seconds, left in ((72 * 3600 - 1, [OLD]), (1, [])):

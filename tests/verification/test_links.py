@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from authsite import clock
-from authsite.crypto.keys import KeyRing
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.runtime import clock
 from authsite.verification.links import PURPOSE, sign
 from tests.support.site import SECRET
 

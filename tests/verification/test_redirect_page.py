@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from authsite import clock
-from authsite.crypto.keys import KeyRing
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.runtime import clock
 from authsite.verification.links import PURPOSE, sign
 from tests.support.pages import csrf_of
 from tests.support.site import SECRET

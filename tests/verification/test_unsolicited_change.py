@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from authsite import clock
+from authsite.platform.runtime import clock
 from tests.account.test_email_change import NEW as ADDRESS
 from tests.support.mails import html_of, link_in, signed_url, text_of
 from tests.support.pages import csrf_of, sign_in, submit

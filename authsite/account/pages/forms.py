@@ -10,16 +10,24 @@ from pyramid.view import view_config
 
 from authsite.account import active_sessions, export, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
-from authsite.http import bodies, languages
-from authsite.http.address import route_path
-from authsite.http.bodies import Body, CurrentPassword, Email, Flag, Missing, Password, Token
-from authsite.http.forms import form_view, link_view, password_check, rating
-from authsite.http.rendering import found, home_path, see_other
-from authsite.i18n import _
-from authsite.rate_limit import device_cookie
+from authsite.platform.http import bodies, languages
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import (
+    Body,
+    CurrentPassword,
+    Email,
+    Flag,
+    Missing,
+    Password,
+    Token,
+)
+from authsite.platform.http.forms import form_view, link_view, password_check, rating
+from authsite.platform.http.rendering import found, home_path, see_other
+from authsite.platform.i18n import _
+from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
-from authsite.sessions import cookies
 from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.sessions import cookies
 from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 from authsite.verification import email_change

@@ -4,10 +4,10 @@ import click
 
 from authsite.cli.results import Done, Listing, result_command
 from authsite.cli.shared import examples, transaction
-from authsite.settings import Settings
+from authsite.groups import administrators
+from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
 
-from .. import administrators
 from .shared import by_command, errors_as_lines, reason_option
 
 role_argument = click.argument("role", metavar="GROUP")

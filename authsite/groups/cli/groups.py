@@ -7,12 +7,12 @@ import click
 
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, session, transaction
-from authsite.settings import Settings
+from authsite.groups import members, service
+from authsite.groups.members import Member
+from authsite.groups.service import GroupValues, ShownGroup
+from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
 
-from .. import members, service
-from ..members import Member
-from ..service import GroupValues, ShownGroup
 from .shared import by_command, errors_as_lines, reason_option
 
 name_argument = click.argument("name", metavar="NAME")

@@ -5,12 +5,11 @@ from contextlib import contextmanager
 
 import click
 
-from authsite.audit.cause import Cause
-from authsite.http.errors import ApiError
-from authsite.i18n import translate
+from authsite.groups.errors import NotConfirmed
+from authsite.platform.audit.cause import Cause
+from authsite.platform.http.errors import ApiError
+from authsite.platform.i18n import translate
 from authsite.users.errors import LastOwner
-
-from ..errors import NotConfirmed
 
 reason_option = click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
 

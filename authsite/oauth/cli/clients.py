@@ -3,15 +3,14 @@
 import click
 from sqlalchemy.orm import Session
 
-from authsite import clock
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, transaction
-from authsite.ids import as_client_id
-from authsite.settings import Settings
+from authsite.oauth import clients
+from authsite.oauth.models import CLIENT_TYPES, Client, grant_types_of
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_client_id
+from authsite.platform.settings import Settings
 from authsite.users.groups.reserved import ADMIN_SCOPES
-
-from .. import clients
-from ..models import CLIENT_TYPES, Client, grant_types_of
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 _TYPE = click.Choice(list(CLIENT_TYPES))

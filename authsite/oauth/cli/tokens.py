@@ -4,17 +4,16 @@ import sys
 
 import click
 
-from authsite import clock
 from authsite.cli.results import Data, Done, Facts, result_command
 from authsite.cli.shared import examples, session, transaction
 from authsite.context import Context
-from authsite.settings import Settings
+from authsite.oauth import inspection, scope_loss
+from authsite.oauth.inspection import Inspected
+from authsite.oauth.models import PersonalToken
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 from authsite.users import agents
 from authsite.users.cli.shared import named
-
-from .. import inspection, scope_loss
-from ..inspection import Inspected
-from ..models import PersonalToken
 
 
 @click.group()
@@ -64,10 +63,10 @@ def show(cfg: Settings, dash: str) -> Facts:
 @click.option("--scope", help="End every token that carries this scope, and give no token.")
 @result_command
 def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
-    """End a token, and all others of the same login; a personal access token alone.
+    """End a token, and the others of its login.
 
-    It is read as in `token show`. A token that is dead already stays so: the status is 0, and the
-    reason is printed.
+    A personal access token ends alone. The token is read as in `token show`. A token that is dead
+    already stays so: the status is 0, and the reason is printed.
 
     With --scope all tokens end that carry the scope, of users and clients: such as those that were
     issued before the setting scopes marked it with [groups].

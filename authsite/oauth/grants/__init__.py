@@ -11,12 +11,12 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
 from authsite.context import Context
-from authsite.http.bodies import Body
-from authsite.http.errors import ApiError
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
+from authsite.oauth.tokens import TokenPair
+from authsite.platform.http.bodies import Body
+from authsite.platform.http.errors import ApiError
 
-from ..client_auth import AuthenticatedClient
-from ..errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
-from ..tokens import TokenPair
 from .client_credentials import by_client_credentials
 from .grant import Grant, GrantBody
 from .password import by_password

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from authsite.context import Context
+from authsite.oauth import scopes
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.errors import InvalidScope
+from authsite.oauth.issue import issue_for_client
+from authsite.oauth.tokens import TokenPair
 
-from .. import scopes
-from ..client_auth import AuthenticatedClient
-from ..errors import InvalidScope
-from ..issue import issue_for_client
-from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import ConfigDict, Field
 
 from authsite.context import Context
-from authsite.http.bodies import MaybeEmpty
-from authsite.http.errors import ApiError
-
-from ..client_auth import AuthenticatedClient
-from ..parameters import ClientBody
-from ..tokens import TokenPair
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.parameters import ClientBody
+from authsite.oauth.tokens import TokenPair
+from authsite.platform.http.bodies import MaybeEmpty
+from authsite.platform.http.errors import ApiError
 
 
 def _describe(schema: dict[str, Any], model: type["GrantBody"]) -> None:

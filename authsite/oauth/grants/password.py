@@ -4,20 +4,19 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 from uuid import uuid4
 
-from authsite.audit.events import Event, FailureReason
-from authsite.audit.service import record_apart
 from authsite.context import Context
-from authsite.login import notices
-from authsite.sign_in import gate
-from authsite.sign_in.methods import Pending, Target
-from authsite.sign_in.password import NAME as PASSWORD
+from authsite.oauth import scopes
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.errors import InvalidGrant, InvalidScope, LoginFailed
+from authsite.oauth.issue import issue
+from authsite.oauth.parameters import Name, Secret
+from authsite.oauth.tokens import TokenPair
+from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.service import record_apart
+from authsite.sign_in import gate, notices
+from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.methods.password import NAME as PASSWORD
 
-from .. import scopes
-from ..client_auth import AuthenticatedClient
-from ..errors import InvalidGrant, InvalidScope, LoginFailed
-from ..issue import issue
-from ..parameters import Name, Secret
-from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from authsite.context import Context
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.errors import InvalidGrant, InvalidScope
+from authsite.oauth.parameters import REFRESH_TOKEN, TokenText
+from authsite.oauth.refresh import refresh
+from authsite.oauth.tokens import TokenPair
 
-from ..client_auth import AuthenticatedClient
-from ..errors import InvalidGrant, InvalidScope
-from ..parameters import REFRESH_TOKEN, TokenText
-from ..refresh import refresh
-from ..tokens import TokenPair
 from .grant import GrantBody, grant
 
 

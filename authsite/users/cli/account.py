@@ -7,7 +7,7 @@ import click
 
 from authsite.cli.results import Done, Facts, Listing, result_command
 from authsite.cli.shared import config_option, examples, limit_option, print_json, transaction
-from authsite.settings import Settings
+from authsite.platform.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase

@@ -7,7 +7,7 @@ import click
 from authsite.cli.results import Done, result_command
 from authsite.cli.shared import examples, transaction
 from authsite.context import Context
-from authsite.settings import Settings
+from authsite.platform.settings import Settings
 from authsite.users import service
 from authsite.users.models import User
 
@@ -159,7 +159,7 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool) -> D
 @result_command
 def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> Done:
     """Set a new password and end all sign-ins."""
-    from authsite.passwords import policy
+    from authsite.platform.passwords import policy
 
     password = read_password(password_stdin)
     with transaction(cfg) as ctx, field_errors_as_lines():

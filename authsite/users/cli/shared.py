@@ -9,8 +9,8 @@ import click
 from sqlalchemy.orm import Session
 
 from authsite.cli.results import Done
-from authsite.http.errors import FieldError, ValidationFailed
-from authsite.i18n import translate
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import translate
 from authsite.users import service
 from authsite.users.account import as_json as user_json
 from authsite.users.errors import LastOwner

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, select
 
 from authsite.context import Context
-from authsite.db import PreparedQuery
-from authsite.settings import Settings
-from authsite.settings.values import is_admin
+from authsite.platform.db import PreparedQuery
+from authsite.platform.settings import Settings
+from authsite.platform.settings.values import is_admin
 
 from .models import Group, GroupMember
 from .reserved import RESERVED

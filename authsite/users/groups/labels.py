@@ -10,7 +10,8 @@ import uuid
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from ..models import User
+from authsite.users.models import User
+
 from .models import Group, GroupMember
 
 

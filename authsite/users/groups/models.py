@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 
 
 class Group(Base):

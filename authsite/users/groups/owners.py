@@ -5,8 +5,9 @@ import uuid
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from ..errors import LastOwner
-from ..models import User
+from authsite.users.errors import LastOwner
+from authsite.users.models import User
+
 from .models import GroupMember
 from .reserved import OWNER
 

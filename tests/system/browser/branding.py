@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from authsite.settings import read_ini
+from authsite.platform.settings import read_ini
 from tests.system.browser.people import EMAIL, PASSWORD, pages_server
 
 ROOT = Path(__file__).resolve().parents[3]

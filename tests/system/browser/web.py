@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import authsite
-from authsite.http.headers import PAGE_POLICY
 from authsite.oauth import families
+from authsite.platform.http.headers import PAGE_POLICY
 from tests.support import databases
 from tests.support.acting import acting
 from tests.support.servers import serving, write_ini

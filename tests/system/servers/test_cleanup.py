@@ -11,11 +11,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete, func, insert, select
 
-from authsite import clock
-from authsite.audit.models import AuditEvent
-from authsite.db import open_database
-from authsite.db.batches import ROWS
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.db import open_database
+from authsite.platform.db.batches import ROWS
+from authsite.platform.runtime import clock
+from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support import databases
 from tests.support.servers import authsite, write_ini
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
 HOLDER = """
 import sys, time
-from authsite.db import open_database
-from authsite.tasks.leader import Lock, held, own_connection
+from authsite.platform.db import open_database
+from authsite.platform.tasks.leader import Lock, held, own_connection
 database = open_database(sys.argv[1])
 with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
     print(ours, flush=True)
@@ -36,7 +36,7 @@ WORKER = """
 import signal, sys
 from multiprocessing.util import _exit_function
 from authsite.server import worker
-from authsite.tasks import cleanup, scheduled_cleanup
+from authsite.platform.tasks import cleanup, scheduled_cleanup
 cleanup.REST, cleanup.LONGEST_REST = 1e9, 600
 scheduled_cleanup.make_job.__defaults__ = (scheduled_cleanup.Waits(first=(0, 0)),)
 signal.signal(signal.SIGTERM, lambda *_: (_exit_function(), sys.exit(0)))
@@ -55,7 +55,7 @@ HOST = """
 import sys, threading
 from pyramid.config import Configurator
 from webtest import TestApp
-from authsite.settings import read_ini
+from authsite.platform.settings import read_ini
 config = Configurator(settings=read_ini(sys.argv[1]))
 config.include("authsite")
 TestApp(config.make_wsgi_app()).get("/login")

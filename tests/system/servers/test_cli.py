@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from authsite import clock
 from authsite.oauth.models import Family
-from authsite.settings.secret import strong_secret
+from authsite.platform.runtime import clock
+from authsite.platform.settings.secret import strong_secret
 from tests.support.home import Home, initialized
 from tests.support.site import ClientKeys, Site
 

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from authsite.db.sqlite_files import locked
+from authsite.platform.db.sqlite_files import locked
 from tests.support import databases
 from tests.support.home import Home
 from tests.support.servers import authsite, serving, write_ini

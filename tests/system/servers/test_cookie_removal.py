@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from authsite.http import cookies
+from authsite.platform.http import cookies
 from authsite.testing import bearer_token, session_cookie
 from tests.conftest import need
 from tests.support import databases, nginx

@@ -8,9 +8,9 @@ import tarfile
 
 import pytest
 
-from authsite.audit.events import FORMER_NAMES
-from authsite.audit.service import record
-from authsite.db import migrate
+from authsite.platform.audit.events import FORMER_NAMES
+from authsite.platform.audit.service import record
+from authsite.platform.db import migrate
 from tests.support import databases, personal
 from tests.support.acting import acting
 from tests.support.commands import CHECKOUT

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from authsite.settings.secret import strong_secret
+from authsite.platform.settings.secret import strong_secret
 from tests.support.home import CHECKOUT, Home
 from tests.support.servers import free_port
 

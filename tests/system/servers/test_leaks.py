@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from sqlalchemy import text
 
-from authsite.db.base import Base
+from authsite.platform.db.base import Base
 from tests.support import databases
 from tests.support.home import Home
 from tests.support.servers import serving, write_ini

@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from authsite.mail.leases import ClaimedMail
-from authsite.mail.message import compose
-from authsite.mail.rendering import Rendered
-from authsite.mail.transports import (
+from authsite.platform.mail.leases import ClaimedMail
+from authsite.platform.mail.message import compose
+from authsite.platform.mail.rendering import Rendered
+from authsite.platform.mail.transports import (
     PermanentFailure,
     TemporaryFailure,
     Unreachable,
     open_transport,
     smtp,
 )
-from authsite.settings import load
+from authsite.platform.settings import load
 from tests.support.certificates import make_certificate, server_context
 from tests.support.mails import text_of
 from tests.support.servers import free_port
@@ -204,8 +204,8 @@ def test_a_server_that_hangs_up_after_its_yes_has_the_mail():
 
 def test_a_lease_outlasts_the_longest_sending():
     """A second copy could leave if the answer to DATA could take longer than the lease."""
-    from authsite.mail.leases import LEASE
-    from authsite.mail.transports import MIN_LEASE_AT_SEND
+    from authsite.platform.mail.leases import LEASE
+    from authsite.platform.mail.transports import MIN_LEASE_AT_SEND
 
     longest = 2 * smtp.TIMEOUT + smtp.DATA_TIMEOUT
     assert longest < MIN_LEASE_AT_SEND.total_seconds() < LEASE.total_seconds()

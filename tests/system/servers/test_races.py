@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from authsite import clock
 from authsite.oauth import clients
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS
+from authsite.platform.runtime import clock
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support import databases

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from authsite import clock
 from authsite.oauth.models import Family
+from authsite.platform.runtime import clock
 from tests.support import databases
 from tests.support.servers import serving, write_ini
 from tests.support.site import SECRET, Site, bearer

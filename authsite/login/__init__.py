@@ -1,1 +1,0 @@
-"""Login names, the password check, notices and reauthentication."""

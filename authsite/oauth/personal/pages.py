@@ -1,0 +1,59 @@
+"""The section of the account pages for personal access tokens, and its forms."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from authsite.platform.http.bodies import Body, CurrentPassword
+from authsite.platform.runtime.ids import as_id
+from authsite.request_state import Request
+from authsite.users.account_pages import account_form, back, show
+from authsite.users.caller import caller_of
+from authsite.users.groups import bound
+
+from . import service
+from .api import Lifetime, Name
+from .errors import UnknownToken
+
+
+class TokenForm(Body):
+    """A new token. Each scope is a field of its own, ``scope:<name>``."""
+
+    name: Name
+    expires_in: Lifetime | None = None
+    current_password: CurrentPassword
+
+
+def values(request: Request) -> dict[str, Any]:
+    """The active tokens; ``new_token`` is the text of one that was just created."""
+    ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
+    scopes = bound.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    found = service.list_active(ctx, user_id)
+    return {"tokens": found, "new_token": None, "token_scopes": scopes}
+
+
+@account_form("authsite.account.tokens", TokenForm)
+def create(request: Request) -> dict[str, Any]:
+    """Create a token; the response to the form itself shows it, and no other page does."""
+    given: TokenForm = request.authsite.validated
+    allowed = request.authsite.settings.personal_token_scopes
+    chosen = [scope for scope in allowed if request.authsite.raw_form.get(f"scope:{scope}")]
+    _made, text = service.create(
+        request.authsite.ctx,
+        caller_of(request).signed_in_user(),
+        given.current_password,
+        service.RequestedToken(given.name, " ".join(chosen), given.expires_in),
+        allowed,
+    )
+    request.authsite.form_data = {}  # the form is empty again
+    return {**show(request), "which": None, "new_token": text}
+
+
+@account_form("authsite.account.tokens.revoke")
+def revoke(request: Request) -> Response:
+    """Revoke one token; one that is gone already is revoked, too."""
+    wanted = as_id(request.matchdict["id"])
+    if wanted is None:
+        raise UnknownToken
+    service.revoke(request.authsite.ctx, caller_of(request).acting_user().id, wanted)
+    return back(request, "token")

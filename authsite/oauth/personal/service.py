@@ -1,0 +1,183 @@
+"""Create, list and revoke the personal access tokens of a user.
+
+A token acts for its user, with its scopes, until it expires or is revoked, the user's epoch is
+raised, or the client with which it was created is disabled. It knows its session: who ends that may
+end the token with it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from sqlalchemy import insert, select
+
+from authsite.context import Context
+from authsite.oauth import families, personal_tokens, scopes, tokens
+from authsite.oauth.listed import ListedToken, list_personal, newest_first
+from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.installation import features
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.runtime import clock
+from authsite.platform.settings.durations import duration
+from authsite.sign_in.fields import check_line
+from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.account import SignedInUser
+from authsite.users.errors import SignInEnded
+from authsite.users.groups import bound
+from authsite.users.models import User, unchanged_since
+from authsite.verification.service import may_mail_own_address
+
+from . import former, mails
+from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
+
+MAX_ACTIVE = 50  # tokens of one user
+DEFAULT_LIFETIME = timedelta(days=90)
+_parse_lifetime = duration(timedelta(days=365))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedToken:
+    """What a user asks for, as text; without a lifetime it is `DEFAULT_LIFETIME`."""
+
+    name: str
+    scope: str | None = None
+    expires_in: str | None = None
+
+
+def create(
+    ctx: Context,
+    user: SignedInUser,
+    current_password: str,
+    requested: RequestedToken,
+    allowed: Collection[str],
+) -> tuple[ListedToken, str]:
+    """Create a token after checking the current password; the owner is notified by mail.
+
+    Returns it and its text, which is not stored: it is shown once.
+
+    ``allowed``: the scopes that the token may have, except those for groups that the user is not
+    in; without a requested scope it has none. Raises
+    `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
+    `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
+    `SignInEnded` if the user's epoch was raised meanwhile.
+    """
+    name, scope, lifetime = _read(requested, allowed)
+    reauthenticate(ctx, user, current_password)
+    account = user.account
+    # After the password: who has only a token of the user cannot use up the owner's limit.
+    ctx.limits.count("personal-tokens", limit_subject(account.id))
+    notify = may_mail_own_address(ctx, account)
+    _lock(ctx, account.id, account.epoch)
+    if bound.held_in_transaction(ctx, account.id, scope) != scope:
+        raise ScopeNotAllowed
+    if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
+        raise TooManyTokens
+    now = clock.now()
+    made = ListedToken(uuid4(), name, scope, now, tokens.expiry(now, lifetime))
+    text = _insert(ctx, user, made)
+    details = {"token": str(made.id), "session": str(user.session_id)}
+    record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
+    if notify:
+        mails.send_created(ctx, Recipient(account.id, account.email), made.id)
+    return made, text
+
+
+def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
+    """The active tokens of a user, the newest first."""
+    found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
+    return sorted(found, key=newest_first)
+
+
+def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
+    """Revoke one token of this user, at once on every process; whether there was an active one."""
+    found = next((item for item in list_active(ctx, user_id) if item.id == token_id), None)
+    if found is None:
+        return False
+    why = "revoked by its owner"
+    if found.session_id is None:
+        families.end(ctx, token_id, why, user_id=user_id, client_id=None)
+    else:
+        personal_tokens.end(ctx, token_id, why, user_id=user_id)
+    return True
+
+
+def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str, timedelta]:
+    """Name, scope and lifetime. Raises `ValidationFailed` with all errors."""
+    name, wanted = requested.name.strip(), scopes.parse(requested.scope or "")
+    errors = check_line("name", name)
+    if not name:
+        errors.append(FieldError("required", "name", NAME_MISSING))
+    if not set(wanted) <= set(allowed):
+        errors += ScopeNotAllowed().details
+    lifetime = DEFAULT_LIFETIME
+    try:
+        if requested.expires_in is not None:
+            lifetime = _parse_lifetime(requested.expires_in)
+    except ValueError:
+        errors += InvalidLifetime().details
+    if errors:
+        raise ValidationFailed(details=errors)
+    return name, " ".join(wanted), lifetime
+
+
+def _lock(ctx: Context, user_id: UUID, epoch: int) -> None:
+    """Lock the user's row, so that the limit holds for concurrent requests.
+
+    Raises `SignInEnded` unless ``epoch``, with which the password was checked, is the user's.
+    """
+    row = select(User.id).where(User.id == user_id, *unchanged_since(epoch))
+    # SQLite, where the transaction has the write lock of the database, ignores the clause.
+    if ctx.db.scalar(row.with_for_update(key_share=True)) is None:
+        raise SignInEnded
+
+
+def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:
+    """Insert the token; its text. Raises `SignInEnded` if the session has ended meanwhile."""
+    if not features.is_open(ctx.services, features.PERSONAL_TOKENS):
+        return former.create(ctx, user.account, made)
+    features.use(ctx, features.PERSONAL_TOKENS)
+    client_id, client_epoch = _client_of(ctx, user)
+    info = ctx.request_info
+    ctx.db.execute(
+        insert(PersonalToken).values(
+            id=made.id,
+            user_id=user.account.id,
+            user_epoch=user.account.epoch,
+            client_id=client_id,
+            client_epoch=client_epoch,
+            session_id=user.session_id,
+            name=made.name,
+            scope=made.scope,
+            created_at=made.created,
+            expires_at=made.expires,
+            address=info.address,
+            agent=info.agent,
+        )
+    )
+    sealed = tokens.PersonalTokenValues(made.id, int(made.expires.timestamp()))
+    return tokens.encode_personal(ctx.services.keys, sealed)
+
+
+def _client_of(ctx: Context, user: SignedInUser) -> tuple[UUID | None, int | None]:
+    """The client of the user's session, and the epoch with which the session knows it.
+
+    The user is locked, as by what ends a session with the tokens that were created in it. Raises
+    `SignInEnded` if the session has ended.
+    """
+    if user.family_id:
+        family = select(Family.client_id, Family.client_epoch)
+        open_ = family.where(Family.id == user.family_id, Family.revoked_at.is_(None))
+        found = ctx.db.execute(open_).one_or_none()
+        if found is None:
+            raise SignInEnded
+        return found.client_id, found.client_epoch
+    session = select(BrowserSession.id).where(BrowserSession.id == user.browser_session_id)
+    if ctx.db.scalar(session) is None:
+        raise SignInEnded
+    return None, None

@@ -1,6 +1,0 @@
-"""Passwords: hashing and checks (`Passwords`), the hash pool (`HashPool`), and the policy."""
-
-from authsite.passwords.hashing import Passwords
-from authsite.passwords.pool import HashCapacityExceeded, HashPool
-
-__all__ = ["HashCapacityExceeded", "HashPool", "Passwords"]

@@ -1,0 +1,155 @@
+"""Write and search the audit trail."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
+
+from sqlalchemy import ColumnElement, Table, bindparam, func, insert, select
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.platform.db import NoRow, PreparedQuery
+from authsite.platform.db.base import database_now
+from authsite.platform.installation import features
+
+from .events import FORMER_NAMES, Event, beginning_with, names_of
+from .models import AuditEvent, Detail
+
+RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
+# The table, not the class: the ORM's overhead for one row equals the cost of the insert.
+_TABLE = cast(Table, AuditEvent.__table__)
+# The time is that of the database's clock, which all processes have in common.
+_INSERT = insert(_TABLE).values(at=database_now())
+
+
+class About(TypedDict, total=False):
+    """What an event is about.
+
+    ``details`` contains ids and reasons, never a password, a token or an unknown caller's address
+    (ASVS 16.2.5). A login name without an account is stored as its `pseudonym`.
+    """
+
+    user_id: uuid.UUID | None
+    client_id: uuid.UUID | None
+    details: Mapping[str, Detail] | None
+
+
+def record(
+    ctx: Context,
+    event: Event,
+    **about: Unpack[About],
+) -> None:
+    """Record ``event`` in the transaction of its cause."""
+    values = event_values(ctx, event, **about)
+    ctx.db.connection().execute(_INSERT, values)
+    ctx.db.info[RECORDED] = True
+
+
+def record_all(ctx: Context, event: Event, causes: Sequence[About]) -> None:
+    """`record` for several causes, in few statements."""
+    rows = [event_values(ctx, event, **about) for about in causes]
+    if rows:
+        ctx.db.connection().execute(_INSERT, rows)
+        ctx.db.info[RECORDED] = True
+
+
+def record_apart(ctx: Context, event: Event, **about: Unpack[About]) -> None:
+    """Record ``event`` in a separate transaction, since that of a denied request is rolled back.
+
+    On SQLite the caller must not hold the write lock.
+    """
+    values = event_values(ctx, event, **about)
+    with ctx.database.autocommit.connect() as connection:
+        connection.execute(_INSERT, values)
+
+
+def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:
+    """A query that records an event if ``condition`` is true.
+
+    Its parameters are those of `event_values`, and those of the condition.
+    """
+    columns = [column for column in _TABLE.columns if column.name not in ("id", "at")]
+    parameters = [bindparam(column.name, type_=column.type) for column in columns]
+    row = select(database_now(), *parameters).where(condition)
+    return PreparedQuery(insert(_TABLE).from_select([_TABLE.c.at, *columns], row), NoRow)
+
+
+def event_values(ctx: Context, event: Event, **about: Unpack[About]) -> dict[str, Any]:
+    """The values of one row, as in `record`; the database adds id and time.
+
+    An event that was renamed has its former name until an upgrade is finished, since processes of
+    the former version may still read it.
+    """
+    former, info = FORMER_NAMES.get(event), ctx.request_info
+    if former and features.is_open(ctx.services, features.AUDIT_VERBS):
+        former = None
+    return {
+        "event": former or str(event),
+        "user_id": about.get("user_id"),
+        "client_id": about.get("client_id"),
+        "address": info.address,
+        "agent": info.agent,
+        "request_id": info.request_id,
+        "details": about.get("details"),
+    }
+
+
+def pseudonym(text: str) -> str:
+    """A short hash of ``text``: events about the same unknown name have the same pseudonym."""
+    return sha256(text.encode(errors="replace")).hexdigest()[:16]
+
+
+class Found(NamedTuple):
+    """Some events, and how many there are in all."""
+
+    events: Sequence[AuditEvent]
+    total: int
+
+
+class Filter(NamedTuple):
+    """Which events to find: those that agree with every value given."""
+
+    user_id: uuid.UUID | None = None
+    client_id: uuid.UUID | None = None
+    request_id: str | None = None
+    address: str | None = None
+    event: str | None = None
+    """A name, or the beginning of names: ``login`` finds ``login.failed``.
+
+    Of an event that was renamed either name finds all rows.
+    """
+    events: Sequence[Event] = ()
+    """If there are any, only these."""
+    since: datetime | None = None
+    after_id: int | None = None
+    """Only events with a larger id."""
+
+
+def search(db: Session, wanted: Filter, limit: int) -> Found:
+    """Up to ``limit`` events, the latest ones, in the order in which they were recorded."""
+    columns = {
+        AuditEvent.user_id: wanted.user_id,
+        AuditEvent.client_id: wanted.client_id,
+        AuditEvent.request_id: wanted.request_id,
+        AuditEvent.address: wanted.address,
+    }
+    conditions = [column == value for column, value in columns.items() if value is not None]
+    if wanted.event:
+        begin = AuditEvent.event.startswith(wanted.event, autoescape=True)
+        conditions.append(begin | AuditEvent.event.in_(names_of(beginning_with(wanted.event))))
+    if wanted.events:
+        conditions.append(AuditEvent.event.in_(names_of(wanted.events)))
+    if wanted.after_id is not None:
+        conditions.append(AuditEvent.id > wanted.after_id)
+    if wanted.since:
+        conditions.append(AuditEvent.at >= wanted.since)
+    latest = select(AuditEvent).where(*conditions).order_by(AuditEvent.id.desc()).limit(limit)
+    total = db.scalar(select(func.count()).select_from(AuditEvent).where(*conditions)) or 0
+    return Found(db.scalars(latest).all()[::-1], total)
+
+
+def latest_id(db: Session) -> int:
+    """The largest id of an event; 0 if there is none."""
+    return db.scalar(select(func.max(AuditEvent.id))) or 0

@@ -1,0 +1,106 @@
+"""The session of a request, and its transaction."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
+
+from authsite.platform.registrations import Registered
+from authsite.request_state import Request
+
+READING_PATHS = Registered[str]("paths that read")
+"""Paths whose POST writes nothing in the request's transaction."""
+
+
+class RequestSession(Session):
+    """A session that commits and rolls back with the transaction manager in its ``info``."""
+
+
+@event.listens_for(RequestSession, "after_begin")
+@event.listens_for(RequestSession, "after_attach")
+def _join(session: Session, *_arguments: object) -> None:
+    # `zope.sqlalchemy.register` would add seven listeners to the session of every request, which
+    # find out whether something was written. Our session joins as changed from the start: Core's
+    # statements, which those listeners do not see, are committed like all others.
+    join_transaction(session, STATUS_CHANGED, session.info["tm"])
+
+
+def request_session(request: Request) -> Session:
+    """A session that commits and rolls back with ``request.tm``.
+
+    A request that only reads has no transaction: its session is in AUTOCOMMIT, takes no lock and
+    is closed with the request. Raises `RuntimeError` where a request that may write has no
+    transaction: what is written would be lost.
+    """
+    if "tm.active" not in request.environ:
+        if not needs_transaction(request):
+            db = Session(request.authsite.database.autocommit)
+            request.add_finished_callback(lambda _request: db.close())
+            return db
+        raise RuntimeError(
+            "authsite has no transaction to write in: let pyramid_tm act on every POST, PUT, PATCH"
+            " and DELETE of authsite's routes (tm.activate_hook)"
+        )
+    return RequestSession(
+        request.authsite.database.transactional, expire_on_commit=False, info={"tm": request.tm}
+    )
+
+
+def needs_transaction(request: Request) -> bool:
+    """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
+
+    A request that reads needs none: by its method, or a POST to one of the paths that a package has
+    registered (`READING_PATHS`). A GET view that has to write uses `transaction`.
+    """
+    if request.method in ("GET", "HEAD", "OPTIONS"):
+        return False
+    reading_paths = READING_PATHS.of(request.registry["authsite"])
+    return request.environ["PATH_INFO"] not in reading_paths.values()
+
+
+@contextmanager
+def transaction(request: Request) -> Iterator[None]:
+    """Run the block in the request's transaction, or in a new one if the request has none."""
+    if "tm.active" in request.environ:
+        yield
+        return
+    request.tm.begin()
+    request.environ["tm.active"] = True
+    try:
+        yield
+    except BaseException:
+        request.tm.abort()
+        raise
+    finally:
+        del request.environ["tm.active"]
+    request.tm.commit()
+
+
+def after_commit(session: Session, work: Callable[[], None]) -> None:
+    """Call ``work`` after the request's transaction is committed; never if it is rolled back.
+
+    ``session``: the `Context.db` of a request with a transaction.
+    """
+    session.info["tm"].get().addAfterCommitHook(lambda committed: work() if committed else None)
+
+
+def commit_and_begin(request: Request) -> None:
+    """Commit the request's transaction and begin another one.
+
+    pyramid_tm rolls back after every exception, also if an exception view returned a 4xx response.
+    The error view calls this first for an error with `keeps_writes`: a revocation, a counter or an
+    audit row stays.
+    """
+    request.tm.commit()
+    request.tm.begin()
+
+
+def rollback_and_begin(request: Request) -> None:
+    """Roll back the request's transaction and begin another one.
+
+    For a view that catches an error and returns a page, after which pyramid_tm would commit.
+    """
+    request.tm.abort()
+    request.tm.begin()

@@ -1,0 +1,62 @@
+"""What stands between the server and a view: bodies, errors, headers and addresses."""
+
+from pyramid.config import Configurator
+from pyramid.events import ApplicationCreated, BeforeTraversal
+from pyramid.tweens import INGRESS
+
+from . import (
+    address,
+    assets,
+    bodies,
+    cookies,
+    error_formats,
+    error_views,
+    headers,
+    host,
+    isolation,
+    languages,
+    local,
+    methods,
+    own_address,
+    own_files,
+    proxies,
+    request_facts,
+    return_to,
+)
+from .application import HttpApplication
+
+
+def includeme(config: Configurator) -> None:
+    """Add request attributes, the tween, the view option ``body``, static files and error views."""
+    prefix = f"/{config.route_prefix}" if config.route_prefix else ""
+    cfg = config.registry["authsite"].settings
+    http: HttpApplication = config.registry["authsite.http"]
+    # The header is valid for the whole host name, and so for the pages of a host application.
+    hsts = cfg.hsts or ("host" if http.standalone else "off")
+    http.prefix, http.hsts = prefix, headers.HSTS.get(hsts)
+    http.addresses = own_address.configured(cfg.base_url, prefix)
+    for name, function in {
+        "request_id": request_facts.request_id,
+        "request_info": request_facts.request_info,
+        "client_address": proxies.client_address,
+        "through_trusted_proxy": proxies.through_trusted_proxy,
+        "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
+        "address": address.address,
+        "base_urls": address.base_urls,
+        "error_format": error_formats.error_format,
+        "next": return_to.next_page,
+    }.items():
+        config.add_request_attribute(name, function)
+    config.add_route_predicate("local", local.LocalPredicate)
+    config.add_route_predicate("errors", error_formats.ErrorsOption)
+    config.add_tween("authsite.platform.http.tween.http_tween", under=INGRESS)
+    config.add_view_deriver(bodies.body_deriver, "authsite_body")
+    config.add_subscriber(methods.collect_methods, ApplicationCreated)
+    config.add_subscriber(error_formats.collect_formats, ApplicationCreated)
+    config.add_subscriber(host.reject_bad_host, BeforeTraversal)
+    config.add_subscriber(languages.choose_language, BeforeTraversal)
+    config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
+    config.include(isolation)
+    assets.add_assets(config)
+    own_files.add_own_files(config)
+    error_views.add_views(config, standalone=http.standalone)

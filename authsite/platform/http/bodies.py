@@ -1,0 +1,309 @@
+"""The view option ``body=Model``: reads and validates the request's body.
+
+A body is a form or a JSON object with one string, or a `Flag`, for each name. The view finds an
+instance of the model at ``request.authsite.validated``, and the OpenAPI document describes it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails
+from pyramid.interfaces import IViewDeriverInfo
+from pyramid.response import Response
+
+from authsite.platform.db.transaction import needs_transaction
+from authsite.platform.i18n import _, translate
+from authsite.request_state import Request, View, view_options
+
+from .errors import (
+    ApiError,
+    FieldError,
+    MalformedRequest,
+    PayloadTooLarge,
+    RequestTimedOut,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
+from .own_routes import is_own_view
+
+MAX_BODY = 64 * 1024  # bytes
+MAX_FIELDS = 100
+MAX_DEPTH = 20
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+def _text(limit: int, *, required: bool = True) -> StringConstraints:
+    return StringConstraints(min_length=1 if required else 0, max_length=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The error message for a missing or empty field, as a part of the field's annotation.
+
+    If an annotation has several, the last one is used.
+    """
+
+    message: str
+
+
+Email = Annotated[
+    str,
+    _text(254),
+    Missing(_("Enter your e-mail address.")),
+    Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"]),
+]
+Identifier = Annotated[str, _text(320)]
+Password = Annotated[
+    str,
+    _text(4096),
+    Field(json_schema_extra={"format": "password"}, examples=["correct-horse-battery-staple"]),
+]
+CurrentPassword = Annotated[Password, Missing(_("Enter your current password."))]
+NewPassword = Annotated[Password, Missing(_("Choose a password."))]
+Token = Annotated[str, _text(512)]
+Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
+Text = Annotated[str, _text(1024)]
+# The value of a checkbox in a form, or ``true`` in JSON.
+Consent = Annotated[
+    str,
+    BeforeValidator(lambda value: "true" if value is True else value),
+    _text(8),
+    Field(examples=["true"]),
+]
+MaybeEmpty = Annotated[str, _text(1024, required=False)]
+# ``true`` or ``false`` of JSON, or the same words in a form.
+Flag = Annotated[
+    bool, BeforeValidator(lambda value: _FLAGS.get(value) if isinstance(value, str) else value)
+]
+_FLAGS = {"true": True, "false": False}
+
+
+def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
+    schema["description"] = model.description
+
+
+class Body(BaseModel):
+    """Base class of request models.
+
+    A field is a string or a `Flag`. Unknown names are ignored, and a null in JSON means that the
+    field is absent. With ``form_only`` the body cannot be JSON. The OpenAPI document shows
+    ``description``, and for each field the string under it. ``examples`` maps a name to the fields
+    of a whole request. It is for a model whose fields' own examples together are not a valid
+    request.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore",
+        strict=True,
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_extra=_add_description,
+    )
+    description: ClassVar[str] = ""
+    form_only: ClassVar[bool] = False
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    discriminator: ClassVar[str] = ""
+    one_of: ClassVar[Mapping[str, type["Body"]]] = {}
+
+
+Model = TypeVar("Model", bound=Body)
+Value = TypeVar("Value")
+
+WORDS = {
+    "required": _("This field is required."),
+    "too_long": _("This is too long. Shorten it."),
+    "invalid": _("This must be one plain text."),
+}
+_CODES = {
+    "missing": "required",
+    "string_too_short": "required",
+    "string_too_long": "too_long",
+}
+_NOT_A_FLAG = _("Give true or false.")
+
+
+def read(request: Request, model: type[Body]) -> Body:
+    """Read the body of ``request`` as an instance of ``model``, or of the form that it names.
+
+    Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
+    `ValidationFailed`.
+    """
+    values = values_of(request, form_only=model.form_only)
+    if model.one_of:
+        model = model.one_of.get(str(values.get(model.discriminator)), model)
+    return validate(values, model)
+
+
+def validate(values: Mapping[str, object], model: type[Model]) -> Model:
+    """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
+    fields = model.model_fields
+    texts = {
+        name: value for name, value in values.items() if isinstance(value, str) and name in fields
+    }
+    if not _is_text("".join(texts.values())):
+        message = _("This contains characters that are not text. Remove them.")
+        bad = [name for name, value in texts.items() if not _is_text(value)]
+        raise ValidationFailed(details=[FieldError("invalid", name, message) for name in bad])
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ValidationFailed(
+            details=[_field_error(item, model) for item in error.errors()]
+        ) from None
+
+
+def as_invalid_request(error: ApiError) -> ApiError:
+    """Convert a `ValidationFailed` for OAuth endpoints; return any other error unchanged.
+
+    OAuth endpoints name all invalid fields in one text (RFC 6749, section 5.2).
+    """
+    if not isinstance(error, ValidationFailed):
+        return error
+    messages = " ".join(f"{item.field}: {translate(item.message)}" for item in error.details)
+    return MalformedRequest(messages)
+
+
+@view_options("body")
+def body_deriver(view: View, info: IViewDeriverInfo) -> View:
+    """View deriver for the option ``body``."""
+    model = info.options.get("body")
+    if model is None or not is_own_view(info):
+        return view
+
+    def reading_view(context: object, request: Request) -> Response:
+        try:
+            request.authsite.validated = read(request, model)
+        except ApiError as error:
+            if request.authsite.error_format == "oauth":
+                raise as_invalid_request(error) from None
+            raise
+        return view(context, request)
+
+    return reading_view
+
+
+def retry_attempts(request: Request) -> int | None:
+    """How many attempts pyramid_retry may make for ``request``; None for its configured number.
+
+    A request without a transaction gets one attempt. A second attempt needs a copy of the whole
+    body, so there is also one attempt if the body is too long, of unknown length or incomplete.
+    """
+    if not needs_transaction(request):
+        return 1
+    length = request.content_length
+    if request.is_body_readable and (length is None or length > MAX_BODY):
+        return 1
+    try:
+        request.make_body_seekable()
+    except OSError:
+        return 1
+    return None
+
+
+def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
+    """The names and values in the body, not yet validated."""
+    raw = _read_bytes(request)
+    media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
+    if not raw and (not media_type or (media_type == JSON and not form_only)):
+        return {}
+    if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
+        raise UnsupportedMediaType("Send the body in UTF-8.")
+    if media_type == FORM:
+        return _without_duplicates(_parse_form(raw))
+    if media_type == JSON and not form_only:
+        return {name: value for name, value in _parse_json(raw).items() if value is not None}
+    accepted = FORM if form_only else f"{FORM} or {JSON}"
+    raise UnsupportedMediaType(f"Send the body as {accepted}.")
+
+
+def _read_bytes(request: Request) -> bytes:
+    if (request.content_length or 0) > MAX_BODY:
+        raise PayloadTooLarge
+    try:
+        if request.is_body_seekable:
+            request.make_body_seekable()  # rewinds it: an earlier attempt may have read it
+        raw: bytes = request.body_file.read(MAX_BODY + 1)
+    except TimeoutError:
+        raise RequestTimedOut from None
+    except OSError:
+        raise MalformedRequest(
+            "The body broke off before its end; send the request again."
+        ) from None
+    if len(raw) > MAX_BODY:
+        raise PayloadTooLarge
+    return raw
+
+
+def _parse_form(raw: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+        )
+    except ValueError:
+        raise MalformedRequest(
+            f"The form could not be read: send at most {MAX_FIELDS} fields, in UTF-8."
+        ) from None
+
+
+def _parse_json(raw: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(
+            raw.decode(), object_pairs_hook=_without_duplicates, parse_constant=_reject_constant
+        )
+    except (ValueError, RecursionError):
+        raise MalformedRequest(
+            "The body is not valid JSON in UTF-8; send one JSON object."
+        ) from None
+    if not isinstance(value, dict):
+        raise MalformedRequest("The body must be one JSON object.")
+    if _deeper_than(value, MAX_DEPTH):
+        raise MalformedRequest(
+            f"The JSON body is nested deeper than {MAX_DEPTH} levels; send fewer."
+        )
+    return value
+
+
+def _without_duplicates(pairs: Sequence[tuple[str, Value]]) -> dict[str, Value]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise MalformedRequest("A parameter appears more than once; send each once.")
+    return values
+
+
+def _reject_constant(constant: str) -> None:
+    """Reject NaN and the infinities, which are not JSON (RFC 8259, section 6)."""
+    raise ValueError(constant)
+
+
+def _deeper_than(value: object, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    children = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_deeper_than(child, depth - 1) for child in children)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+
+
+def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
+    code, name = _CODES.get(item["type"], "invalid"), str(item["loc"][0])
+    metadata = model.model_fields[name].metadata if code == "required" else []
+    messages = [part.message for part in metadata if isinstance(part, Missing)]
+    word = _NOT_A_FLAG if item["type"] == "bool_type" else WORDS[code]
+    return FieldError(code, name, messages[-1] if messages else word)

@@ -1,0 +1,82 @@
+"""Read from a request what `RequestInfo` has."""
+
+import re
+import secrets
+from functools import lru_cache
+from ipaddress import ip_address
+
+from authsite.platform.i18n import negotiate
+from authsite.request_state import Request
+
+from . import cookies
+from .request_info import RequestInfo
+
+_REQUEST_ID_KEY = "authsite.request_id"  # in the WSGI environ
+_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+MAX_AGENT = 200  # characters
+PARAMETER = "lang"
+_CHOSEN = re.compile(rf"(?:^|&){PARAMETER}=(\w{{2,8}})(?:&|$)")
+
+
+def request_id(request: Request) -> str:
+    """The id of this request: a trusted proxy's ``X-Request-Id``, or a new one.
+
+    A request that pyramid_retry runs again has the id of its first attempt.
+    """
+    if request.authsite.through_trusted_proxy:
+        received: str = request.headers.get("X-Request-Id", "")
+        if _VALID_REQUEST_ID.fullmatch(received):
+            return received
+    made: str = request.environ.setdefault(_REQUEST_ID_KEY, secrets.token_hex(12))
+    return made
+
+
+def request_info(request: Request) -> RequestInfo:
+    """The `RequestInfo` of ``request``."""
+    agent = request.headers.get("User-Agent", "")
+    printable = "".join(char for char in agent[:MAX_AGENT] if char.isprintable())
+    chosen, accepted = chosen_language(request), request.headers.get("Accept-Language")
+    language = language_of(request, chosen)
+    return RequestInfo(
+        request.authsite.client_address,
+        printable or None,
+        request.authsite.request_id,
+        request.authsite.base_urls,
+        language,
+        language if chosen or accepted else None,
+    )
+
+
+def language_of(request: Request, chosen: str | None) -> str:
+    """The best language for a request; ``chosen``: its `chosen_language`."""
+    offered = request.authsite.settings.languages
+    return (
+        chosen_by_button(request)
+        or chosen
+        or negotiate(request.headers.get("Accept-Language"), offered)
+    )
+
+
+def chosen_language(request: Request) -> str | None:
+    """The language that the user has chosen on a page, if it is offered."""
+    chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
+    return chosen if chosen in request.authsite.settings.languages else None
+
+
+def chosen_by_button(request: Request) -> str | None:
+    """The language of a POST that only chooses one; see ``languages.py``. None for others."""
+    found = _CHOSEN.search(request.query_string) if request.method == "POST" else None
+    return found[1] if found and found[1] in request.authsite.settings.languages else None
+
+
+def peer(request: Request) -> str | None:
+    """The IP address of the connection's peer; None for a Unix socket."""
+    return _canonical(request.environ.get("REMOTE_ADDR", ""))
+
+
+@lru_cache(maxsize=1024)
+def _canonical(address: str) -> str | None:
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return None

@@ -1,0 +1,102 @@
+"""Features that an older version of authsite would overlook, and when they may be used.
+
+An older version runs on the schema of a newer one. If it does not know a second factor, it does not
+ask for it. So the first use of such a feature writes its name to the table `used_features`: a
+process that does not know a name in it is not ready, and does not start. While an upgrade is not
+finished, older processes that do not look at that table may run; then the feature cannot be used.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite.context import Context, Services
+from authsite.platform.db import Database, open_database, upgrades
+from authsite.platform.http.errors import ApiError
+from authsite.platform.i18n import _
+from authsite.platform.settings import Settings
+
+from .models import UsedFeature
+
+AUDIT_VERBS = "audit_verbs"  # the names of renamed audit events; only asked with `is_open`
+PERSONAL_TOKENS = "personal_tokens"  # the table of personal access tokens
+# Each feature that this version knows, and the revision of the schema that came with it: a process
+# that knows this revision knows the feature.
+FEATURES: dict[str, str] = {
+    AUDIT_VERBS: "0014",
+    PERSONAL_TOKENS: "0017",
+}
+
+_INSERT = text("INSERT INTO used_features (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
+UNKNOWN = (
+    "the database uses features that this version of authsite does not know: {names}. It would "
+    "overlook them. Install the version that used them, or a newer one"
+)
+
+
+class FeatureNotOpen(ApiError):
+    """An upgrade of the database is not finished, so that the feature cannot be used yet."""
+
+    summary = "The upgrade of the service is not finished."
+    status = 409
+    code = "not_yet"
+    message = _(
+        "This cannot be used yet: the service is being upgraded. Its operator has to run "
+        "“authsite db upgrade --finish” when all its processes have the new version."
+    )
+
+
+class UnknownFeatures(RuntimeError):
+    """The database uses features that this version does not know."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(UNKNOWN.format(names=", ".join(names)))
+
+
+def unknown(database: Database) -> list[str]:
+    """The names of used features that this version does not know. Raises SQLAlchemy's errors."""
+    with database.autocommit.connect() as connection:
+        names = connection.scalars(select(UsedFeature.name).order_by(UsedFeature.name)).all()
+    return [name for name in names if name not in FEATURES]
+
+
+def refuse_unknown(settings: Settings) -> None:
+    """Raise `UnknownFeatures` if the database uses one.
+
+    Without a usable database nothing happens: the process starts, and waits for it. No connection
+    stays open, since a server may fork its processes afterwards.
+    """
+    database = open_database(settings.database_url.reveal())
+    try:
+        names = unknown(database)
+    except SQLAlchemyError:
+        return
+    finally:
+        database.dispose()
+    if names:
+        raise UnknownFeatures(names)
+
+
+def is_open(services: Services, name: str) -> bool:
+    """Whether the feature may be used: every process that may run knows it.
+
+    Once it is open it stays so, and costs no query. Raises SQLAlchemy's errors.
+    """
+    if name not in services.open_features:
+        former = upgrades.former_revision(services.database)
+        if former is not None and former < FEATURES[name]:
+            return False
+        services.open_features.add(name)
+    return True
+
+
+def use(ctx: Context, name: str) -> None:
+    """Record that the feature is used, in the transaction of its use.
+
+    Call it wherever rows are written that an older version would overlook, in imports, too. Raises
+    `FeatureNotOpen` before anything is written, and SQLAlchemy's errors.
+    """
+    if not is_open(ctx.services, name):
+        raise FeatureNotOpen
+    ctx.db.connection().execute(_INSERT, {"name": name})

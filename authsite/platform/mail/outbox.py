@@ -1,0 +1,183 @@
+"""The outbox as requests and operators use it: enqueue, list, retry and delete mails."""
+
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+
+from .models import WAITING, OutboxMessage
+
+KEEP_TRYING = timedelta(hours=24)
+KEEP = timedelta(days=7)  # to answer whether a mail was sent
+KEEP_DEAD = timedelta(days=30)  # for `authsite mail retry`
+
+# Exactly one address: no list, display name, comment or line end.
+_ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
+_INSERT = insert(OutboxMessage)
+
+
+class Recipient(NamedTuple):
+    """The user and the address that a mail is sent to."""
+
+    user_id: uuid.UUID | None
+    address: str
+
+
+# For a row that is never sent, written so that an unknown account costs the same.
+NO_RECIPIENT = Recipient(None, "nobody@example.invalid")
+
+
+class NewMail(NamedTuple):
+    """A mail to enqueue; ``kind`` is the name of its builder."""
+
+    kind: str
+    recipient: Recipient
+    about_id: uuid.UUID | None = None
+    """The row that the mail is about."""
+    page_url: str | None = None
+    """The page that the link in the mail leads to."""
+    expires_at: datetime | None = None
+    """The mail is dropped afterwards."""
+    names_device: bool = False
+    """Whether the mail tells the client address and the program of the request."""
+
+
+def put(ctx: Context, mail: NewMail) -> uuid.UUID:
+    """Enqueue ``mail``, sent after the commit; return its id.
+
+    A later change of the user's address does not redirect the mail. Raises ValueError for a text
+    that is not exactly one e-mail address.
+    """
+    recipient = mail.recipient
+    if not _ADDRESS.fullmatch(recipient.address):
+        raise ValueError("not one plain e-mail address; normalize it before it is stored")
+    now, info = clock.now(), ctx.request_info
+    id_ = uuid.uuid4()
+    ctx.db.execute(
+        _INSERT,
+        [
+            {
+                "id": id_,
+                "kind": mail.kind,
+                "user_id": recipient.user_id,
+                "address": recipient.address,
+                "about_id": mail.about_id,
+                "page_url": mail.page_url,
+                "base_url": info.base_url,
+                "language": info.language,
+                "from_address": info.address if mail.names_device else None,
+                "from_agent": info.agent if mail.names_device else None,
+                "expires_at": mail.expires_at,
+                "created_at": now,
+                "give_up_at": now + KEEP_TRYING,
+                "state": "waiting",
+                "delivery_attempts": 0,
+                "next_attempt_at": now,
+            }
+        ],
+    )
+    return id_
+
+
+class Found(NamedTuple):
+    """Some of the mails that were looked for, and how many there are."""
+
+    mails: Sequence[OutboxMessage]
+    total: int
+
+
+def search(db: Session, limit: int, *, email: str = "", dead: bool = False) -> Found:
+    """Up to ``limit`` waiting and dead mails: the dead first, then the oldest.
+
+    Only those whose address contains ``email``; with ``dead`` only dead ones.
+    """
+    conditions = [
+        OutboxMessage.state.in_(("dead",) if dead else ("waiting", "dead")),
+        func.lower(OutboxMessage.address).contains(email.lower(), autoescape=True),
+    ]
+    dead_first = case((OutboxMessage.state == "dead", 0), else_=1)
+    query = (
+        select(OutboxMessage)
+        .where(*conditions)
+        .order_by(dead_first, OutboxMessage.created_at, OutboxMessage.id)
+        .limit(limit)
+    )
+    total = db.scalar(select(func.count()).select_from(OutboxMessage).where(*conditions)) or 0
+    return Found(db.scalars(query).all(), total)
+
+
+def has_sent(db: Session) -> bool:
+    """Whether a mail was sent that is not purged yet: in the last seven days."""
+    sent = select(OutboxMessage.id).where(OutboxMessage.state == "sent").limit(1)
+    return db.scalar(sent) is not None
+
+
+def hold_back(db: Session) -> int:
+    """Make every waiting mail dead, since it may have been sent before; returns their number.
+
+    For a restored backup. `retry` sends them.
+    """
+    held = (
+        update(OutboxMessage)
+        .where(WAITING)
+        .values(
+            state="dead",
+            ended_at=clock.now(),
+            lease_until=None,
+            lease_owner=None,
+            last_error="held back: a backup was restored, and the mail may have been sent before",
+        )
+    )
+    done = db.execute(held, execution_options={"synchronize_session": False})
+    return cast(CursorResult[Any], done).rowcount
+
+
+def retry(db: Session, id_: uuid.UUID | None = None) -> int:
+    """Make dead mails wait for another 24 hours: the one with this id, or all; how many."""
+    dead = update(OutboxMessage).where(OutboxMessage.state == "dead")
+    now = clock.now()
+    if id_ is not None:
+        dead = dead.where(OutboxMessage.id == id_)
+    revived = dead.values(
+        state="waiting", next_attempt_at=now, give_up_at=now + KEEP_TRYING, ended_at=None
+    ).returning(OutboxMessage.id)
+    return len(db.execute(revived, execution_options={"synchronize_session": False}).all())
+
+
+def erase(db: Session, user_id: uuid.UUID) -> None:
+    """Delete all rows of a user, sent or not."""
+    db.execute(
+        delete(OutboxMessage)
+        .where(OutboxMessage.user_id == user_id)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete mails that were sent or dropped a week ago, or are dead since a month."""
+    over = or_(
+        and_(OutboxMessage.state.in_(("sent", "expired")), OutboxMessage.ended_at <= now - KEEP),
+        and_(OutboxMessage.state == "dead", OutboxMessage.ended_at <= now - KEEP_DEAD),
+    )
+    return sweep_table(connection, OutboxMessage, over)

@@ -1,0 +1,232 @@
+"""The rate limits of one caller, ``request.authsite.ctx.limits``, for views and services.
+
+Each count is committed separately, so a later error does not undo it. Call these methods only while
+the request's transaction has written nothing (on SQLite it would wait for itself), or after it has
+ended (`db.after_commit`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from authsite.platform.crypto.keys import Keys
+from authsite.platform.http.errors import ApiError
+from authsite.platform.settings.rate_limits import RATE_LIMITS
+
+from . import delays, recognized
+from .limiter import RateLimiter
+from .recognized import Owner, Recognition, new_cookie, recognize
+from .windows import Windows
+
+
+@dataclass(slots=True)
+class PasswordAttempt:
+    """One password check that is within the limit.
+
+    ``locked``: this attempt used up the limit and locked the account; success unlocks it.
+    ``succeeded``: the result of the check; None if the password was not checked. ``recognition``:
+    what was recognized before the check; None with limits off.
+    """
+
+    locked: bool = False
+    succeeded: bool | None = None
+    recognition: Recognition | None = None
+
+
+@dataclass(slots=True)
+class Counted:
+    """What a request has counted already, also in a run that pyramid_retry repeats.
+
+    ``windows``: the result of `CallerLimits._acquire` for each limit and subject.
+    """
+
+    windows: dict[tuple[str, ...], str | None] = field(default_factory=dict)
+    attempts: dict[tuple[str, ...], delays.Acquired] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CallerLimits:
+    """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
+
+    ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
+    device cookie as it was sent; ``owner``: who has signed in or has recovered the account, else
+    None. ``seen``: what `login` has read, else None.
+    ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
+    first time.
+    """
+
+    limiter: RateLimiter | None
+    keys: Keys
+    address: str
+    read_cookie: Callable[[], str | None] = lambda: None
+    counted: Counted = field(default_factory=Counted)
+    owner: Owner | None = None
+    seen: Windows | None = None
+    on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
+
+    def count(self, name: str, *subject: str) -> None:
+        """Count one. Raises `TooManyAttempts` over the limit."""
+        full = self._acquire(name, *subject)
+        if self.limiter and full:
+            raise self.limiter.error(name, full)
+
+    def allows(self, name: str, *subject: str) -> bool:
+        """Count one; whether it is within the limit, where the response must not reveal it."""
+        return self._acquire(name, *subject) is None
+
+    def refund(self, name: str, *subject: str) -> None:
+        """Undo one `count`."""
+        if self.limiter and (name, *subject) in self.counted.windows:
+            del self.counted.windows[(name, *subject)]
+            self.limiter.refund(name, *subject)
+
+    @contextmanager
+    def failures(self, name: str, *subject: str) -> Iterator[None]:
+        """Count the block if it fails with one of the limit's errors.
+
+        For checks that are cheap and cannot be guessed: a success writes nothing. Concurrent
+        failures over the limit raise `TooManyAttempts` instead of their own error.
+        """
+        if self.limiter and (full := self.limiter.full(name, *subject)):
+            self._report(self.limiter, full, name, *subject)
+            raise self.limiter.error(name, full)
+        try:
+            yield
+        except ApiError as error:
+            if counts_as_failure(name, error):
+                self.count(name, *subject)
+            raise
+
+    @contextmanager
+    def login(self, account: str, owner: Owner) -> Iterator[PasswordAttempt]:
+        """Count one login. Raises `TooManyAttempts` before any hash.
+
+        ``account``: the key under which failures are counted, the user or the login name.
+        ``owner`` has a separate limit in a recognized browser and at a recognized address. The
+        block checks the password and sets ``succeeded``; unless the check fails, the attempt is
+        refunded to the account. The count of the client address stays (L08).
+        """
+        if self.limiter is None:
+            yield PasswordAttempt()
+            return
+        self.count("login-address", self.address)
+        recognition, key, level = self._look_up(self.limiter, account, owner)
+        acquire = partial(delays.acquire_at, self.limiter, delays.LOGIN, key, level)
+        with self._password(self.limiter, acquire, key) as attempt:
+            attempt.recognition = recognition
+            yield attempt
+
+    @contextmanager
+    def reauthentication(self, user: str, session: str) -> Iterator[PasswordAttempt]:
+        """Count one check of the current password of a signed-in user; see `login`.
+
+        The limit is per user and sign-in, and separate from logins, so that neither unauthenticated
+        callers nor the holder of a stolen token can use up the owner's attempts.
+        """
+        if self.limiter is None:
+            yield PasswordAttempt()
+            return
+        name = "reauthentication"
+        acquire = partial(delays.acquire, self.limiter, user, session, name=name)
+        with self._password(self.limiter, acquire, name, user, session) as attempt:
+            yield attempt
+
+    def first(self, *subject: str) -> bool:
+        """Whether this is the first call in this hour; with limits off always False."""
+        return self.limiter is not None and self.limiter.first(*subject)
+
+    def recognized(self, owner: Owner) -> tuple[str, ...]:
+        """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
+        if self.limiter is None:
+            return ()
+        unknown, known = self._recognize(owner)
+        key = recognized.address_key(self.limiter, owner, self.address)
+        if unknown.subject or self.limiter.storage.get(key):
+            return known.subject
+        return ()
+
+    def remember_login(self, owner: Owner) -> None:
+        """`remember` for ``owner``, who has just signed in; the view sets the device cookie."""
+        self.owner = owner
+        self.remember(owner)
+
+    def remember(self, owner: Owner) -> None:
+        """The browser and the address of this request are recognized from now on.
+
+        For ``owner``, who has just signed in or recovered the account. Call it before the request's
+        transaction has written anything, or when it has been committed.
+        """
+        if self.limiter:
+            recognized.remember(self.limiter, owner, self.address, self.seen)
+
+    def end_lockout(self, accounts: list[str]) -> None:
+        """End the lockout of a user, who has just reset the password.
+
+        ``accounts`` as in `login`.
+        """
+        if self.limiter is None:
+            return
+        for account in accounts:
+            delays.reset(self.limiter, account)
+            delays.reset(self.limiter, account, "address", self.address)
+
+    def new_device_cookie(self) -> str | None:
+        """The device cookie for ``owner``; None without one."""
+        if self.limiter is None or self.owner is None:
+            return None
+        return new_cookie(self.keys["device"], self.owner, self.read_cookie())
+
+    def _look_up(
+        self, limiter: RateLimiter, account: str, owner: Owner
+    ) -> tuple[Recognition, str, int]:
+        """What is recognized; the key that counts the login, and its lockouts so far.
+
+        All that a login reads of the limits, in one statement where they are in our database.
+        """
+        unknown, known = self._recognize(owner)
+        address = recognized.address_key(limiter, owner, self.address)
+        keys = [delays.key_of(limiter, account, *each.subject) for each in (unknown, known)]
+        levels = [delays.level_key(key) for key in keys]
+        self.seen = Windows(limiter.storage, [address, *levels])
+        chosen = self.seen.get(address) > 0
+        return (known if chosen else unknown), keys[chosen], self.seen.get(levels[chosen])
+
+    def _recognize(self, owner: Owner) -> tuple[Recognition, Recognition]:
+        return recognize(self.keys["device"], owner, self.address, self.read_cookie())
+
+    @contextmanager
+    def _password(
+        self, limiter: RateLimiter, acquire: Callable[[], delays.Acquired], *key: str
+    ) -> Iterator[PasswordAttempt]:
+        """``key``: under which a run of the request that pyramid_retry repeats finds the count."""
+        acquired = self.counted.attempts.get(key) or acquire()
+        self.counted.attempts[key] = acquired
+        attempt = PasswordAttempt(acquired.locked)
+        try:
+            yield attempt
+        finally:
+            if attempt.succeeded is not False:
+                del self.counted.attempts[key]
+                delays.refund(limiter, acquired)
+
+    def _acquire(self, name: str, *subject: str) -> str | None:
+        """Count one, at most once in a request; the key of the full window, or None."""
+        if self.limiter is None:
+            return None
+        key = (name, *subject)
+        if key not in self.counted.windows:
+            full = self.counted.windows[key] = self.limiter.acquire(name, *subject)
+            if full:
+                self._report(self.limiter, full, name, *subject)
+        return self.counted.windows[key]
+
+    def _report(self, limiter: RateLimiter, full: str, name: str, *subject: str) -> None:
+        if limiter.first_exceeded(full):
+            self.on_exceeded(name, limiter.hashed(*subject))
+
+
+def counts_as_failure(name: str, error: ApiError) -> bool:
+    """Whether the limit ``name`` counts ``error`` as a failure."""
+    codes = {error.code, *(item.code for item in error.details)}
+    return not codes.isdisjoint(RATE_LIMITS[name].failures)

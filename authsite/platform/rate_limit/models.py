@@ -1,0 +1,22 @@
+"""The table of the counters that all processes share."""
+
+from datetime import datetime
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from authsite.platform.db.base import Base
+
+
+class LimitCounter(Base):
+    """The count of a window that ends at ``expires_at``.
+
+    On PostgreSQL the table is UNLOGGED: counting does not write to the WAL, and a crash of the
+    database resets all windows. An increment changes no index (a HOT update).
+    """
+
+    __tablename__ = "limit_counters"
+
+    key: Mapped[str] = mapped_column(String(128), primary_key=True)
+    count: Mapped[int]
+    expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -1,0 +1,25 @@
+"""All settings, a class for each section of ``docs/settings.md``, a setting for each field.
+
+`authsite.platform.settings.definition` says what defines a setting.
+"""
+
+from .accounts import Accounts
+from .login import Login
+from .mail import Mail
+from .operations import Operations
+from .pages import LOCALIZED, Pages
+from .storage import Storage
+from .tokens import CLIENT, ProxyClient, Tokens
+
+__all__ = [
+    "CLIENT",
+    "LOCALIZED",
+    "Accounts",
+    "Login",
+    "Mail",
+    "Operations",
+    "Pages",
+    "ProxyClient",
+    "Storage",
+    "Tokens",
+]

@@ -1,0 +1,117 @@
+"""The background task that deletes expired rows every hour.
+
+Every process has one. The first process to acquire the leader lock keeps it until it ends; the
+others try again every hour.
+"""
+
+import threading
+from contextlib import ExitStack
+from functools import partial
+from secrets import randbelow
+from time import perf_counter
+from typing import NamedTuple
+
+import structlog
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite.context import Job, Services
+from authsite.platform.db import Database
+from authsite.platform.runtime.counters import TASK_SUCCESS
+
+from .background import log_failure
+from .cleanup import CLEANUPS, steps
+from .leader import Lock, held, own_connection
+
+log = structlog.get_logger("authsite.cleanup")
+
+STOP_TIMEOUT = 2.0  # seconds; a batch that is interrupted is rolled back and repeated later
+
+
+class Waits(NamedTuple):
+    """Ranges of seconds, so that processes that start together do not act at the same time."""
+
+    first: tuple[int, int] = (120, 300)  # not during the start of the service
+    regular: tuple[int, int] = (3300, 3900)
+    after_error: tuple[int, int] = (60, 120)
+
+
+DEFAULT_WAITS = Waits()
+
+
+def make_job(services: Services, waits: Waits = DEFAULT_WAITS) -> Job:
+    """The background task that cleans up the application's database."""
+    stop = threading.Event()
+    task = partial(run, services, stop, waits)
+    return Job(task, stop.set, STOP_TIMEOUT)
+
+
+def run(services: Services, stop: threading.Event, waits: Waits) -> None:
+    """Clean up every hour until ``stop`` is set. Survives every error, and logs each kind once."""
+    TASK_SUCCESS.begin("cleanup")
+    last_error, wait = "", waits.first
+    connection: Connection | None = None
+    with ExitStack() as leadership:
+        while not stop.wait(_random_between(wait)):
+            try:
+                connection = _lead(services.database, connection, leadership)
+                if connection is not None:
+                    _clean_up_alone(connection, services, stop)
+            except Exception as error:  # also a bug: the thread must not end with it
+                leadership.close()
+                connection = None
+                last_error = log_failure(log, "cleanup_failed", error, last_error)
+                wait = waits.after_error
+            else:
+                if last_error:
+                    log.info("cleanup_recovered")
+                TASK_SUCCESS.note("cleanup")
+                last_error, wait = "", waits.regular
+
+
+def _lead(
+    database: Database, connection: Connection | None, leadership: ExitStack
+) -> Connection | None:
+    """The connection that holds the leader lock, or None while another process holds it.
+
+    The connection stays open between cleanups; if it was lost, it is replaced without a log line.
+    """
+    if connection is not None:
+        try:
+            connection.execute(select(1))
+            return connection
+        except SQLAlchemyError:
+            leadership.close()
+    connection = leadership.enter_context(own_connection(database))
+    if leadership.enter_context(held(connection, Lock.LEADER)):
+        return connection
+    leadership.close()
+    return None
+
+
+def _clean_up_alone(connection: Connection, services: Services, stop: threading.Event) -> None:
+    with held(connection, Lock.CLEANUP) as acquired:
+        if acquired:
+            clean_up(connection, services, stop)
+        else:
+            log.info("purge_skipped")  # `authsite purge` is running
+
+
+def clean_up(connection: Connection, services: Services, stop: threading.Event) -> None:
+    """Run all cleanups, or until ``stop`` is set; log the counts, at level debug if all are 0."""
+    began, slowest = perf_counter(), 0.0
+    deleted = dict.fromkeys(CLEANUPS.of(services), 0)
+    for step in steps(connection, services):
+        deleted[step.cleanup.name] += step.deleted
+        slowest = max(slowest, step.seconds)
+        if stop.wait(step.rest):
+            break
+    seconds = round(perf_counter() - began, 1)
+    slowest_ms, whole = round(slowest * 1000), not stop.is_set()
+    report = log.info if any(deleted.values()) else log.debug
+    report("purged", **deleted, seconds=seconds, slowest_batch_ms=slowest_ms, whole=whole)
+
+
+def _random_between(limits: tuple[int, int]) -> float:
+    least, most = limits
+    return least + randbelow(1 + (most - least) * 1000) / 1000

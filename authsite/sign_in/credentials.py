@@ -1,0 +1,129 @@
+"""Find the user of a login name, check the password, and remember a browser.
+
+`authsite.sign_in.password` is the login with limits and audit events.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import structlog
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from authsite.context import Context
+from authsite.platform.db import PreparedQuery, after_commit
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.passwords import HashCapacityExceeded
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.rate_limit.recognized import Owner
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import LoginName, User
+
+from .identifiers import Identifier, candidates
+
+log = structlog.get_logger("authsite.login")
+
+
+class Credential(NamedTuple):
+    """The user of a login name, and the values that a login is checked against."""
+
+    password_hash: str | None
+    disabled_at: datetime | None
+    recognition_version: int
+    account: Account
+
+
+CREDENTIAL = PreparedQuery(
+    select(*columns_of(User, Credential), *ACCOUNT_COLUMNS)
+    .join(LoginName, LoginName.user_id == User.id)
+    .where(LoginName.key == bindparam("key"), LoginName.kind == bindparam("kind")),
+    Credential,
+)
+
+
+def forget_failures(ctx: Context, user_id: UUID) -> None:
+    """End the lockout of an account under every login name, after a password reset.
+
+    Call it when the reset has been committed.
+    """
+    accounts = [limit_subject(user_id)]
+    if ctx.settings.prevent_enumeration:
+        with ctx.database.autocommit.connect() as connection:
+            names = select(LoginName.key).where(LoginName.user_id == user_id)
+            accounts = list(connection.scalars(names))
+    ctx.limits.end_lockout(accounts)
+
+
+def owner_of(found: Credential | None, name: str) -> Owner:
+    """Whose browsers and addresses are recognized at a login with ``name`` in its normal form."""
+    if found is None:
+        return Owner(name)
+    return owner_of_user(found.account.id, found.recognition_version)
+
+
+def owner_of_user(user_id: UUID, recognition_version: int) -> Owner:
+    """Whose browsers and addresses are recognized once this user has signed in."""
+    return Owner(limit_subject(user_id), recognition_version)
+
+
+def remember_caller(ctx: Context, user_id: UUID, recognition_version: int) -> None:
+    """Recognize the browser and address of this request, once its transaction is committed.
+
+    Its user has recovered the account, or signed in with a link. ``recognition_version``: the
+    present one, which `users.service.end_sign_ins` may have just raised. The view sets the cookie
+    with `device_cookie.set_cookie`.
+    """
+    owner = owner_of_user(user_id, recognition_version)
+    ctx.limits.owner = owner
+    # Not before: the counters may be in the same database, which has one writer in SQLite.
+    after_commit(ctx.db, lambda: ctx.limits.remember(owner))
+
+
+def find_credential(ctx: Context, typed: str, kinds: Sequence[str]) -> Credential | None:
+    """The user with the login name ``typed``, enabled or not, read outside any transaction."""
+    return find_credential_of(ctx, candidates(typed, kinds, ctx.settings.phone_region))
+
+
+def find_credential_of(ctx: Context, names: Sequence[Identifier]) -> Credential | None:
+    """`find_credential` for a text that has these `candidates`."""
+    if not names:
+        return None
+    return CREDENTIAL.one(ctx.database, key=names[0].key, kind=names[0].kind)
+
+
+def check_password(ctx: Context, found: Credential | None, password: str) -> Account | None:
+    """Return the account if ``found`` is an enabled user with this password, else None.
+
+    An unknown user, a wrong password and a disabled user cost the same hash and give the same
+    answer (ASVS 6.3.8). Raises `HashCapacityExceeded` if the queue of the hash pool is full.
+    """
+    right = ctx.passwords.check(password, found.password_hash if found else None)
+    if not right or found is None or found.disabled_at:
+        return None
+    if ctx.passwords.needs_upgrade(found.password_hash):
+        _upgrade(ctx, found, password)
+    return found.account
+
+
+def find_account(ctx: Context, typed: str, kinds: Sequence[str]) -> Account | None:
+    """The enabled user with the login name ``typed``, read outside any transaction."""
+    found = find_credential(ctx, typed, kinds)
+    return found.account if found and not found.disabled_at else None
+
+
+def _upgrade(ctx: Context, found: Credential, password: str) -> None:
+    """Replace the stored hash by one of the current scheme; the login succeeds in any case."""
+    try:
+        stronger = ctx.passwords.hash(password)
+        with ctx.database.transactional.begin() as connection:
+            connection.execute(
+                update(User)
+                .where(User.id == found.account.id, User.password_hash == found.password_hash)
+                .values(password_hash=stronger)
+            )
+    except (HashCapacityExceeded, SQLAlchemyError) as error:
+        log.warning(
+            "password_upgrade_failed", user=str(found.account.id), error=type(error).__name__
+        )

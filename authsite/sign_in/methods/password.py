@@ -1,0 +1,124 @@
+"""The password as a way to sign in: the check, with its limits and audit events.
+
+No lock and no transaction is held while the password is hashed. The user is read in AUTOCOMMIT, and
+everything that is issued afterwards carries the epoch read here: if the epoch was raised meanwhile,
+it is inactive.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.service import About, pseudonym, record, record_apart
+from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.runtime.counters import LOGINS
+from authsite.sign_in.conditions import Denial, Notify
+from authsite.sign_in.credentials import Credential, check_password, find_credential_of, owner_of
+from authsite.sign_in.facts import PASSWORD
+from authsite.sign_in.gate import Denied, admit
+from authsite.sign_in.identifiers import candidates, rate_limit_key
+from authsite.sign_in.method import Method, Pending, Target, Verified
+from authsite.sign_in.notices import send_failed_logins
+
+NAME = "password"
+
+
+class Attempt(NamedTuple):
+    """What a login tried: the user that was found, the login name as typed, and the client."""
+
+    found: Credential | None
+    typed: str
+    client_id: UUID | None
+
+    def about(self, reason: FailureReason | None = None) -> About:
+        """What an event of the login is about; ``reason``: why it failed."""
+        details: dict[str, str] = {} if self.found else {"name": pseudonym(self.typed)}
+        return {
+            "user_id": self.found.account.id if self.found else None,
+            "client_id": self.client_id,
+            "details": details | ({"reason": reason} if reason else {}) or None,
+        }
+
+    @property
+    def password_failure(self) -> FailureReason:
+        """Why `check_password` found no account."""
+        if self.found is None:
+            return FailureReason.UNKNOWN_NAME
+        return FailureReason.DISABLED if self.found.disabled_at else FailureReason.WRONG_PASSWORD
+
+
+def verify(
+    ctx: Context, target: Target, given: Mapping[str, str], _pending: Pending | None
+) -> Verified | None:
+    """The user with this login name and password, or None after recording the failure.
+
+    ``given``: ``username``, ``password``, and perhaps ``kinds``, the kinds of login name that
+    ``username`` may be, separated by blanks; by default all that are enabled. Raises
+    `TooManyAttempts` before any hash, `HashCapacityExceeded`, and `Denied` after a right password,
+    unless the user is notified instead (`AccountCondition`).
+    """
+    typed = given["username"]
+    kinds = given.get("kinds", "").split() or ctx.settings.login_identifiers
+    names = candidates(typed, kinds, ctx.settings.phone_region)
+    name = rate_limit_key(typed, names)
+    found = find_credential_of(ctx, names)
+    tried = Attempt(found, typed, target.client_id)
+    owner = owner_of(found, name)
+    # One count for all names of a user would reveal that the names belong to one user.
+    counted = name if ctx.settings.prevent_enumeration else owner.key
+    verified, denied = None, None
+    try:
+        with ctx.limits.login(counted, owner) as attempt:
+            account = check_password(ctx, found, given["password"])
+            if account:
+                try:
+                    verified = admit(ctx, account, PASSWORD, owner.version, attempt.recognition)
+                except Denied as error:
+                    denied = error
+            notify = _notify(ctx, denied.denial) if denied else None
+            attempt.succeeded = account is not None and notify is None
+    except TooManyAttempts as error:
+        _record_locked(ctx, error, tried, name)
+        raise
+    reason = denied.denial.condition.reason if denied else tried.password_failure
+    if account is None or notify:
+        LOGINS.add("failed")
+        # Counted before anything is written: the limits use a connection of their own.
+        allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
+        if account and notify:
+            notify(ctx, account)
+        if attempt.locked:
+            informed = found.account if found and allowed and not found.disabled_at else None
+            send_failed_logins(ctx, informed)
+        record(ctx, Event.LOGIN_FAILED, **tried.about(reason))
+        if attempt.locked:
+            record(ctx, Event.LOGIN_LOCKED, **tried.about())
+        return None
+    if denied:  # apart: the transaction of a denied request is rolled back
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(reason))
+        raise denied
+    return verified
+
+
+METHOD = Method(
+    NAME,
+    PASSWORD,
+    offered=lambda _ctx, account: account is None,  # never after a first proof
+    verify=verify,
+)
+
+
+def _notify(ctx: Context, denial: Denial) -> Notify | None:
+    return denial.condition.notify if ctx.settings.prevent_enumeration else None
+
+
+def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: str) -> None:
+    """Record a login that is rejected since the account is locked, once an hour for each address.
+
+    Nothing else limits the number of such requests, since they cost no hash.
+    """
+    subject = ("login.locked", name, ctx.limits.address)
+    if error.limit == "login-account" and ctx.limits.first(*subject):
+        record_apart(ctx, Event.LOGIN_FAILED, **tried.about(FailureReason.LOCKED))

@@ -1,0 +1,87 @@
+"""The queries of the web guard: an active browser session and its user, and when they logged in.
+
+A session is active while it is neither idle nor old for too long, its user is enabled, and the
+epoch that was copied into it is the user's: raising the epoch ends all sessions of the user.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import NamedTuple, cast
+
+from sqlalchemy import Table, and_, bindparam, func, select
+
+from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.prepared import columns_of
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.models import User
+
+from .models import BrowserSession
+
+WRITE_DELAY = timedelta(minutes=3)  # a noted use is written within this time
+
+SESSIONS = cast(Table, BrowserSession.__table__)
+
+
+class ActiveBrowserSession(NamedTuple):
+    """A browser session and its user."""
+
+    id: uuid.UUID
+    used_at: datetime
+    remember: bool
+    expires_at: datetime
+    facts: str | None
+    account: Account
+
+    def ends_at(self, idle: timedelta) -> datetime:
+        """When the session ends by itself, unless it is used before; ``idle``: `session-idle`."""
+        if self.remember:
+            return self.expires_at
+        return min(self.expires_at, self.used_at + idle)
+
+
+# The user of a session that no raised epoch has ended.
+ACTIVE_USER = and_(
+    User.id == BrowserSession.user_id,
+    User.epoch == BrowserSession.user_epoch,
+    User.disabled_at.is_(None),
+)
+ACTIVE_SESSION = PreparedQuery(
+    select(*columns_of(BrowserSession, ActiveBrowserSession), *ACCOUNT_COLUMNS)
+    .join(User, ACTIVE_USER)
+    .where(BrowserSession.key_hash == bindparam("key_hash")),
+    ActiveBrowserSession,
+)
+
+
+class SessionLogin(NamedTuple):
+    """When a user logged in with a browser."""
+
+    auth_at: datetime
+
+
+LOGIN_OF_SESSION = PreparedQuery(
+    select(func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at")).where(
+        BrowserSession.id == bindparam("session_id")
+    ),
+    SessionLogin,
+)
+
+
+def find_active(
+    database: Database, last_used: LastUsedTracker, row_hash: str, now: datetime, idle: timedelta
+) -> ActiveBrowserSession | None:
+    """The active session whose row has this hash, or None; notes in ``last_used`` that it is used.
+
+    ``row_hash``: see `authsite.sign_in.sessions.keys`. ``idle``: setting `session-idle`.
+    """
+    session = ACTIVE_SESSION.one(database, key_hash=row_hash)
+    if session is None:
+        return None
+    ends_at = session.ends_at(idle)
+    if ends_at <= now:
+        return None
+    # Other processes read the last use from the row: just before the timeout it is written at once.
+    urgent = ends_at <= now + WRITE_DELAY
+    last_used.note(SESSIONS, session.id, session.used_at, now, urgent=urgent)
+    return session

@@ -1,0 +1,236 @@
+"""Browser sessions: sign in, renew, end, list."""
+
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, or_, select, update
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.runtime import clock
+from authsite.sign_in import facts, gate, notices, pending
+from authsite.sign_in.errors import WrongCredentials
+from authsite.sign_in.gate import Complete
+from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.methods.password import NAME as PASSWORD
+from authsite.users import service as users
+from authsite.users.models import User, unchanged_since
+
+from .active import ACTIVE_USER
+from .keys import row_hash
+from .models import BrowserSession
+
+
+class RenewedSession(NamedTuple):
+    """The new key of a session, for the cookie."""
+
+    key: str
+    remember: bool
+
+
+class BegunSession(NamedTuple):
+    """A session that has begun: its key, for the cookie, its user, and what it was begun for."""
+
+    key: str
+    user_id: uuid.UUID
+    target: Target
+
+
+def sign_in(
+    ctx: Context, username: str, password: str, target: Target, *, former_key: str | None
+) -> BegunSession | Pending:
+    """Log in with a browser and begin a session (see `begin`), or a pending login.
+
+    The language of the page becomes that of the user's mails, unless one is stored already: a thief
+    must not change the language of the warnings to the owner. Raises `WrongCredentials`, and what
+    `gate.sign_in` raises.
+    """
+    given = {"username": username, "password": password}
+    done = gate.sign_in(ctx, PASSWORD, given, target)
+    if done is None:
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    if isinstance(done, Pending):
+        pending.store(ctx, done)
+        return done
+    begun = enter(ctx, done, former_key=former_key)
+    if begun is None:
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    return begun
+
+
+def resume(
+    ctx: Context,
+    key: str | None,
+    method: str,
+    given: Mapping[str, str],
+    *,
+    former_key: str | None,
+) -> BegunSession | None:
+    """Begin a session with the second proof of the pending login ``key``; None for a wrong proof.
+
+    Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised meanwhile.
+    """
+    done = gate.resume(ctx, key, method, given)
+    if done is None:
+        return None
+    begun = enter(ctx, done, former_key=former_key)
+    if begun is None:
+        raise gate.PendingEnded
+    return begun
+
+
+def enter(ctx: Context, done: Complete, *, former_key: str | None) -> BegunSession | None:
+    """`begin` for the user of a browser, whose language is stored unless one is already."""
+    key = begin(ctx, done, remember=done.target.remember, former_key=former_key)
+    if key is None:
+        return None
+    users.set_language(ctx, done.account.id, ctx.request_info.language, only_first=True)
+    return BegunSession(key, done.account.id, done.target)
+
+
+def begin(
+    ctx: Context, done: Complete, *, remember: bool, former_key: str | None = None
+) -> str | None:
+    """Begin a session for a sign-in that was just completed; its key, for the cookie.
+
+    Where ``former_key`` opens an active session of the same user, that one goes on, with the same
+    id, under the new key, so that a reauthentication does not sign the user out of what belongs to
+    the session. Any other session of the browser is ended (ASVS 7.2.4).
+    Returns None if the user was disabled, or the user's epoch was raised, since the check.
+    """
+    account = done.account
+    still_valid = (
+        select(User.id)
+        .where(User.id == account.id, *unchanged_since(account.epoch))
+        .with_for_update(read=True)
+    )
+    if ctx.db.scalar(still_valid) is None:
+        return None
+    key = secrets.token_urlsafe(32)
+    values = _values(ctx, done, key, remember=remember)
+    session_id = former_key and _go_on(ctx, account.id, former_key, values)
+    if not session_id:
+        if former_key:
+            _end_former(ctx, former_key)
+        session_id = uuid.uuid4()
+        row = BrowserSession(
+            id=session_id, user_id=account.id, created_at=values["auth_at"], **values
+        )
+        ctx.db.add(row)
+    record(ctx, Event.SESSION_BEGUN, user_id=account.id, details={"session": str(session_id)})
+    if done.notify:
+        notices.send_new_device(ctx, account, session_id)
+    return key
+
+
+def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[str, Any]:
+    """The columns that a sign-in writes, also into the row of a session that goes on."""
+    cfg = ctx.settings
+    return {
+        "key_hash": _row_hash(ctx, key),
+        "user_epoch": done.account.epoch,
+        "remember": remember,
+        "used_at": done.auth_at,
+        "expires_at": done.auth_at + (cfg.session_remember if remember else cfg.session_lifetime),
+        "address": ctx.request_info.address,
+        "agent": ctx.request_info.agent,
+        "facts": facts.pack(done.amr),
+        "auth_at": done.auth_at,
+        "recognized": done.recognized,
+    }
+
+
+def _go_on(
+    ctx: Context, user_id: uuid.UUID, former_key: str, values: dict[str, Any]
+) -> uuid.UUID | None:
+    """Give the active session of this key and user the ``values``; its id, if there is one."""
+    now, idle = values["auth_at"], values["auth_at"] - ctx.settings.session_idle
+    session_id: uuid.UUID | None = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.key_hash == _row_hash(ctx, former_key),
+            BrowserSession.user_id == user_id,
+            BrowserSession.user_epoch == values["user_epoch"],
+            BrowserSession.expires_at > now,
+            or_(BrowserSession.remember, BrowserSession.used_at > idle),
+        )
+        .values(values)
+        .returning(BrowserSession.id)
+        .execution_options(synchronize_session=False)
+    )
+    return session_id
+
+
+def renew(
+    ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID, epoch: int
+) -> RenewedSession | None:
+    """Exempt one session from a raised epoch, under a new key (OWASP, session fixation).
+
+    ``epoch``: the user's new one. Returns None unless the session is the user's and was active:
+    its epoch must be the previous one.
+    """
+    key = secrets.token_urlsafe(32)
+    remember = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.id == session_id,
+            BrowserSession.user_id == user_id,
+            BrowserSession.user_epoch == epoch - 1,
+        )
+        .values(user_epoch=epoch, key_hash=_row_hash(ctx, key))
+        .returning(BrowserSession.remember)
+        .execution_options(synchronize_session=False)
+    )
+    return None if remember is None else RenewedSession(key, remember)
+
+
+def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
+    """End one session of this user; whether there was one."""
+    deleted = ctx.db.scalar(
+        delete(BrowserSession)
+        .where(BrowserSession.id == session_id, BrowserSession.user_id == user_id)
+        .returning(BrowserSession.id)
+        .execution_options(synchronize_session=False)
+    )
+    if deleted is None:
+        return False
+    record(ctx, Event.SESSION_ENDED, user_id=user_id, details={"session": str(session_id)})
+    return True
+
+
+def list_active(
+    ctx: Context, user_id: uuid.UUID, current: uuid.UUID | None, limit: int
+) -> Sequence[BrowserSession]:
+    """At most ``limit`` active sessions of a user: ``current`` first, then by last use."""
+    now = clock.now()
+    idle = BrowserSession.used_at <= now - ctx.settings.session_idle
+    return ctx.db.scalars(
+        select(BrowserSession)
+        .join(User, ACTIVE_USER)
+        .where(
+            BrowserSession.user_id == user_id,
+            BrowserSession.expires_at > now,
+            or_(BrowserSession.remember, ~idle),
+        )
+        .order_by(BrowserSession.id != current, BrowserSession.used_at.desc())
+        .limit(limit)
+    ).all()
+
+
+def _row_hash(ctx: Context, key: str) -> str:
+    return row_hash(key, shared=ctx.settings.session_cookie_domain is not None)
+
+
+def _end_former(ctx: Context, key: str) -> None:
+    former = ctx.db.execute(
+        delete(BrowserSession)
+        .where(BrowserSession.key_hash == _row_hash(ctx, key))
+        .returning(BrowserSession.id, BrowserSession.user_id)
+        .execution_options(synchronize_session=False)
+    ).one_or_none()
+    if former:
+        details = {"session": str(former.id)}
+        record(ctx, Event.SESSION_ENDED, user_id=former.user_id, details=details)

@@ -1,0 +1,1 @@
+"""Move users, clients and tokens in and out: `authsite import`, `authsite export`."""

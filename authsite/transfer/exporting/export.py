@@ -1,0 +1,104 @@
+"""Read everything as of one moment, and make the lines of an export.
+
+The database formats ids and moments as text, which is faster than values of Python. Rows come
+through a cursor of the server, so memory does not grow.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Dialect,
+    Text,
+    Uuid,
+    cast,
+    func,
+    select,
+    type_coerce,
+)
+from sqlalchemy.orm import InstrumentedAttribute as Attribute
+
+from authsite.context import Services
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.db.base import Base, UtcDateTime
+from authsite.platform.runtime import clock
+from authsite.platform.user_data import USER_DATA, Line
+
+from . import records
+
+FETCHED = 2000  # rows in memory at once
+
+_encode = json.JSONEncoder(check_circular=False).encode  # ASCII: U+2028 would end a line
+_PG_MOMENT = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+
+
+class Part(NamedTuple):
+    """A table of the export, and how its rows become lines."""
+
+    model: type[Base]
+    line: Line
+
+
+def parts_of(services: Services) -> tuple[Part, ...]:
+    """The tables that packages have registered with a line."""
+    return tuple(
+        Part(each.model, each.line) for each in USER_DATA.of(services).values() if each.line
+    )
+
+
+def lines(services: Services) -> Iterator[Sequence[str]]:
+    """The lines of an export, some at a time, without line ends. Raises SQLAlchemy's errors."""
+    head = {
+        "type": "export",
+        "format": records.FORMAT,
+        "version": version("authsite"),
+        "exported_at": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    yield [_encode(head)]
+    counts: dict[str, Any] = {"type": "end"}
+    with services.database.autocommit.connect() as connection, snapshot_on(connection):
+        for part in parts_of(services):
+            counts[part.line.plural] = 0
+            for some in _lines(connection, part):
+                counts[part.line.plural] += len(some)
+                yield some
+    yield [_encode(counts)]
+
+
+def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
+    line = part.line
+    fields = [name for name in line.fields.__annotations__ if name != "type"]
+    names = [*fields, *(name for name in line.columns if name not in fields)]
+    columns = [getattr(part.model, line.columns.get(name) or name) for name in names]
+    query = select(*(_as_text(column, connection.dialect) for column in columns))
+    kind = {"type": line.fields.__annotations__["type"].__args__[0]}
+    streamed = {"stream_results": True, "max_row_buffer": FETCHED}
+    result = connection.execute(query, execution_options=streamed)
+    for rows in result.partitions(FETCHED):
+        found = [kind | dict(zip(names, row, strict=True)) for row in rows]
+        if line.complete:
+            for values in found:
+                line.complete(values)
+        yield [_encode(values) for values in found]
+
+
+def _as_text(column: Attribute[Any], dialect: Dialect) -> Any:
+    """``column``, formatted by the database: a UUID, a moment, or the value as it is."""
+    sqlite = dialect.name == "sqlite"
+    if isinstance(column.type, Uuid) and sqlite:  # 32 digits
+        digits = type_coerce(column, Text)
+        text: ColumnElement[str] = func.substr(digits, 1, 8, type_=Text)
+        for start, length in ((9, 4), (13, 4), (17, 4), (21, 12)):
+            text = text + "-" + func.substr(digits, start, length, type_=Text)
+        return text  # NULL stays NULL
+    if isinstance(column.type, Uuid):
+        return cast(column, Text)
+    if isinstance(column.type, UtcDateTime) and sqlite:
+        return func.replace(type_coerce(column, Text), " ", "T", type_=Text) + "Z"
+    if isinstance(column.type, UtcDateTime):
+        return func.to_char(func.timezone("UTC", column), _PG_MOMENT)
+    return column

@@ -1,0 +1,192 @@
+"""``authsite import …``"""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from authsite.cli.shared import config_option, examples, json_option
+from authsite.oauth.clients import MAX_SCOPE
+from authsite.transfer.importing import clients, django, own, passport, table
+
+from .parts import Options, Part, import_parts
+
+SOURCES = (
+    "SOURCE is the URL of a database (postgresql://…, mysql+pymysql://…, sqlite:///…), a dump of "
+    "mysqldump, mariadb-dump or pg_dump, a CSV file, or a folder with a CSV file for each table; "
+    "also in the environment as IMPORT_SOURCE."
+)
+
+
+# The columns without which no row of users is imported; a file of ours has none.
+NEEDED = {"passport": ("id", "email"), "django": ("id", "email"), "csv": ("email",)}
+OWN = "authsite"  # the kind of import whose source is a file of `authsite export`
+
+
+@click.group("import")
+def import_() -> None:
+    """Users and clients of another system."""
+
+
+def _import_options(system: str, users_table: str) -> Callable[[Callable[..., None]], Any]:
+    """Add the options of every import; the command gets them as one value."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    options = [
+        click.argument("source", metavar="SOURCE", envvar="IMPORT_SOURCE"),
+        click.option("--dry-run", is_flag=True, help="Check every row, and write nothing."),
+        click.option(
+            "--report", type=file, help="Write a line of JSON for each row that is not imported."
+        ),
+        click.option(
+            "--ids", type=file, help="Write the old and the new id of each row that is, as CSV."
+        ),
+        click.option(
+            "--without-password",
+            is_flag=True,
+            help="Import a user without password if the hash cannot be verified.",
+        ),
+        json_option,
+    ]
+    fixed = {
+        "system": system,
+        "users_table": users_table,
+        "needed": NEEDED.get(system, ()),
+        "confirmed": False,
+    }
+    if system != OWN:
+        options += [
+            click.option(
+                "--users-table",
+                metavar="NAME",
+                default=users_table,
+                show_default=True,
+                help="The table of users.",
+            ),
+            click.option(
+                "--system",
+                metavar="NAME",
+                default=system,
+                show_default=True,
+                help="Whose ids the rows have: another name for a second system of this kind.",
+            ),
+            click.option("--confirmed", is_flag=True, help="Every e-mail address is confirmed."),
+        ]
+
+    def decorate(command: Callable[..., None]) -> Any:
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            names = {**fixed, **{key: given.pop(key) for key in Options._fields if key in given}}
+            command(Options(**names), **given)
+
+        with_any: Any = config_option(with_options)
+        for option in reversed(options):
+            with_any = option(with_any)
+        return with_any
+
+    return decorate
+
+
+@import_.command(
+    "passport",
+    help=f"""Import users and clients of Laravel Passport (Apiato).
+
+    Users log in with their passwords, and applications with their client ids and secrets. Tokens
+    are not imported. {SOURCES}
+    """,
+    epilog=examples(
+        "authsite import passport shop.sql --dry-run --report refused.jsonl",
+        "authsite import passport mysql+pymysql://reader@db.example.com/shop",
+    ),
+)
+@_import_options("passport", passport.USERS)
+@click.option(
+    "--client-scope",
+    metavar="SCOPES",
+    help="What each client may ask for; by default all of authsite.scopes for clients with the "
+    "password grant, as in Passport, and nothing for the others.",
+)
+@click.option(
+    "--client-secrets",
+    type=click.Choice(["sha256", "plain"]),
+    help="What client secrets of 64 hexadecimal digits are; without it, they are not imported.",
+)
+@click.option(
+    "--clients-with-redirect",
+    is_flag=True,
+    help="Import clients with a redirect URL and without the password grant for client "
+    "credentials (before Passport 13, which says what a client is for).",
+)
+def passport_(
+    options: Options,
+    client_scope: str | None,
+    client_secrets: Literal["sha256", "plain"] | None,
+    clients_with_redirect: bool,
+) -> None:
+    cfg = options.cfg
+    scope = " ".join(cfg.scopes) if client_scope is None else " ".join(client_scope.split())
+    unknown = set(scope.split()) - set(cfg.scopes)
+    if len(scope) > MAX_SCOPE:
+        raise click.UsageError(f"--client-scope: give at most {MAX_SCOPE} characters")
+    if unknown:
+        raise click.UsageError(
+            f"--client-scope: authsite.scopes lacks {', '.join(sorted(unknown))}"
+        )
+    scopes = {"password": scope, "personal": "" if client_scope is None else scope}
+    of_clients = passport.ClientOptions(scopes, client_secrets, clients_with_redirect)
+    import_parts(
+        options,
+        passport.user,
+        [_clients(options, passport.CLIENTS, partial(passport.client, of_clients))],
+    )
+
+
+@import_.command(
+    "django",
+    help=f"""Import the users of a Django project.
+
+    Users log in with their passwords. {SOURCES}
+    """,
+    epilog=examples(
+        "authsite import django postgresql://reader@db.example.com/shop --confirmed",
+        "authsite import django auth_user.csv --dry-run",
+    ),
+)
+@_import_options("django", django.USERS)
+def django_(options: Options) -> None:
+    import_parts(options, django.user, [])
+
+
+@import_.command(
+    "csv",
+    help=f"""Import users from CSV with the columns of docs/moving.md.
+
+    Only `email` is required. {SOURCES}
+    """,
+    epilog=examples("authsite import csv users.csv --report refused.jsonl --ids ids.csv"),
+)
+@_import_options("csv", table.USERS)
+def csv_(options: Options) -> None:
+    import_parts(options, table.user, [])
+
+
+@import_.command(
+    OWN,
+    help="""Import users and clients of another authsite.
+
+    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
+    and sign-ins are not imported.
+    """,
+    epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
+)
+@_import_options(OWN, own.USERS)
+def own_(options: Options) -> None:
+    of_clients = _clients(options, own.CLIENTS, own.client)
+    import_parts(options, own.user, [of_clients], lambda: own.ExportSource(options.source))
+
+
+def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
+    rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
+    needed = ("id", "name")
+    return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))

@@ -1,0 +1,148 @@
+"""Import the parts of a source, users and clients, and print what became of their rows."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+import click
+
+from authsite.cli.private_output import private_file, refuse_overwriting
+from authsite.cli.shared import print_json, session, visible
+from authsite.platform.settings import Settings
+from authsite.platform.settings.service_urls import sqlite_file
+from authsite.transfer.importing import users
+from authsite.transfer.importing.report import Report
+from authsite.transfer.importing.rows import Source, SourceUnusable
+from authsite.transfer.importing.run import WriteRows, run
+from authsite.transfer.importing.seen import Seen
+from authsite.transfer.importing.sources import open_source
+
+if TYPE_CHECKING:
+    from authsite.context import Context
+
+
+class Options(NamedTuple):
+    """What all import commands take."""
+
+    cfg: Settings
+    source: str
+    users_table: str
+    needed: Sequence[str]
+    system: str
+    confirmed: bool
+    without_password: bool
+    dry_run: bool
+    report: Path | None
+    ids: Path | None
+    as_json: bool
+
+
+class Part(NamedTuple):
+    """A table of the source, the columns that it must have, and what writes its rows."""
+
+    name: str
+    table: str
+    needed: Sequence[str]
+    write: WriteRows
+
+
+def import_parts(
+    options: Options,
+    read_user: users.ReadDraft,
+    more: Sequence[Part],
+    open_: Callable[[], Source] | None = None,
+) -> None:
+    """Import the users, then the ``more`` parts, and print what became of them.
+
+    ``open_``: opens the source, if its URL or path does not tell how. Raises
+    `click.ClickException` for a source, an output or a database that cannot be used, and if no row
+    was imported, now or before.
+    """
+    with ExitStack() as stack:
+        seen = Seen() if options.dry_run else None
+        if seen:
+            stack.callback(seen.close)
+        rules = users.Rules(
+            options.cfg,
+            options.system,
+            read_user,
+            options.confirmed,
+            options.without_password,
+            seen,
+        )
+        of_users = Part(
+            "users",
+            options.users_table,
+            options.needed,
+            lambda ctx, rows: users.write(ctx, rules, rows),
+        )
+        try:
+            source = open_() if open_ else open_source(options.source, options.users_table)
+            stack.callback(source.close)
+            if not source.has(options.users_table):
+                raise SourceUnusable(
+                    f"the source has no table {options.users_table} with rows: name it with "
+                    "--users-table"
+                )
+            own_file = sqlite_file(options.cfg.database_url.reveal())
+            refuse_overwriting((options.report, options.ids), [*source.files, own_file])
+            files = [
+                stack.enter_context(private_file(path)) if path else None
+                for path in (options.report, options.ids)
+            ]
+            ctx = stack.enter_context(session(options.cfg))
+            reports = [_part(ctx, source, of_users, files)]
+            for part in more:
+                if source.has(part.table):
+                    reports.append(_part(ctx, source, part, files))
+                else:
+                    click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
+        except SourceUnusable as error:
+            raise click.ClickException(visible(str(error))) from None
+    _print(options, reports)
+    if not any(report.taken for report in reports):
+        raise click.ClickException(
+            "nothing was imported: correct the source, or give other options, and start again"
+        )
+
+
+def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
+    _require_columns(source, part)
+    report = Report(part.name, *files)
+    done = 0
+    with click.progressbar(
+        length=source.size(part.table), label=part.name, file=sys.stderr
+    ) as progress_bar:
+        for progress in run(ctx, source.rows(part.table), part.write):
+            report.add(progress.outcomes)
+            progress_bar.update(progress.done - done)
+            done = progress.done
+    return report
+
+
+def _require_columns(source: Source, part: Part) -> None:
+    """Raise `SourceUnusable` if the table lacks a column without which no row can be imported."""
+    found = source.columns(part.table)
+    missing = [] if found is None else [name for name in part.needed if name not in found]
+    if found is not None and missing:
+        raise SourceUnusable(
+            f"the table {part.table} has no column {' and no column '.join(missing)}, but"
+            f" {', '.join(filter(None, found))}: name its columns as in docs/moving.md (in CSV the"
+            " first line has the names)"
+        )
+
+
+def _print(options: Options, reports: Sequence[Report]) -> None:
+    if options.as_json:
+        counts: dict[str, object] = {report.table: report.counts() for report in reports}
+        return print_json({**counts, "dry_run": options.dry_run})
+    if options.dry_run:
+        click.echo("A dry run: nothing is written. An import would give:")
+    for report in reports:
+        for line in report.lines():
+            click.echo(visible(line))
+    refused = sum(report.counts()["refused"] for report in reports)
+    if refused and not options.report:
+        click.echo("Each row that is not imported is listed with  --report FILE.")

@@ -1,0 +1,134 @@
+"""Check the clients of a source, and write them.
+
+A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`).
+The hash of its secret is stored as it is: SHA-256 is our own form, and a bcrypt hash is replaced at
+its first use (`oauth.client_auth`).
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from sqlalchemy import Table, insert, select
+
+from authsite.context import Context
+from authsite.oauth.client_auth import scheme_of
+from authsite.oauth.models import Client
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record_all
+from authsite.platform.passwords import imports
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_client_id
+from authsite.platform.settings.values import is_admin
+
+from .drafts import ClientDraft, Fault, reported_id, require_storable, size
+from .report import PRESENT, Outcome, refused
+from .rows import Row
+
+_SHA_256 = re.compile(r"[0-9a-f]{64}")
+_CLIENTS = cast(Table, Client.__table__)
+
+ReadDraft: TypeAlias = Callable[[Mapping[str, object]], ClientDraft]
+
+
+class Rules(NamedTuple):
+    """How the clients of one import are taken.
+
+    ``system``: the name of the source in audit events. ``dry``: nothing is written.
+    """
+
+    system: str
+    read_draft: ReadDraft
+    cost: int
+    dry: bool = False
+
+
+def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
+    """Write the clients of ``rows`` in the transaction of ``ctx``; what became of every row.
+
+    Raises `IntegrityError` if another process has written a client with the same id meanwhile.
+    """
+    found = ctx.db.execute(select(Client.id, Client.created_at))
+    present: dict[uuid.UUID, datetime] = {row.id: row.created_at for row in found}
+    outcomes: list[Outcome] = []
+    new: list[dict[str, Any]] = []
+    causes: list[About] = []
+    for row in rows:
+        source_id = reported_id(row.values)
+        try:
+            if row.fault:
+                raise Fault(None, row.fault)
+            draft = rules.read_draft(row.values)
+            source_id = draft.source_id
+            values = _values(rules, draft)
+            id_ = values["id"]
+            if id_ in present:
+                if draft.created_at not in (None, present[id_]):
+                    raise Fault("id", f"another client has this id: {id_}")
+                outcomes.append(Outcome(row.number, source_id, id_, "present", None, PRESENT))
+                continue
+        except (Fault, ValueError) as error:
+            outcomes.append(refused(row, source_id, error))
+            continue
+        present[id_] = values["created_at"]
+        new.append(values)
+        details = {"source": rules.system, "source_id": source_id}
+        causes.append({"client_id": id_, "details": details})
+        outcomes.append(Outcome(row.number, source_id, id_, "imported"))
+    if new and not rules.dry:
+        ctx.db.execute(insert(_CLIENTS), new)
+        record_all(ctx, Event.CLIENT_CREATED, causes)
+    return outcomes
+
+
+def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
+    """The row of a client. Raises `Fault`."""
+    id_ = as_client_id(draft.source_id.lower())
+    if id_ is None:
+        raise Fault("id", "is neither a UUID nor a number")
+    if not draft.name.isprintable():
+        raise Fault("name", "has line breaks or control characters")
+    now = clock.now()
+    created = draft.created_at or now
+    scope, default_scope = draft.scopes
+    if any(is_admin(name) for name in f"{scope} {default_scope}".split()):
+        raise Fault(
+            "scope",
+            "has a scope of administrators, which no import gives: remove it from the file, and "
+            "give it with `authsite client update` when the client is imported",
+        )
+    previous = draft.previous_secret
+    values = {
+        "id": id_,
+        "name": draft.name[: size(_CLIENTS.c.name)],
+        "type": draft.type,
+        "grant_types": draft.grant_types,
+        "secret_hash": _secret_hash(rules, draft.secret),
+        "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
+        "scope": scope,
+        "default_scope": default_scope,
+        "epoch": 0,
+        "disabled_at": (draft.disabled_at or draft.updated_at or now) if draft.disabled else None,
+        "created_at": created,
+        "updated_at": draft.updated_at or created,
+    }
+    require_storable(_CLIENTS, values)
+    return values
+
+
+def _secret_hash(rules: Rules, secret: str | None) -> str:
+    if secret is None:
+        raise Fault(
+            "secret",
+            "is missing: a public client holds no secret, so use a proxy endpoint for it",
+        )
+    if _SHA_256.fullmatch(secret):
+        return secret
+    if scheme_of(secret) != "bcrypt":
+        raise Fault("secret", "has an unknown form: SHA-256 in lower-case hex and bcrypt are known")
+    try:
+        return imports.stored_form(secret, rules.cost)
+    except imports.UnsupportedHash as error:
+        raise Fault("secret", str(error)) from None

@@ -1,0 +1,162 @@
+"""What a row of another system says before our rules check it, and how its values are read."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import Column, String, Table
+
+from authsite.platform.runtime.ids import as_id
+
+_NAMESPACE = uuid.UUID("8b0f5c56-6a4e-4c0e-9a0b-1f6f0f3f2b7a")
+_TRUE = ("1", "\1", "t", "true", "yes", "y", "on")
+_FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
+_NO_DATE = "0000-00-00"  # MySQL has it where others have NULL
+
+
+# Without a colon: what follows one is left out where faults are counted.
+NOT_UTF_8 = (
+    "is not UTF-8; save the source in UTF-8, such as with `iconv -f latin1 -t utf-8`, and import "
+    "it again"
+)
+
+
+class Fault(Exception):
+    """Why a row is not taken: the field, or None for the whole row, and the reason."""
+
+    def __init__(self, field: str | None, reason: str) -> None:
+        self.field, self.reason = field, reason
+        super().__init__(f"{field}: {reason}" if field else reason)
+
+
+class UserDraft(NamedTuple):
+    """A user as the source has it. ``login_names``: kind -> text."""
+
+    source_id: str
+    login_names: Mapping[str, str | None]
+    name: str | None
+    password: str | None
+    """The stored hash; None for a user without a password."""
+    created_at: datetime | None
+    updated_at: datetime | None = None
+    confirmed: bool = False
+    confirmed_at: datetime | None = None
+    disabled: bool = False
+    disabled_at: datetime | None = None
+    terms: tuple[str | None, datetime | None] = (None, None)
+    """The URL of the terms that the user has accepted, and when."""
+    language: str | None = None
+    """Of mails to the user."""
+
+
+class ClientDraft(NamedTuple):
+    """A client as the source has it; ``type`` is one of ours."""
+
+    source_id: str
+    name: str
+    type: str
+    secret: str | None
+    """Its hash, with SHA-256 in lower-case hex or with bcrypt; None for a public client."""
+    scopes: tuple[str, str]
+    """What it may ask for, and the default scope."""
+    disabled: bool
+    created_at: datetime | None
+    updated_at: datetime | None
+    previous_secret: str | None = None
+    disabled_at: datetime | None = None
+    grant_types: str | None = None
+    """Separated by blanks; None for those of the type."""
+
+
+def new_id(system: str, source_id: str) -> uuid.UUID:
+    """The id of the user ``source_id`` of ``system``: a UUID stays, and another text gives one.
+
+    The same text always gives the same id (RFC 9562, section 5.5), so that an import that is
+    started again finds what it has written.
+    """
+    return as_id(source_id.lower()) or uuid.uuid5(_NAMESPACE, f"{system}\n{source_id}")
+
+
+def text(row: Mapping[str, object], column: str) -> str | None:
+    """The text of a column without surrounding blanks; None if it is missing or empty.
+
+    Raises `Fault` for text that is not UTF-8.
+    """
+    value = row.get(column)
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
+    if isinstance(value, str) and not _is_unicode(value):
+        raise Fault(column, NOT_UTF_8)
+    return None if value is None else str(value).strip() or None
+
+
+def reported_id(row: Mapping[str, object]) -> str | None:
+    """The id of a row for a report, whatever else is wrong with it."""
+    try:
+        return text(row, "id")
+    except Fault:
+        return None
+
+
+def required(row: Mapping[str, object], column: str) -> str:
+    """The text of a column. Raises `Fault` if there is none."""
+    value = text(row, column)
+    if value is None:
+        raise Fault(column, "is missing")
+    return value
+
+
+def flag(row: Mapping[str, object], column: str, default: bool = False) -> bool:
+    """A boolean, however the source writes it (MySQL's BIT as a byte). Raises `Fault`."""
+    if row.get(column) is None:
+        return default
+    written = (text(row, column) or "").lower()
+    if written in _TRUE:
+        return True
+    if written in _FALSE:
+        return False
+    raise Fault(column, "is neither true nor false")
+
+
+def moment(row: Mapping[str, object], column: str) -> datetime | None:
+    """A moment; in UTC if the source names no time zone. Raises `Fault`."""
+    value = row.get(column)
+    if not isinstance(value, datetime):
+        written = text(row, column) or ""
+        if not written or written.startswith(_NO_DATE):
+            return None
+        try:
+            value = datetime.fromisoformat(written)
+        except ValueError:
+            raise Fault(column, "is no date and time such as 2026-01-31 23:59:59") from None
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise Fault(column, "is outside of the calendar") from None
+
+
+def size(column: Column[Any]) -> int:
+    """The characters that a column of text holds."""
+    return cast(String, column.type).length or 0
+
+
+def require_storable(table: Table, values: Mapping[str, Any]) -> None:
+    """Raise `Fault` for a text that is too long for its column, or that PostgreSQL cannot store."""
+    for name, value in values.items():
+        if not isinstance(value, str):
+            continue
+        if not _is_unicode(value):
+            raise Fault(name, NOT_UTF_8)
+        if "\0" in value:
+            raise Fault(name, "has a NUL character")
+        if len(value) > (longest := size(table.c[name])):
+            raise Fault(name, f"has more than {longest} characters")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a surrogate, which stands for a byte that is not UTF-8
+        return False
+    return True
