@@ -33,14 +33,19 @@ class ListedToken:
         return self.used_at and max(self.used_at, self.created)
 
 
+def newest_first(item: ListedToken) -> tuple[float, UUID]:
+    """The key to sort the tokens of a user by: they are few."""
+    return -item.created.timestamp(), item.id
+
+
 def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
     """The active personal access tokens of a user, the newest first, without the former ones."""
     rows = ctx.db.scalars(
-        ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken)
-        .where(PersonalToken.user_id == user_id, PersonalToken.expires_at > clock.now())
-        .order_by(PersonalToken.created_at.desc(), PersonalToken.id)
+        ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken).where(
+            PersonalToken.user_id == user_id, PersonalToken.expires_at > clock.now()
+        )
     )
-    return [
+    found = [
         ListedToken(
             row.id,
             row.name,
@@ -52,3 +57,4 @@ def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
         )
         for row in rows
     ]
+    return sorted(found, key=newest_first)

@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 
 from authsite.context import Context
 from authsite.oauth import families, personal_tokens, scopes, tokens
-from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth.listed import ListedToken, list_personal, newest_first
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -91,7 +91,7 @@ def create(
 def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
     """The active tokens of a user, the newest first."""
     found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
-    return sorted(found, key=lambda item: (-item.created.timestamp(), item.id))
+    return sorted(found, key=newest_first)
 
 
 def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
