@@ -31,7 +31,7 @@ def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool 
     """An access token of the user with this address, and with ``scope``.
 
     A user who does not exist is created, with a confirmed address unless ``confirmed`` is false.
-    Raises `ValidationFailed` for a text that is no e-mail address, `InvalidGrant` for a disabled
+    Raises `ValidationFailed` for a text that is not an e-mail address, `InvalidGrant` for a disabled
     user, and `InvalidScope` for a scope for groups that the user is not in.
     """
     with _context(app) as ctx:

@@ -4,7 +4,7 @@ thousand (R18)?
 Two databases of one server (made beside the one that ``--url`` names) or two SQLite files are
 filled, each is served by two workers, and the runs alternate between them. Compare only the ratios.
 ``--fill N`` adds N families and stops, so that the databases can be filled in parts; ``--folder``
-is the folder of the SQLite files meanwhile.
+is the folder of the SQLite files.
 """
 
 import argparse

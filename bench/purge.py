@@ -5,7 +5,7 @@ The database must be empty and durable as in production. The benchmark fills it 
 stops after that). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1:
 first without a purge, then with one that is paused every other ten seconds, so that both are
 measured on the same machine in the same minutes. The purge is killed with SIGKILL when half is done
-and started again; meanwhile a second one must fail.
+and started again; a second one must fail during this.
 """
 
 import argparse
@@ -200,7 +200,7 @@ class Purge:
 
     @contextmanager
     def stopped(self):
-        """It stands still meanwhile."""
+        """It stands still during the block."""
         with suppress(ProcessLookupError):
             self._worker.send_signal(signal.SIGSTOP)
         yield

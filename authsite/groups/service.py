@@ -1,6 +1,6 @@
 """Create, change, delete and list groups.
 
-The steps that concern every member of a group come in batches, each a transaction of its own, so
+The steps that concern every member of a group come in batches, each a separate transaction, so
 that a group may have any number of members.
 """
 

@@ -2,7 +2,7 @@
 
 The guard runs on BeforeTraversal: after routing, before the route's ``factory`` and any view. A
 security policy alone would not be enough: Pyramid ignores it for a view without a permission, and a
-host application has a policy of its own.
+host application has its own policy.
 """
 
 from pyramid.events import BeforeTraversal

@@ -217,7 +217,7 @@ def _check_imported(
 ) -> bool:
     """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
 
-    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is no event
+    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is not an event
     of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
     """
     for column, stored in (

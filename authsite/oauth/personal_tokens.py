@@ -123,7 +123,7 @@ def find_together(database: Database, ids: Sequence[UUID]) -> dict[UUID, ActiveP
 
 
 def note_use(tracker: LastUsedTracker, token: PersonalTokenValues, now: datetime) -> None:
-    """Note that a token is used ``now``. Its creation is no use."""
+    """Note that a token is used ``now``. Its creation does not count as a use."""
     tracker.note(PERSONAL_TOKENS, token.id, _NEVER, now)
 
 

@@ -81,7 +81,7 @@ class WorkerThreads:
 def _unless_cancelled(
     future: asyncio.Future[Response], set_outcome: Callable[[Any], None], outcome: Any
 ) -> None:
-    """Give ``future`` its outcome, unless the client has disconnected meanwhile."""
+    """Give ``future`` its outcome, unless the client has disconnected."""
     if not future.done():
         set_outcome(outcome)
 
@@ -125,7 +125,7 @@ class AsgiBridge:
             response = await self._bodiless.run(environ)
         else:
             environ["wsgi.input"], close = await self._read_body(receive)
-            environ[BEGAN] = time.perf_counter()  # a slow client is no slow request
+            environ[BEGAN] = time.perf_counter()  # a slow client is not a slow request
             # WebOb's own name: without it WebOb wraps or copies what is in memory already.
             environ["webob.is_body_seekable"] = isinstance(environ["wsgi.input"], io.BytesIO)
             response = await self._with_body.run(environ)

@@ -56,7 +56,7 @@ class Session:
 
 
 class Traffic:
-    """Requests to ``port`` at `RATES` on a thread of its own, until `stop`."""
+    """Requests to ``port`` at `RATES` on a separate thread, until `stop`."""
 
     def __init__(self, port, client, sessions, rates=RATES, seed=1):
         self.port, self.client, self.rates = port, client, rates

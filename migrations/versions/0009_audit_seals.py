@@ -40,7 +40,7 @@ def upgrade() -> None:
 
 
 def create_index_concurrently() -> None:
-    """Events are recorded meanwhile: the table may be large.
+    """Events are recorded during this: the table may be large.
 
     It cannot be in the transaction of the migration, which has the lock that keeps others from
     migrating and has not touched the table yet. What a migration that was stopped has left of the

@@ -69,7 +69,7 @@ _COUNTS = text(
 
 
 class Driver:
-    """One application on a database of its own, with a clock that stands still."""
+    """One application on a separate database, with a clock that stands still."""
 
     def __init__(self, backend, folder, **settings):
         quick_bcrypt.use(True)

@@ -198,7 +198,7 @@ def test_an_active_token_beyond_its_expiry_is_refused(server, verifier, frozen_t
 
 
 def test_an_outcome_that_cannot_be_stored_leaves_nobody_waiting():
-    """Whatever goes wrong: the next request makes a request of its own."""
+    """Whatever goes wrong: the next request makes its own request."""
     cache = IdentityCache(5.0, 10)
     flight, _ = cache.join(b"key")
     outcome = Identity("x", None, (), None, None, exp=10**400)

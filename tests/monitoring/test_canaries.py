@@ -1,6 +1,6 @@
 """A secret that is sent in any field of any request is found again nowhere, or only hashed.
 
-Each value that is sent is a word of its own, a canary. All of them are looked for afterwards in the
+Each value that is sent is a separate word, a canary. All of them are looked for afterwards in the
 log, the metrics, the responses to other requests, and every row of every table.
 """
 

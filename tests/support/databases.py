@@ -27,7 +27,7 @@ def both(collector):
 
 @functools.cache
 def postgres_server(purpose="tests"):
-    """A PostgreSQL of this test process, in a folder of its own, on a Unix socket only.
+    """A PostgreSQL of this test process, in a separate folder, on a Unix socket only.
 
     Each takes a hundred connections: what stays connected needs one for its own ``purpose``.
     """

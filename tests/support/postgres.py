@@ -168,7 +168,7 @@ class Cluster:
 
 @contextmanager
 def cluster():
-    """A `Cluster` in a folder of its own, not created yet; it is stopped and removed at the end."""
+    """A `Cluster` in a separate folder, not created yet; it is stopped and removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="authsite-cluster-"))
     if not os.getuid():
         shutil.chown(folder, OWNER)

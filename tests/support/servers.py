@@ -18,7 +18,7 @@ from tests.support.site import SECRET
 START_SECONDS = 120  # a process that ends before is noticed at once
 
 
-# Each test process has a thousand ports of its own, below those that the system gives to
+# Each test process has its own thousand ports, below those that the system gives to
 # connections: nothing takes one between the choice and its use.
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _ports = itertools.cycle(range(15_000 + _WORKER % 16 * 1000, 16_000 + _WORKER % 16 * 1000))

@@ -32,7 +32,7 @@ HEADERS = {
         "default-src 'none'; img-src 'self'; style-src 'self'; font-src 'self'; "
         "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
     ),
-    # Webmail shows the logo of our mails on a page of its own origin.
+    # Webmail shows the logo of our mails on a page with its own origin.
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 

@@ -1,4 +1,4 @@
-"""Password hashes of other systems that are no bcrypt: verified as they are, and never made.
+"""Password hashes of other systems, other than bcrypt: verified as they are, and never made.
 
 PBKDF2 as Django stores it (``pbkdf2_sha256$<iterations>$<salt>$<hash>``), and Argon2 in the PHC
 string format, as PHP and argon2-cffi write it (RFC 9106, section 3.1, has the parameters). A hash

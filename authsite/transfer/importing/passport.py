@@ -101,7 +101,7 @@ def _grants(row: Mapping[str, object], with_redirect: bool) -> frozenset[str]:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list):
-            raise Fault("grant_types", "is no JSON list")
+            raise Fault("grant_types", "is not a JSON list")
         return frozenset(str(grant) for grant in found)
     if flag(row, "personal_access_client"):
         return frozenset(["personal_access"])

@@ -42,7 +42,7 @@ def test_a_scrape_sees_the_requests_of_all_workers_and_of_one_that_was_killed(fr
         assert http.post("/healthz").status_code == 405
         assert http.get("/readyz").json() == {"status": "ready", "problems": []}
         for _ in range(20):
-            # Each on a connection of its own.
+            # Each on a separate connection.
             assert httpx.patch(http.base_url.join("/v1/user")).status_code == 401
         wait_for(lambda: counted(http), 20)
         # Each worker writes its numbers every second. Granian ends if a worker dies within 5.5 s of
