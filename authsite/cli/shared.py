@@ -38,7 +38,7 @@ limit_option = click.option(
     default=200,
     show_default=True,
     type=click.IntRange(1),
-    help="List at most so many.",
+    help="The largest number of rows.",
 )
 
 

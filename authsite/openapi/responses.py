@@ -142,7 +142,7 @@ def header_components() -> dict[str, Any]:
 def _headers_of(own: Headers) -> dict[str, Any]:
     """The headers of a response: its ``own``, and those of all responses.
 
-    A response with a ``Cache-Control`` of its own may be stored.
+    A response with its own ``Cache-Control`` may be stored.
     """
     shared = _REQUEST_ID if "Cache-Control" in own else {**_REQUEST_ID, **_NOT_STORED}
     references = {name: {"$ref": f"{_REF}{name}"} for name in shared}

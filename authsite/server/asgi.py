@@ -4,7 +4,7 @@ A WSGI server gives a request its thread at once, and the thread waits for the b
 clients as there are threads stop the service (OWASP API4:2023). Here the event loop reads the body
 for at most `BODY_SECONDS` seconds and 64 KiB, and only then a worker thread runs the application.
 
-Requests with a body have worker threads of their own, so logins that wait for a password hash
+Requests with a body have separate worker threads, so logins that wait for a password hash
 never delay guarded requests. The application writes every response, also to a body that is too
 long, too late or incomplete.
 """

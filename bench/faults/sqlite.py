@@ -106,7 +106,7 @@ def _beyond(done, answers):
 
 
 def hold(file, seconds):
-    """Hold the write lock, as a tool that somebody forgot does."""
+    """Hold the write lock, as a tool that was left running does."""
     connection = file.connect()
     connection.execute("PRAGMA busy_timeout=5000")
     connection.execute("BEGIN IMMEDIATE")

@@ -50,7 +50,7 @@ def create_index_concurrently() -> None:
     with engine.connect() as connection:
         connection.detach()  # its settings are not for others
         connection.exec_driver_sql("SET statement_timeout = 0")
-        connection.exec_driver_sql("SET lock_timeout = 0")  # it waits, and nobody for it
+        connection.exec_driver_sql("SET lock_timeout = 0")  # it waits, and no request waits for it
         try:
             if connection.scalar(INVALID, {"name": INDEX}):
                 connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY {INDEX}")

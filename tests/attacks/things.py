@@ -177,7 +177,7 @@ class Link:
 
 @dataclass(eq=False)
 class Former:
-    """A confirmed address that was replaced; nobody else can take it until it expires."""
+    """A confirmed address that was replaced; no other person can take it until it expires."""
 
     address: str
     expires: datetime

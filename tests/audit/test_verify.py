@@ -46,7 +46,7 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
     change(site, delete(SEALS))
     change(site, delete(AuditEvent))
     assert home.run("audit", "verify").stdout
-    logged = f"\udcff is no UTF-8\naudit_sealed seal=2 mac={line['mac']}\n"
+    logged = f"\udcff is not UTF-8\naudit_sealed seal=2 mac={line['mac']}\n"
     (tmp_path / "log").write_bytes(logged.encode(errors="surrogateescape"))
     cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
     assert "Seal 2: the log has this seal, and the table has not" in cut

@@ -1,4 +1,4 @@
-"""Serialization failures and deadlocks: the transaction is repeated, and nobody sees them."""
+"""Serialization failures and deadlocks: the transaction is repeated, and no response shows them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`password-breach-check`: breached passwords are refused, and a failing service refuses nobody."""
+"""`password-breach-check`: breached passwords are refused, and a failing service refuses none."""
 
 import hashlib
 import subprocess

@@ -93,7 +93,7 @@ def test_l6_ever_new_client_ids_are_one_count_per_address(site_with, frozen):
 
 
 def test_m5_changes_of_login_names_are_limited(site_with, frozen):
-    """M5: PATCH /v1/user is no list of who has a username."""
+    """M5: PATCH /v1/user does not reveal which users have a username."""
     site = site_with(limits="on", **NAMES)
     site.user(**ANN)
     site.user("bob@example.com", username="bobby")

@@ -51,7 +51,7 @@ INSERT INTO limit_counters (key, count, expires_at)
 
 
 def fill(database):
-    """On PostgreSQL, so many rows that an index is worth it; SQLite plans alike for any number."""
+    """On PostgreSQL, enough rows for an index to be used; SQLite makes the same plan for any number."""
     if database.transactional.dialect.name != "postgresql":
         return
     values = {"id": "md5(n::text)::uuid", "numbers": f"generate_series(1, {ROWS}) AS n"}
@@ -64,7 +64,7 @@ def fill(database):
 
 @contextmanager
 def recorded(database):
-    """What has a plan, meanwhile: statement -> one of the parameters it came with."""
+    """The statements with a plan during the block: statement -> one of the parameters it came with."""
     seen = {}
 
     def note(statement, parameters):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own, which can be killed, frozen, restarted and followed.
+"""A separate PostgreSQL server, which can be killed, frozen, restarted and followed.
 
 The binaries come from pip. PostgreSQL does not run as root, so root starts it as `OWNER`.
 """

@@ -27,7 +27,7 @@ for _ in range(os.getpid() % 1000):  # apart from another run on this machine
 
 
 def free_port():
-    """A port that nobody listens on at the moment."""
+    """A port that no process listens on at the moment."""
     for port in _ports:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))

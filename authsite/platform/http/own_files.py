@@ -60,7 +60,7 @@ def href(request: Request, place: str) -> str:
 
 
 def absolute_href(base_url: str, place: str) -> str:
-    """The same for mails, which have no address of their own."""
+    """The same for mails, which have no address."""
     if is_file_name(place):
         return f"{base_url}{PATH}{quote(place)}"
     return urljoin(base_url, place)

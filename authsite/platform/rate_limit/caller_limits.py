@@ -86,7 +86,7 @@ class CallerLimits:
         """Count the block if it fails with one of the limit's errors.
 
         For checks that are cheap and cannot be guessed: a success writes nothing. Concurrent
-        failures over the limit raise `TooManyAttempts` instead of their own error.
+        failures over the limit raise `TooManyAttempts` instead of the error of the login.
         """
         if self.limiter and (full := self.limiter.full(name, *subject)):
             self._report(self.limiter, full, name, *subject)

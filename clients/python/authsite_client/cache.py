@@ -79,7 +79,7 @@ class IdentityCache:
             try:
                 if isinstance(outcome, Identity):
                     self._store(key, outcome, since)
-            finally:  # whatever happens, nobody waits for ever
+            finally:  # whatever happens, no thread waits for ever
                 flight.set_result(outcome)
 
     def _store(self, key: bytes, identity: Identity, since: float) -> None:

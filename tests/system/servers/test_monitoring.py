@@ -28,7 +28,7 @@ def wait_for(read, wanted):
 
 
 def workers_of(process):
-    """The ids of the workers: those children that are no helper of multiprocessing."""
+    """The ids of the workers: those children that are not helpers of multiprocessing."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     with_threads = [int(child) for child in children if len(os.listdir(f"/proc/{child}/task")) > 5]
     return with_threads

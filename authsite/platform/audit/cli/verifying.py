@@ -30,7 +30,7 @@ from authsite.platform.audit.verify import (
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.settings import Settings
 
-MOST_PROBLEMS = 200  # after so many the verification ends
+MOST_PROBLEMS = 200  # after this number the verification ends
 
 
 @click.command(
