@@ -53,7 +53,9 @@ def main():
     options.add_argument("--small", type=int, default=10_000)
     options.add_argument("--url", help="postgresql://…; without it SQLite")
     options.add_argument("--folder", type=Path)
-    options.add_argument("--fill", type=int, help="fill in at most this number of families and stop")
+    options.add_argument(
+        "--fill", type=int, help="fill in at most this number of families and stop"
+    )
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--seconds", type=int, default=6, help="of one run")
     given = options.parse_args()

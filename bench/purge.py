@@ -57,7 +57,9 @@ def main():
     options.add_argument("--seconds", type=int, help="of the purge, at most; its rest is left")
     options.add_argument("--whole", action="store_true", help="do not stop it in between")
     options.add_argument("--kill-at", type=int, help="rows; default: half of them")
-    options.add_argument("--fill", type=int, help="fill in at most this number of families and stop")
+    options.add_argument(
+        "--fill", type=int, help="fill in at most this number of families and stop"
+    )
     options.add_argument("--as-is", action="store_true", help="fill in nothing: go on from before")
     options.add_argument("--work", metavar="INI", help=argparse.SUPPRESS)
     given = options.parse_args()

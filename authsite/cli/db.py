@@ -42,8 +42,8 @@ def db() -> None:
 def upgrade(cfg: Settings, finish: bool, as_json: bool) -> None:
     """Bring the schema up to date.
 
-    The service may run during this. Each migration waits at most half a second for a table that is in
-    use, and tries again; a second process that migrates waits for the first one. A schema that a
+    The service may run during this. Each migration waits at most half a second for a table that is
+    in use, and tries again; a second process that migrates waits for the first one. A schema that a
     newer version of authsite has migrated stays as it is.
 
     Then restart every process, and run the command again with --finish.

@@ -134,7 +134,7 @@ def skew_finding(seconds: float) -> Finding:
 
 
 def connections_finding(allowed: int, workers: int, others: int) -> Finding:
-    """The finding for a server that allows ``allowed`` connections, and for ``workers`` worker processes.
+    """The finding for a server that allows ``allowed`` connections, and ``workers`` processes.
 
     ``others``: the connections that are open now. Those of this service are among them, if it runs.
     More than half of what is allowed leaves too little for a second machine or a restart.

@@ -108,7 +108,7 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
 def services_of(cfg: Settings) -> "Iterator[Services]":
     """The services of a command, without rate limits; closed at the end, errors as in `open_for`.
 
-    What packages register is loaded when the command first needs it.
+    The registrations of packages are loaded when the command first needs them.
     """
     from dataclasses import replace
 

@@ -133,7 +133,8 @@ class Traffic:
     async def _refresh(self, due):
         if not self._free:
             return
-        # Who lost the response tries again soon: the same token is accepted within the grace only.
+        # A client that lost the response tries again soon, since the token is accepted again only
+        # within the grace.
         lost = (number for number, each in enumerate(self._free) if each.lost)
         session = self._free.pop(next(lost, self._chance.randrange(len(self._free))))
         form = {"grant_type": "refresh_token", "refresh_token": session.refresh} | self.client

@@ -24,7 +24,7 @@ class Surroundings(Mailed):
 
     @initialize(used=st.booleans())
     def start_with_what_was_issued(self, used):
-        """In half of the runs the account is in use: by the owner, and a person who knows the password."""
+        """In half of the runs the owner, and a person with the password, use the account."""
         if not used:
             return
         self.register(ADDRESSES[INTRUDER][0])

@@ -88,7 +88,7 @@ def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
     seal_all(third)
     assert seals(third)[-1].key != first.key
     assert home.json("audit", "verify")["ok"]
-    # Who has the leaked key and may write to the database replaces all seals, and makes later ones.
+    # An attacker with the leaked key and the database replaces all seals, and makes later ones.
     change(third, delete(SEALS))
     leaked = audit_keys(second.cfg)
     end = audit_keys(third.cfg)[1].until

@@ -76,7 +76,7 @@ PG, COPY = "-- PostgreSQL database dump\n", "COPY public.users (id, name) FROM s
     [
         ("PGDMP\0\1", "pg_restore --file=dump.sql"),
         ("SQLite format 3\0", "give sqlite:///"),
-        ("INSERT INTO users VALUES (1);", "no dump that is understood"),
+        ("INSERT INTO users VALUES (1);", "not a dump that authsite can read"),
         (f"{INSERT} (1,now());\n", "INSERT cannot be read"),
         (f"{INSERT} (1,'open\n", "cut off: .*INSERT"),
         (f"{INSERT} (1,'Ann','a@b.de'),\n(2", "cut off: .*INSERT"),

@@ -212,7 +212,7 @@ def change_password(site, token):
 
 @pytest.mark.parametrize(("confirmed", "mails"), [(False, 10), (True, 12)])
 def test_m4_password_changes_do_not_flood_an_unconfirmed_address(site_with, confirmed, mails):
-    """M4: a person who registers a foreign address cannot mail it a notice with each new password."""
+    """M4: a person who registers a foreign address cannot mail it a notice with each password."""
     site = site_with(limits="on")
     site.user(confirmed=confirmed)
     token = site.login(site.client())["access_token"]

@@ -164,7 +164,7 @@ def without_autovacuum(database):
 
 @contextmanager
 def away(database):
-    """The storage is gone during the block: no file to open, no connection that the server takes."""
+    """The storage is gone during the block: no file to open, and no connection is accepted."""
     url = database.transactional.url
     if url.get_backend_name() == "sqlite":
         path = Path(url.database)

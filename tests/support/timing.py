@@ -10,7 +10,8 @@ from webob import Request
 def processor_seconds(call, runs=5):
     """The processor time of one call, the best of ``runs``.
 
-    The measuring of coverage, which costs each line several times its own time, rests during the block.
+    The measuring of coverage, which costs each line several times its own time, rests during the
+    block.
     """
     best = float("inf")
     tracing = sys.gettrace()

@@ -13,7 +13,7 @@ from tests.support.world import ATTACKER, AUTH, EVIL
 
 pytestmark = pytest.mark.slow
 
-# What a form of an attacker may carry, with the password that no attacker knows in the best of cases.
+# The fields that a form of an attacker may have, with the password, which it should not know.
 FIELDS = {
     "email": "taken-over@example.com",
     "name": "Mallory",

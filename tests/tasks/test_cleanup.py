@@ -30,14 +30,14 @@ def issued(site, count):
 
 
 def small_batches(monkeypatch, rows=4):
-    """A batch has at most this number of rows; on PostgreSQL one page, where the way is by pages."""
+    """A batch has at most this number of rows; on PostgreSQL one page, in a table scan."""
     monkeypatch.setattr(batches, "ROWS", rows)
     monkeypatch.setattr(table_scan, "ROWS", rows)
     monkeypatch.setattr(table_scan, "PAGES", 1)
 
 
 def audit(site, **ages):
-    """All rows of the audit trail, named by their event, with their age in days, the oldest first."""
+    """The rows of the audit trail: their events, with their age in days, the oldest first."""
     with site.db() as db:
         db.execute(delete(AuditEvent))
         db.execute(

@@ -113,8 +113,8 @@ def update(
 ) -> Done:
     """Change title and scopes of a group.
 
-    What is not given stays as it is; an empty text for --scope removes all. The tokens of members
-    that carry a scope which no group gives them any more end.
+    Without an option its value stays as it is; an empty text for --scope removes all. The tokens of
+    members that carry a scope which no group gives them any more end.
     """
     given = GroupValues(title, scope, require_acr)
     if given == GroupValues():

@@ -111,7 +111,8 @@ def _inspect(ctx: Context, text: str) -> Inspected:
     found = inspection.inspect(ctx, text)
     if found is None:
         raise click.ClickException(
-            "this is not a token of this installation: it is damaged, another authsite has issued it, "
+            "this is not a token of this installation: it is damaged, another authsite has issued "
+            "it, "
             "or it was made with a secret that is not set any more"
         )
     return found

@@ -70,7 +70,7 @@ def create(
     name, scope, lifetime = _read(requested, allowed)
     reauthenticate(ctx, user, current_password)
     account = user.account
-    # After the password: who has only a token of the user cannot use up the owner's limit.
+    # After the password: a person with only a token cannot use up the limit of the owner.
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account.id, account.epoch)

@@ -20,7 +20,7 @@ MAX_ARGON2_MEMORY = 131_072  # KiB, for each hash thread
 MAX_ARGON2_WORK = 524_288  # memory in KiB times passes: half a second
 MAX_ARGON2_LANES = 16
 
-# What takes at most as long as one of the 2^cost rounds of bcrypt (60 microseconds), measured.
+# These take at most as long as one of the 2^cost rounds of bcrypt (60 microseconds), measured.
 PBKDF2_PER_ROUND = 200  # iterations
 ARGON2_PER_ROUND = 50  # memory in KiB times passes
 TIMES_OF_BCRYPT = 2

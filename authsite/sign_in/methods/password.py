@@ -1,8 +1,8 @@
 """The password as a way to sign in: the check, with its limits and audit events.
 
 No lock and no transaction is held while the password is hashed. The user is read in AUTOCOMMIT, and
-everything that is issued afterwards carries the epoch read here: if the epoch was raised since then,
-it is inactive.
+everything that is issued afterwards carries the epoch read here: if the epoch was raised since
+then, it is inactive.
 """
 
 from collections.abc import Mapping

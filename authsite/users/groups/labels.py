@@ -1,8 +1,8 @@
 """The column ``users.labels``: the groups of a user, readable without a join.
 
 It is a text such as ``ops finance=aal2``: the names of the groups in their order, each with its
-``require_acr`` if it has one. NULL means that the user is in no group. It changes in the transaction that changes the
-membership, under a lock on the row of the user.
+``require_acr`` if it has one. NULL means that the user is in no group. It changes in the
+transaction that changes the membership, under a lock on the row of the user.
 """
 
 import uuid

@@ -54,7 +54,7 @@ class IdentityCache:
     def join(self, key: bytes) -> tuple[Flight, bool]:
         """The one request for this token (single flight), and whether the caller has to make it.
 
-        Who makes it ends with `finish`.
+        The caller that makes it ends with `finish`.
         """
         with self._lock:
             flight = self._flights.get(key)
