@@ -112,8 +112,7 @@ def _inspect(ctx: Context, text: str) -> Inspected:
     if found is None:
         raise click.ClickException(
             "this is not a token of this installation: it is damaged, another authsite has issued "
-            "it, "
-            "or it was made with a secret that is not set any more"
+            "it, or it was made with a secret that is not set any more"
         )
     return found
 

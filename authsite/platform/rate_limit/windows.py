@@ -21,14 +21,14 @@ class ReadingTogether(Storage):
 
     @abstractmethod
     def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
-        """The windows of ``keys`` that are running; None if it reads one after another.
+        """The running windows of ``keys``; None if the storage reads one key after another.
 
         Raises `StorageError`.
         """
 
 
 class Windows:
-    """The windows of ``keys``, as they were when this was made, with the methods of a storage.
+    """The windows of ``keys`` as of its creation, with the methods of a storage.
 
     Another key, and any key of a storage that does not read together, is read at each use.
     """
@@ -44,7 +44,7 @@ class Windows:
         return self._read[key].hits if key in self._read else 0
 
     def get_expiry(self, key: str) -> float:
-        """When the window of ``key`` ends, in seconds since 1970; without one, not in future."""
+        """When the window of ``key`` ends, in seconds since 1970; 0 or the past without one."""
         if self._read is None or key not in self._keys:
             return self._storage.get_expiry(key)
         return self._read[key].end if key in self._read else 0
