@@ -140,8 +140,9 @@ def prose_of_python(text):
         elif comment:
             yield " ".join(comment), begin
             comment = []
-    for found in re.finditer(r'"{3}(.*?)"{3}', text, re.S):
-        yield found[1], text.count("\n", 0, found.start()) + 1
+    for found in re.finditer(r'(^ *r?)?"{3}(.*?)"{3}', text, re.M | re.S):
+        if found[1] is not None:  # else a value
+            yield found[2], text.count("\n", 0, found.start()) + 1
 
 
 def prose_of_page(text):
