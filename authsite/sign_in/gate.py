@@ -8,6 +8,7 @@ that forgets the gate is an error of types. `Pending` opens nothing: it waits fo
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event, FailureReason
@@ -51,7 +52,10 @@ class Denied(Exception):
 
 
 class PendingEnded(Exception):
-    """The pending login has expired, failed too often, was used, or its user or client changed."""
+    """The pending login has expired, failed too often, was used, or its user or client changed.
+
+    Or it was begun for another client.
+    """
 
 
 def sign_in(
@@ -65,14 +69,23 @@ def sign_in(
     return None if verified is None else advance(ctx, verified, target)
 
 
-def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str]) -> Complete | None:
+def resume(
+    ctx: Context,
+    key: str | None,
+    method: str,
+    given: Mapping[str, str],
+    client_id: UUID | None = None,
+) -> Complete | None:
     """Go on with the pending login of this ``key``; None if ``given`` proves nothing.
+
+    ``client_id``: the client that asks, None for our pages. A pending login that was begun for
+    another one does not go on: a browser session would come of the login of an application.
 
     The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
     `PendingEnded`, and as `sign_in`.
     """
     found = pending_logins.find(ctx, key) if key else None
-    if found is None or method not in found.methods:
+    if found is None or method not in found.methods or found.target.client_id != client_id:
         raise PendingEnded
     if not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
