@@ -82,10 +82,11 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
 
 
 def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str]:
-    """Change the given values. Returns the scopes that the group does not bind any more.
+    """Change the given values. Returns the scopes that members may have lost.
 
-    When this is committed, `end_lost_tokens` ends the tokens that carry one of these. Raises
-    `UnknownGroup`, `ReservedName` and `InvalidGroup`.
+    When this is committed, `end_lost_tokens` ends the tokens that carry one of these. A command
+    that was stopped in between can be run again: all scopes for groups that the group does not bind
+    are among them, if scopes are given. Raises `UnknownGroup`, `ReservedName` and `InvalidGroup`.
     """
     group = find(ctx.db, name, alone=True)
     before = set(group.scopes.split())
@@ -97,7 +98,9 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str
     group.updated_at = clock.now()
     ctx.db.flush()
     record(ctx, Event.GROUP_CHANGED, details=cause.details(group=name, scopes=group.scopes))
-    return before - set(group.scopes.split())
+    if given.scopes is None:
+        return set()
+    return (before | ctx.settings.scopes.for_groups) - set(group.scopes.split())
 
 
 def end_lost_tokens(

@@ -38,8 +38,11 @@ class Carrying(NamedTuple):
 def end_lost(ctx: Context, user_ids: Collection[UUID], lost: set[str]) -> None:
     """End the tokens of these users that carry a scope of ``lost``, unless a group still gives it.
 
-    The users' rows stay locked until the end of the transaction.
+    So do those that carry another scope for groups: it was lost by a change that was stopped, or
+    that has not come to these users yet. The users' rows stay locked until the end of the
+    transaction.
     """
+    lost = lost | ctx.settings.scopes.for_groups
     if not lost or not user_ids:
         return
     # In one order, against deadlocks.

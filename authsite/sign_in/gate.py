@@ -8,6 +8,7 @@ a way to sign in that forgets the gate. `Pending` opens nothing: it waits for an
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event, FailureReason
@@ -52,7 +53,10 @@ class Denied(Exception):
 
 
 class PendingEnded(Exception):
-    """The pending login has expired, failed too often, was used, or its user or client changed."""
+    """The pending login has expired, failed too often, was used, or its user or client changed.
+
+    Or it was begun for another client.
+    """
 
 
 def sign_in(
@@ -66,14 +70,23 @@ def sign_in(
     return None if verified is None else advance(ctx, verified, target)
 
 
-def resume(ctx: Context, key: str | None, method: str, given: Mapping[str, str]) -> Complete | None:
+def resume(
+    ctx: Context,
+    key: str | None,
+    method: str,
+    given: Mapping[str, str],
+    client_id: UUID | None = None,
+) -> Complete | None:
     """Continue the pending login of this ``key``; None if ``given`` proves nothing.
+
+    ``client_id``: the client that asks, None for our pages. A pending login that was begun for
+    another one is refused: the login of an application must not become a browser session.
 
     The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
     `PendingEnded`, and as `sign_in`.
     """
     found = pending_logins.find(ctx, key) if key else None
-    if found is None or method not in found.methods:
+    if found is None or method not in found.methods or found.target.client_id != client_id:
         raise PendingEnded
     if not pending_logins.count_attempt(ctx, found):
         raise PendingEnded

@@ -17,6 +17,7 @@ from authsite.users.erasure import erase
 from authsite.users.errors import LastOwner
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
+from tests.support import personal
 from tests.support.acting import acting
 from tests.support.site import PASSWORD
 from tests.support.together import together
@@ -126,6 +127,26 @@ def leave(ctx, ann):
 
 def unbind(ctx, _ann):
     service.change(ctx, "payers", GroupValues(scopes=""), CAUSE)
+
+
+def run_again(payers):
+    payers.run("group", "update", "payers", "--scope", "")
+
+
+def remove_the_member(payers):
+    payers.run("group", "remove", "payers", "ann@example.com")
+
+
+@pytest.mark.parametrize("after", [run_again, remove_the_member])
+def test_tokens_end_though_the_command_was_stopped_before_it_came_to_them(site, payers, after):
+    """Or the user left the group while the command went through its members."""
+    keys = site.client(scope="notes:read payments:write")
+    tokens = site.login(keys, scope="payments:write")
+    token = personal.created(site, tokens["access_token"], scope="payments:write")
+    within(site, lambda ctx, _db: unbind(ctx, None))
+    after(payers)
+    site.me(tokens["access_token"], 401)
+    site.me(token, 401)
 
 
 @pytest.mark.parametrize("lose", [leave, unbind])

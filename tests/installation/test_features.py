@@ -99,6 +99,24 @@ def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded
     assert used(upgraded) == [NAME]
 
 
+def test_a_process_that_starts_before_the_upgrade_does_not_take_the_database_for_a_new_one(
+    fresh_url, known
+):
+    database = open_database(fresh_url)
+    first = min(FEATURES.values())
+    migrate.upgrade(database, max(each for each in migrate.earlier() if each < first))
+    early = Site(fresh_url)
+    services = early.app.registry["authsite"]
+    assert not is_open(services, NAME)
+    migrate.upgrade(database)
+    assert not is_open(services, NAME)
+    with database.transactional.begin() as connection:
+        upgrades.finish(connection)
+    assert is_open(services, NAME)
+    for each in (database, early.database):
+        each.dispose()
+
+
 def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, known, monkeypatch):
     former = upgrades.former_revision(upgraded.database)
     assert former in migrate.earlier()

@@ -174,6 +174,20 @@ def test_only_an_unused_row_with_all_its_conditions_is_spent(site):
     assert keys.client_id == str(found.target.client_id)
 
 
+def test_what_was_begun_for_a_client_does_not_go_on_in_a_browser(site):
+    site.client()
+    with site.db() as db:
+        client = db.scalars(select(Client)).one()
+        ctx = acting(db, site.app.registry["authsite"])
+        verified = gate.Verified(account_of(db.get(User, site.ann.id)), ("pwd",))
+        waiting = gate.advance(ctx, verified, Target(client.id, client.epoch, "a"))
+        pending.store(ctx, waiting)
+    site.http.set_cookie("authsite-login", waiting.key)
+    assert prove(site).status_int == 410
+    assert rows(site, BrowserSession) == []
+    assert [row.failures for row in rows(site)] == [0]
+
+
 def test_a_right_password_that_needs_more_is_refunded_and_nothing_is_remembered(host_with):
     site = host_with(add_second_step, limits="on", limits_login_account="2/5 minutes")
     site.user(confirmed=True)

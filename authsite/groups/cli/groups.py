@@ -114,7 +114,8 @@ def update(
     """Change title and scopes of a group.
 
     Without an option its value stays as it is; an empty text for --scope removes all. The tokens of
-    members that carry a scope which no group gives them any more end.
+    members that carry a scope which no group gives them any more end. A command that was stopped
+    can be run again.
     """
     given = GroupValues(title, scope, require_acr)
     if given == GroupValues():

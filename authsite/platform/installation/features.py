@@ -12,7 +12,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Context, Services
-from authsite.platform.db import Database, open_database, upgrades
+from authsite.platform.db import Database, migrate, open_database, upgrades
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
@@ -81,11 +81,14 @@ def refuse_unknown(settings: Settings) -> None:
 def is_open(services: Services, name: str) -> bool:
     """Whether the feature may be used: every process that may run knows it.
 
-    Once it is open it stays so, and costs no query. Raises SQLAlchemy's errors.
+    Once it is open it stays so, and costs no query. Before the schema is upgraded the processes of
+    the former version run, too. Raises SQLAlchemy's errors.
     """
     if name not in services.open_features:
         former = upgrades.former_revision(services.database)
-        if former is not None and former < FEATURES[name]:
+        if former is None:
+            former = migrate.current(services.database) or ""
+        if former < FEATURES[name]:
             return False
         services.open_features.add(name)
     return True
