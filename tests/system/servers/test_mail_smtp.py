@@ -9,7 +9,7 @@ import pytest
 from authsite.platform.mail.leases import ClaimedMail
 from authsite.platform.mail.message import compose
 from authsite.platform.mail.rendering import Rendered
-from authsite.platform.mail.transports import (
+from authsite.platform.mail.transports.driver import open_transport
     PermanentFailure,
     TemporaryFailure,
     Unreachable,
