@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """``request.authsite.record_denial(error)``, for the error views, and ``record_exceeded``."""
+    """``request.authsite.record_denial(error)`` and ``record_exceeded``, and the seals."""
     from .denials import record_denial, record_exceeded
     from .exported import USER_DATA
     from .purge import purge
@@ -17,3 +17,4 @@ def includeme(config: "Configurator") -> None:
         config.add_request_attribute(function.__name__, partial(partial, function))
     config.add_user_data(USER_DATA)
     config.add_cleanup("audit", "Audit trail", purge, when="older than audit-keep")
+    config.include(".seals")

@@ -18,15 +18,17 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Job, Services
-from authsite.platform.audit.sealing import AGE, seal_events
-from authsite.platform.audit.seals import AuditKeys, Seal, audit_keys, newest_seal, seals_with_ids
-from authsite.platform.audit.stored import moment_of
 from authsite.platform.db import Database
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import TASK_SUCCESS
+from authsite.platform.tasks.background import log_failure
+from authsite.platform.tasks.leader import Lock, held, own_connection
 
-from .background import log_failure
-from .leader import Lock, held, own_connection
+from .keys import AuditKeys, audit_keys
+from .seal import Seal
+from .sealing import AGE, seal_events
+from .stored import moment_of
+from .table import newest_seal, seals_with_ids
 
 log = structlog.get_logger("authsite.audit")
 
