@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from authsite.context import Context
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.recognized import Recognition
