@@ -20,8 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from authsite.context import Job, Services
 from authsite.platform.db import Database
 from authsite.platform.runtime import clock
-from authsite.platform.runtime.counters import TASK_SUCCESS
-from authsite.platform.tasks.background import log_failure
+from authsite.platform.tasks.background import Attempts
 from authsite.platform.tasks.leader import Lock, held, own_connection
 
 from .keys import AuditKeys, audit_keys
@@ -50,20 +49,13 @@ def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
 
     At the end it seals what is there, so that the next start finds nothing old.
     """
-    TASK_SUCCESS.begin("audit_sealing")
-    last_error, seen = "", None
+    attempts = Attempts("audit_sealing", log)
+    seen: Seal | None = None
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
-        try:
+        with attempts.attempt():
             seen = _newest(database, keys, seen)
             if _is_due(seen):
                 seen = _seal_alone(database, keys, stop) or seen
-        except Exception as error:  # also a bug: the thread must not end with it
-            last_error = log_failure(log, "audit_sealing_failed", error, last_error)
-        else:
-            if last_error:
-                log.info("audit_sealing_recovered")
-            last_error = ""
-            TASK_SUCCESS.note("audit_sealing")
     with (
         suppress(SQLAlchemyError),
         own_connection(database) as connection,
