@@ -197,7 +197,7 @@ def test_next_and_the_referer_are_read_in_one_module():
     ]
     # The languages of a rejected form are links to its page with `next`, where return_to checks it.
     assert readers == {
-        "next": {"http/return_to.py", "http/languages.py"},
-        "Referer": {"http/return_to.py"},
+        "next": {"platform/http/return_to.py", "platform/http/languages.py"},
+        "Referer": {"platform/http/return_to.py"},
     }
     assert templates == []

@@ -95,7 +95,7 @@ def _revoke_scope(cfg: Settings, scope: str) -> Done:
             with ctx.db.begin():
                 number, after = scope_loss.end_carrying(ctx, scope, after)
             count, more = count + number, after is not None
-    text = f"Logins whose tokens carried {scope} and are revoked: {count}."
+    text = f"Logins and personal access tokens that carried {scope} and are revoked: {count}."
     return Done(text, {"scope": scope, "revoked": count})
 
 

@@ -34,6 +34,8 @@ class HttpApplication:
     """The files of setting `static-folder`, by name."""
     error_formats: "dict[str, ErrorFormat]" = field(default_factory=dict)
     """Path -> how errors at it and below it are written."""
+    route_formats: "dict[str, ErrorFormat]" = field(default_factory=dict)
+    """Name of a route that states the format of its errors -> that format."""
     methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Route name -> its methods, for authsite's own routes."""
     read_with_get: Mapping[str, bool] = field(default_factory=dict)

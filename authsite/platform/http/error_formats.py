@@ -13,6 +13,7 @@ from pyramid.interfaces import IRoute, IRoutesMapper
 
 from authsite.request_state import Request
 
+from .application import HttpApplication
 from .errors import ErrorFormat
 from .own_routes import is_own
 
@@ -45,22 +46,26 @@ def stated_format(route: IRoute) -> ErrorFormat | None:
 
 
 def collect_formats(event: ApplicationCreated) -> None:
-    """At start-up: collect the formats of the paths that own routes are at, and of their folders.
+    """At start-up: collect the formats that routes state, and those of paths and their folders.
 
-    A folder whose routes differ has "html".
+    Only own routes count for paths. A folder whose routes differ has "html".
     """
     registry = event.app.registry
+    http: HttpApplication = registry["authsite.http"]
     paths: dict[str, ErrorFormat] = {}
     folders: dict[str, set[ErrorFormat]] = {}
     for route in registry.getUtility(IRoutesMapper).get_routes():
+        format_ = stated_format(route)
+        if format_:
+            http.route_formats[route.name] = format_
         if is_own(route.name):
-            stated, whole = stated_format(route) or "html", f"/{route.pattern.strip('/')}"
+            stated, whole = format_ or "html", f"/{route.pattern.strip('/')}"
             folder, _, name = whole.partition("{")[0].rpartition("/")
             folders.setdefault(folder, set()).add(stated)
             if name:
                 paths[whole] = stated
     formats = {folder: _common(stated) for folder, stated in folders.items()}
-    registry["authsite.http"].error_formats = {**formats, **paths}
+    http.error_formats = {**formats, **paths}
 
 
 def _common(stated: Iterable[ErrorFormat]) -> ErrorFormat:
@@ -70,14 +75,15 @@ def _common(stated: Iterable[ErrorFormat]) -> ErrorFormat:
 
 def error_format(request: Request) -> ErrorFormat:
     """``request.authsite.error_format``: the format of the errors of ``request``."""
+    http: HttpApplication = request.registry["authsite.http"]
     route: Any = getattr(request, "matched_route", None)
-    if route is not None and (stated := stated_format(route)):
+    if route is not None and (stated := http.route_formats.get(route.name)):
         return stated
     try:
         path = request.path_info
     except UnicodeDecodeError:
         path = request.environ["PATH_INFO"]
-    return format_below(request.registry["authsite.http"].error_formats, path)
+    return format_below(http.error_formats, path)
 
 
 def format_below(formats: dict[str, ErrorFormat], path: str) -> ErrorFormat:

@@ -191,8 +191,10 @@ def test_m15_a_user_is_shown_with_the_number_of_sign_ins(home, site):
     create(home, "show@example.com")
     site.login(site.client(), "show@example.com", STRONG)
     shown = home.json("user", "show", "show@example.com")
-    assert set(shown) == FIELDS | {"enabled", "pending_email", "active_sessions"}
-    assert shown["active_sessions"] == 1
+    assert set(shown) == FIELDS | {
+        "enabled", "pending_email", "active_sessions", "origin", "groups",
+    }  # fmt: skip
+    assert (shown["active_sessions"], shown["origin"], shown["groups"]) == (1, "command", [])
     text = home.run("user", "show", shown["id"]).stdout
     assert "show@example.com" in text
     assert "$2b$" not in text
