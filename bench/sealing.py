@@ -14,10 +14,10 @@ from sqlalchemy import insert
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.sealing import AGE, seal_events
-from authsite.platform.audit.seals import audit_keys
+from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals.sealing import AGE, seal_events
+from authsite.platform.audit.seals.verify import Summary, verified
 from authsite.platform.audit.service import event_values
-from authsite.platform.audit.verify import Summary, verified
 from authsite.platform.db import open_database
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.db.base import database_now

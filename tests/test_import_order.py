@@ -124,3 +124,11 @@ def test_no_package_imports_a_command_of_another():
         for module, target in EDGES
         if is_command(target) and not is_command(module)
     ] == []
+
+
+def test_no_module_has_more_than_300_lines():
+    lengths = {
+        path.relative_to(TOP).as_posix(): len(path.read_text().splitlines())
+        for path in TOP.rglob("*.py")
+    }
+    assert {path: length for path, length in lengths.items() if length > 300} == {}

@@ -13,9 +13,9 @@ from sqlalchemy import case
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
+from authsite.oauth.active_personal_tokens import end_created_in
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
-from authsite.oauth.personal_tokens import end_created_in
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock

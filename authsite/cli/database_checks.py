@@ -64,9 +64,9 @@ def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.platform.audit.late import some_late
     from authsite.platform.audit.purge import purge_problem
-    from authsite.platform.audit.seals import audit_keys
+    from authsite.platform.audit.seals.keys import audit_keys
+    from authsite.platform.audit.seals.late import some_late
     from authsite.platform.runtime import clock
 
     if len(cfg.secret) > 1 and not cfg.audit_key:

@@ -200,7 +200,8 @@ def _lasting_keys(
     know the key that derives from it. The former keys verify the seals that exist, and some more of
     the processes that are not reloaded yet.
     """
-    from authsite.platform.audit.seals import AuditKey, audit_keys, keys_in_hex, last_number
+    from authsite.platform.audit.seals.keys import AuditKey, audit_keys, keys_in_hex
+    from authsite.platform.audit.seals.table import last_number
     from authsite.platform.crypto.keys import key_of
     from authsite.platform.rate_limit.limiter import subject_key
 

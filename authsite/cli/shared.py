@@ -180,8 +180,8 @@ def _seal(services: "Services") -> None:
     """Seal what a command has recorded: perhaps no process of the service runs that would do it."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.platform.audit.seals import audit_keys
-    from authsite.platform.tasks.scheduled_sealing import seal_rest
+    from authsite.platform.audit.seals.keys import audit_keys
+    from authsite.platform.audit.seals.scheduled import seal_rest
 
     # One that may not or cannot seal has done its work nevertheless; the service seals later.
     with suppress(SQLAlchemyError), services.database.autocommit.connect() as connection:

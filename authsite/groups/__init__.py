@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import mails
-from .stored import USER_DATA
+from .user_data import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from authsite.context import Services
-from authsite.oauth import active, personal_tokens
+from authsite.oauth import active, active_personal_tokens
 from authsite.oauth.active import ActiveToken
-from authsite.oauth.personal_tokens import ActivePersonalToken
+from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
@@ -39,7 +39,7 @@ def api_guard(request: Request) -> Caller:
     if token is None:
         raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
     if isinstance(token, PersonalTokenValues):
-        found = personal_tokens.find_active(services.database, token)
+        found = active_personal_tokens.find_active(services.database, token)
         caller = found and _of_personal(services, token, found, now)
     else:
         grace = services.settings.refresh_grace
@@ -56,7 +56,7 @@ def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller 
     of_families = [each.token.family_id for each in callers if isinstance(each.token, Token)]
     personal = [each.token.id for each in callers if isinstance(each.token, PersonalTokenValues)]
     families = active.find_together(services.database, of_families) if of_families else {}
-    rows = personal_tokens.find_together(services.database, personal) if personal else {}
+    rows = active_personal_tokens.find_together(services.database, personal) if personal else {}
 
     def again(token: object) -> Caller | None:
         if isinstance(token, PersonalTokenValues):
@@ -97,7 +97,7 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
 def _of_personal(
     services: Services, token: PersonalTokenValues, found: ActivePersonalToken, now: datetime
 ) -> Caller:
-    personal_tokens.note_use(services.last_used, token, now)
+    active_personal_tokens.note_use(services.last_used, token, now)
     return Caller(
         guard="api",
         account=found.account,

@@ -9,7 +9,7 @@ from authsite.request_state import Request
 
 from .logout import AT_LOGOUT
 from .purge import purge, purge_personal_tokens
-from .stored import USER_DATA
+from .user_data import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

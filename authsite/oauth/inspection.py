@@ -10,7 +10,7 @@ from authsite.context import Context
 from authsite.platform.runtime import clock
 from authsite.users.models import User
 
-from . import families, personal_tokens
+from . import active_personal_tokens, families
 from .active import within_grace
 from .models import Client, Family, PersonalToken
 from .tokens import (
@@ -77,7 +77,7 @@ def revoke(ctx: Context, found: Inspected) -> None:
     if row is None or found.ended:
         return
     if isinstance(row, PersonalToken):
-        personal_tokens.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id)
+        active_personal_tokens.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id)
     else:
         families.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id, client_id=row.client_id)
 

@@ -19,11 +19,11 @@ from authsite.platform.runtime import clock
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import bound
 
-from . import personal_tokens
+from . import active_personal_tokens
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
+from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
 from .models import RESOURCE_SERVER
-from .personal_tokens import ASKING_ABOUT_PERSONAL
 from .refresh import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
 
@@ -112,7 +112,7 @@ def _introspect_personal(
         or lacks_confirmation(active.account, ctx.settings)
     ):
         return {"active": False}
-    personal_tokens.note_use(ctx.services.last_used, token, now)
+    active_personal_tokens.note_use(ctx.services.last_used, token, now)
     answer = _about_user(active.account)
     answer["exp"], answer["iat"] = token.expires, int(asking.created_at.timestamp())
     answer["token_type"], answer["scope"] = "Bearer", active.scope

@@ -7,8 +7,8 @@ from uuid import UUID
 from authsite.context import Context
 from authsite.platform.runtime import clock
 
+from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS
 from .models import PersonalToken
-from .personal_tokens import ACTIVE_PERSONAL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from authsite.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 
-from . import families, personal_tokens
+from . import active_personal_tokens, families
 from .client_auth import AuthenticatedClient
 from .models import Family
 from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired
@@ -56,4 +56,4 @@ def log_out(ctx: Context, token: BearerToken, user_id: UUID | None, client_id: U
     if not isinstance(token, PersonalTokenValues):
         families.end(ctx, token.family_id, "logout", user_id=user_id, client_id=client_id)
     elif user_id:
-        personal_tokens.end(ctx, token.id, "logout", user_id=user_id)
+        active_personal_tokens.end(ctx, token.id, "logout", user_id=user_id)

@@ -16,9 +16,9 @@ from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 
 from .active import ACTIVE_FAMILIES
+from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS
 from .families import SCOPE_LOST
 from .models import Family, PersonalToken
-from .personal_tokens import ACTIVE_PERSONAL_TOKENS
 
 BATCH = 500  # rows
 Table: TypeAlias = type[Family] | type[PersonalToken]

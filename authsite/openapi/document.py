@@ -5,7 +5,8 @@ from importlib.metadata import version
 from typing import Any
 
 from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
-from authsite.platform.http.bodies import FORM, JSON, Body
+from authsite.platform.http.bodies import Body
+from authsite.platform.http.body_values import FORM, JSON
 from authsite.platform.settings import Settings
 
 from .endpoints import Endpoint, endpoints

@@ -12,7 +12,8 @@ from authsite.guards.errors import (
     LoginRequired,
     NotAuthenticated,
 )
-from authsite.platform.http.bodies import FORM, JSON, WORDS, Body, as_invalid_request, validate
+from authsite.platform.http.bodies import WORDS, Body, as_invalid_request, validate
+from authsite.platform.http.body_values import FORM, JSON
 from authsite.platform.http.errors import (
     ApiError,
     FieldError,

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from authsite.platform.http.api_metadata import Headers, Message, Operation, ResponseHeader
-from authsite.platform.http.bodies import JSON
+from authsite.platform.http.body_values import JSON
 from authsite.platform.http.error_bodies import (
     ErrorBody,
     ErrorStyle,

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from authsite.platform.http.bodies import MAX_BODY
+from authsite.platform.http.body_values import MAX_BODY
 from authsite.platform.http.tween import BEGAN
 from authsite.platform.runtime.slots import WorkQueue
 

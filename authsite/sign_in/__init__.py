@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated
 
-from authsite.platform.audit.events import FailureReason
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.user_data import UserData
 from authsite.sign_in import known_address, login_url, undo_notice
 from authsite.sign_in.method import METHODS, Method

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from authsite.context import Context
-from authsite.platform.audit.events import FailureReason
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.http.errors import ApiError
 from authsite.platform.registrations import Registered
 from authsite.users.account import Account

@@ -11,7 +11,8 @@ from datetime import datetime
 from uuid import UUID
 
 from authsite.context import Context
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.recognized import Recognition

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from authsite.context import Context
-from authsite.platform.audit.events import FailureReason
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.registrations import Registered

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import former, mails
 from .account_pages import add_account_section
-from .stored import USER_DATA
+from .user_data import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

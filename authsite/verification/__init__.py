@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.platform.audit.events import FailureReason
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.http.api_metadata import Tag
 
 from . import mails

@@ -178,6 +178,9 @@ class TokenForm(Body):
     token: Token
 
 
+token_form = partial(form_view, form=TokenForm, permission=NO_PERMISSION_REQUIRED)
+
+
 def token_page(request: Request, find: Callable[[Context, str], object]) -> dict[str, Any]:
     """A page with a button while a mailed link works; opening it changes nothing.
 
@@ -201,13 +204,7 @@ def show_cancel(request: Request) -> dict[str, Any]:
     return token_page(request, undo.find_pending)
 
 
-@form_view(
-    "authsite.cancel_change.page",
-    TokenForm,
-    show=show_cancel,
-    renderer=CANCEL_CHANGE,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@token_form("authsite.cancel_change.page", show=show_cancel, renderer=CANCEL_CHANGE)
 def cancel_change(request: Request) -> dict[str, Any]:
     """Cancel the pending change of address, for the owner of the present address."""
     found = undo.cancel(request.authsite.ctx, request.authsite.validated.token)
@@ -220,13 +217,7 @@ def show_revert(request: Request) -> dict[str, Any]:
     return token_page(request, undo.find_former)
 
 
-@form_view(
-    "authsite.revert_change.page",
-    TokenForm,
-    show=show_revert,
-    renderer=REVERT_CHANGE,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@token_form("authsite.revert_change.page", show=show_revert, renderer=REVERT_CHANGE)
 def revert_change(request: Request) -> dict[str, Any]:
     """Take a completed change of address back, for the owner of the former address."""
     address = undo.revert(request.authsite.ctx, request.authsite.validated.token)

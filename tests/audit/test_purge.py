@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.purge import purge_problem
-from authsite.platform.audit.stored import SEALS
+from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.db import batches
 from authsite.platform.runtime import clock
 from tests.support.purging import purged

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import ProgrammingError
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.stored import SEALS
+from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.db import open_database
 from authsite.platform.db.base import Base
 from authsite.platform.db.migrate import current, head, upgrade

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from authsite.platform.audit.events import FORMER_NAMES, Event, FailureReason
+from authsite.platform.audit.events import FORMER_NAMES, Event
+from authsite.platform.audit.failure_reasons import FailureReason
 
 PAGE = Path(__file__).parents[2] / "docs/audit.md"
 BEGIN = "<!-- Generated from the code by `python -m tests.support.audit_reference`. -->\n"

@@ -21,7 +21,7 @@ from authsite.platform.http.bodies import (
     Password,
     Token,
 )
-from authsite.platform.http.forms import form_view, link_view, password_check, rating
+from authsite.platform.http.forms import link_view, password_check, rating
 from authsite.platform.http.rendering import found, home_path, see_other
 from authsite.platform.i18n import _
 from authsite.platform.rate_limit import device_cookie
@@ -32,7 +32,7 @@ from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 from authsite.verification import email_change
 from authsite.verification import service as verification
-from authsite.verification.pages import TokenForm, token_page
+from authsite.verification.pages import token_form, token_page
 
 NOT_ME = "authsite:templates/account/not_me.jinja2"
 
@@ -207,13 +207,7 @@ def show_not_me(request: Request) -> dict[str, Any]:
     return token_page(request, not_me.find)
 
 
-@form_view(
-    "authsite.not_me.page",
-    TokenForm,
-    show=show_not_me,
-    renderer=NOT_ME,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@token_form("authsite.not_me.page", show=show_not_me, renderer=NOT_ME)
 def end_sign_in(request: Request) -> dict[str, Any]:
     """End all sign-ins of the user, to whom the notice with the link was mailed."""
     token = request.authsite.validated.token
@@ -222,13 +216,7 @@ def end_sign_in(request: Request) -> dict[str, Any]:
     return {"state": "choose", "found": None, "token": token}
 
 
-@form_view(
-    "authsite.not_me.password",
-    NotMeForm,
-    show=show_not_me,
-    renderer=NOT_ME,
-    permission=NO_PERMISSION_REQUIRED,
-)
+@token_form("authsite.not_me.password", form=NotMeForm, show=show_not_me, renderer=NOT_ME)
 def choose_password(request: Request) -> dict[str, Any]:
     """Set the password that the reader of the link has chosen."""
     given: NotMeForm = request.authsite.validated

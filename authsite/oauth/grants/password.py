@@ -11,7 +11,8 @@ from authsite.oauth.errors import InvalidGrant, InvalidScope, LoginFailed
 from authsite.oauth.issue import issue
 from authsite.oauth.parameters import Name, Secret
 from authsite.oauth.tokens import TokenPair
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
 from authsite.sign_in import gate, notices
 from authsite.sign_in.method import Pending, Target

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import insert, select
 
 from authsite.context import Context
-from authsite.oauth import families, personal_tokens, scopes, tokens
+from authsite.oauth import active_personal_tokens, families, scopes, tokens
 from authsite.oauth.listed import ListedToken, list_personal, newest_first
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.events import Event
@@ -103,7 +103,7 @@ def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
     if found.session_id is None:
         families.end(ctx, token_id, why, user_id=user_id, client_id=None)
     else:
-        personal_tokens.end(ctx, token_id, why, user_id=user_id)
+        active_personal_tokens.end(ctx, token_id, why, user_id=user_id)
     return True
 
 

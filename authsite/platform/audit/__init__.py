@@ -8,12 +8,13 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """``request.authsite.record_denial(error)``, for the error views, and ``record_exceeded``."""
+    """``request.authsite.record_denial(error)`` and ``record_exceeded``, and the seals."""
     from .denials import record_denial, record_exceeded
-    from .exported import USER_DATA
     from .purge import purge
+    from .user_data import USER_DATA
 
     for function in (record_denial, record_exceeded):
         config.add_request_attribute(function.__name__, partial(partial, function))
     config.add_user_data(USER_DATA)
     config.add_cleanup("audit", "Audit trail", purge, when="older than audit-keep")
+    config.include(".seals")

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Self
 
 
-class _Explained(StrEnum):
+class Explained(StrEnum):
     """A name, with its ``meaning`` for the operator and ``details`` of the row, in Markdown."""
 
     meaning: str
@@ -22,7 +22,7 @@ _OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
 
-class Event(_Explained):
+class Event(Explained):
     """The name of an event."""
 
     ADMIN_GRANTED = (
@@ -293,24 +293,3 @@ def beginning_with(text: str) -> list[Event]:
 def names_of(events: Iterable[Event]) -> list[str]:
     """All names that rows of these events may have."""
     return [name for event in events for name in event.names]
-
-
-class FailureReason(_Explained):
-    """Why a login failed: the detail `reason` of `login.failed`, which the caller is never told."""
-
-    DENIED = "denied", "The password was right, but a further check of logins denied this one."
-    DISABLED = "disabled", "An administrator has disabled the user."
-    FACTOR_MISSING = (
-        "factor_missing",
-        "The password was right, but the user has to give a second proof, which the token "
-        "endpoint does not take.",
-    )
-    LOCKED = (
-        "locked",
-        "The account was locked for some minutes after too many failed logins, so the password "
-        "was not checked.",
-    )
-    UNCONFIRMED = "unconfirmed", "The password was right, but the e-mail address is not confirmed."
-    UNKNOWN_NAME = "unknown_name", "No user has this login name."
-    WRONG_FACTOR = "wrong_factor", "The password was right, but the second proof was wrong."
-    WRONG_PASSWORD = "wrong_password", "The password was wrong."

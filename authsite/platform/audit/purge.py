@@ -13,10 +13,12 @@ from authsite.platform.db.batches import Batch
 from authsite.platform.settings import Settings
 
 from .models import AuditEvent
-from .sealing import AGE, seal_events
-from .seals import AuditKeys, Seal, audit_keys, purged_mac_of
-from .stored import SEALS, moment_of
-from .verify import Problem, checked
+from .seals.keys import AuditKeys, audit_keys
+from .seals.proofs import purged_mac_of
+from .seals.seal import Seal
+from .seals.sealing import AGE, seal_events
+from .seals.stored import SEALS, moment_of
+from .seals.verify import Problem, checked
 
 log = structlog.get_logger("authsite.audit")
 

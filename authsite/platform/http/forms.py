@@ -30,7 +30,8 @@ from authsite.platform.i18n import translate
 from authsite.platform.passwords import policy
 from authsite.request_state import Request, View, view_options
 
-from .bodies import Body, validate, values_of
+from .bodies import Body, validate
+from .body_values import values_of
 from .errors import ERROR_OF_REQUEST, ApiError, FieldError
 from .languages import keep_language
 from .own_routes import is_own_view

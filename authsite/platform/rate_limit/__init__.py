@@ -17,7 +17,7 @@ def limit_subject(user_id: UUID) -> str:
 
 def includeme(config: "Configurator") -> None:
     """The view option ``rate_limit="register-address"``, and the cleanup of counters."""
-    from .purge import purge
+    from .storage import purge
     from .view_option import rate_limit_deriver
 
     config.add_cleanup("counters", "Counters of limits", purge, when="window over")

@@ -17,7 +17,7 @@ from authsite.platform.settings.rate_limits import RATE_LIMITS
 from . import delays, recognized
 from .limiter import RateLimiter
 from .recognized import Owner, Recognition, new_cookie, recognize
-from .windows import Windows
+from .storage import Windows
 
 
 @dataclass(slots=True)

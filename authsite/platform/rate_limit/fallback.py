@@ -12,7 +12,7 @@ import structlog
 from limits.errors import StorageError
 from limits.storage import MemoryStorage, Storage
 
-from .windows import ReadingTogether, Window
+from .storage import ReadingTogether, Window
 
 log = structlog.get_logger("authsite.rate_limit")
 

@@ -20,7 +20,7 @@ from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
 
-from .windows import Windows
+from .storage import Windows
 
 if TYPE_CHECKING:
     from .limiter import RateLimiter

@@ -1,25 +1,70 @@
-"""Counters in our own database, as a storage of the limits library."""
+"""Counters in our own database, as a storage of the limits library that reads several at once."""
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from limits.errors import StorageError
-from sqlalchemy import Executable, String, bindparam, case, delete, or_, select
+from limits.storage import Storage
+from sqlalchemy import Connection, Executable, String, bindparam, case, delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from authsite.platform.db.batches import delete_overdue
+from authsite.platform.db.batches import Batch, delete_overdue, sweep_index
 from authsite.platform.db.conflicts import is_conflict
 from authsite.platform.db.engine import Database
 from authsite.platform.db.prepared import PreparedQuery
 from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 
 from .models import LimitCounter
-from .windows import ReadingTogether, Window
 
 SWEEP_EVERY = 1000  # writes of one process
 SWEEP_AT_MOST = 1000  # rows
+
+
+class Window(NamedTuple):
+    """The count of a running window, which ends at ``end``, in seconds since 1970."""
+
+    hits: int
+    end: float
+
+
+class ReadingTogether(Storage):
+    """A storage of the limits library that may read several counters at once."""
+
+    STORAGE_SCHEME = None
+
+    @abstractmethod
+    def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
+        """The running windows of ``keys``; None if the storage reads one key after another.
+
+        Raises `StorageError`.
+        """
+
+
+class Windows:
+    """The windows of ``keys`` as of its creation, with the methods of a storage.
+
+    Another key, and any key of a storage that does not read together, is read at each use.
+    """
+
+    def __init__(self, storage: Storage, keys: Sequence[str]) -> None:
+        self._storage, self._keys = storage, keys
+        self._read = storage.read(keys) if isinstance(storage, ReadingTogether) else None
+
+    def get(self, key: str) -> int:
+        """The count of ``key``; 0 without a running window."""
+        if self._read is None or key not in self._keys:
+            return self._storage.get(key)
+        return self._read[key].hits if key in self._read else 0
+
+    def get_expiry(self, key: str) -> float:
+        """When the window of ``key`` ends, in seconds since 1970; without one, not in future."""
+        if self._read is None or key not in self._keys:
+            return self._storage.get_expiry(key)
+        return self._read[key].end if key in self._read else 0
 
 
 class Counter(NamedTuple):
@@ -140,6 +185,11 @@ class DatabaseStorage(ReadingTogether):
             self._until_sweep = SWEEP_EVERY
             since = datetime.min.replace(tzinfo=UTC)
             self._write(self._sweep, {"since": since, "end": clock.now(), "at_most": SWEEP_AT_MOST})
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete counters whose window is over."""
+    return sweep_index(connection, LimitCounter.key, LimitCounter.expires_at, now)
 
 
 def _increment(dialect: str) -> Executable:

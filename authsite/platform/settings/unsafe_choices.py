@@ -1,17 +1,16 @@
 """The choices that are unsafe in production (OWASP ASVS 5.0, V13 Configuration), in one table."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from importlib.util import find_spec
 
+from .cleartext import password_in_clear, unencrypted, unencrypted_rule
 from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
 from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
 from .secret import is_guessable
-from .service_urls import smtp_server
-from .urls import host_name, host_of, is_loopback
 
 _DAY, _YEAR = timedelta(days=1), timedelta(days=365)
 _LOOSE = 10  # times the default of a limit
@@ -24,34 +23,6 @@ def broken_rules(settings: Settings, *levels: Level) -> Iterator[InvalidSetting]
             in_message = "{found}" in rule.message
             value = repr(found) if isinstance(found, str) and not in_message else None
             yield InvalidSetting(rule.key, rule.message.format(found=found), value=value)
-
-
-def _unencrypted_rule(attribute: str, what: str) -> Rule:
-    """The rule that the URLs in a setting use https."""
-    return Rule(
-        f"{subject(attribute)}-plain",
-        attribute,
-        lambda s: _unencrypted(getattr(s, attribute)),
-        f"{what} travel in the clear: give https (http only on localhost), not {{found}}",
-        REFUSED,
-    )
-
-
-def _unencrypted(urls: Iterable[str] | str | None) -> str:
-    """The URLs that use http to another machine. An app's own scheme stays here."""
-    all_urls = (urls,) if isinstance(urls, str) else urls or ()
-    return " ".join(
-        url for url in all_urls if url.startswith("http://") and not is_loopback(host_of(url))
-    )
-
-
-def _password_in_clear(settings: Settings) -> str:
-    """The host that gets the password of ``smtp-url`` without TLS; empty if there is none."""
-    if settings.smtp_url is None or settings.mail_driver != "smtp":
-        return ""
-    server = smtp_server(settings.smtp_url.reveal())
-    clear = server.password is not None and server.tls == "none"
-    return server.host if clear and not is_loopback(host_name(server.host)) else ""
 
 
 def _over(
@@ -130,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "base-url-plain",
         "base_url",
-        lambda s: _unencrypted(s.base_url),
+        lambda s: unencrypted(s.base_url),
         "production needs https, since passwords and tokens travel (http only on localhost), not"
         " {found}",
         REFUSED,
@@ -193,12 +164,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "smtp-password-in-clear",
         "smtp_url",
-        _password_in_clear,
+        password_in_clear,
         "the password travels to {found} without TLS: add ?starttls=1 or give smtps://",
         REFUSED,
     ),
     *(
-        _unencrypted_rule(attribute, "links with tokens, and what is typed at their end,")
+        unencrypted_rule(attribute, "links with tokens, and what is typed at their end,")
         for attribute in (
             "allowed_verify_email_urls",
             "allowed_reset_password_urls",
@@ -206,10 +177,10 @@ RULES: tuple[Rule, ...] = (
             "users_confirm_email_url",
         )
     ),
-    _unencrypted_rule("login_page_url", "passwords"),
-    _unencrypted_rule("return_origins", "sessions of the users who come back"),
-    _unencrypted_rule("password_breach_check", "the first characters of hashes of passwords"),
-    _unencrypted_rule("cors_origins", "tokens of these applications"),
+    unencrypted_rule("login_page_url", "passwords"),
+    unencrypted_rule("return_origins", "sessions of the users who come back"),
+    unencrypted_rule("password_breach_check", "the first characters of hashes of passwords"),
+    unencrypted_rule("cors_origins", "tokens of these applications"),
     Rule(
         "trusted-proxies-any",
         "trusted_proxies",

@@ -61,10 +61,5 @@ def includeme(config: "Configurator") -> None:
         "authsite.platform.tasks.scheduled_cleanup.make_job",
         enabled=services.settings.janitor,
     )
-    config.add_background_task(
-        "audit-sealing",
-        "authsite.platform.tasks.scheduled_sealing.make_job",
-        enabled=services.settings.janitor,
-    )
     config.add_subscriber(make_at_creation, ApplicationCreated)
     config.add_subscriber(start_at_request, NewRequest)

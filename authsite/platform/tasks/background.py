@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 
@@ -13,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from authsite.context import Job, Services
 from authsite.platform.registrations import Registered
+from authsite.platform.runtime.counters import TASK_SUCCESS
 
 
 @dataclass(slots=True)
@@ -81,14 +83,33 @@ def _stop(job: Job, thread: threading.Thread) -> None:
     thread.join(job.stop_timeout)
 
 
-def log_failure(log: FilteringBoundLogger, event: str, error: Exception, last_error: str) -> str:
-    """Log ``event`` unless ``error`` is of the type ``last_error``; return the name of its type.
+class Attempts:
+    """The attempts of a task that goes on after every error.
 
-    For a task that goes on after every error. One of the database needs no traceback; any other is
-    a bug.
+    The log has ``<name>_failed`` once for each type of error, and ``<name>_recovered`` after it. An
+    error of the database needs no traceback; any other is a bug. ``/metrics`` has the time of the
+    last success.
     """
-    kind = type(error).__name__
-    if kind != last_error:
-        cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
-        log.warning(event, reason=kind, **cause)
-    return kind
+
+    def __init__(self, name: str, log: FilteringBoundLogger) -> None:
+        self._name, self._log = name, log
+        self.error = ""
+        """The type of the error of the last attempt; empty if it succeeded."""
+        TASK_SUCCESS.begin(name)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Suppress and log the errors of the block: the thread must not end with one."""
+        try:
+            yield
+        except Exception as error:
+            kind = type(error).__name__
+            if kind != self.error:
+                cause = {} if isinstance(error, SQLAlchemyError) else {"exc_info": error}
+                self._log.warning(f"{self._name}_failed", reason=kind, **cause)
+            self.error = kind
+        else:
+            if self.error:
+                self._log.info(f"{self._name}_recovered")
+            self.error = ""
+            TASK_SUCCESS.note(self._name)

@@ -17,9 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Job, Services
 from authsite.platform.db import Database
-from authsite.platform.runtime.counters import TASK_SUCCESS
 
-from .background import log_failure
+from .background import Attempts
 from .cleanup import CLEANUPS, steps
 from .leader import Lock, held, own_connection
 
@@ -48,25 +47,17 @@ def make_job(services: Services, waits: Waits = DEFAULT_WAITS) -> Job:
 
 def run(services: Services, stop: threading.Event, waits: Waits) -> None:
     """Clean up every hour until ``stop`` is set. Survives every error, and logs each kind once."""
-    TASK_SUCCESS.begin("cleanup")
-    last_error, wait = "", waits.first
+    attempts, wait = Attempts("cleanup", log), waits.first
     connection: Connection | None = None
     with ExitStack() as leadership:
         while not stop.wait(_random_between(wait)):
-            try:
+            with attempts.attempt():
                 connection = _lead(services.database, connection, leadership)
                 if connection is not None:
                     _clean_up_alone(connection, services, stop)
-            except Exception as error:  # also a bug: the thread must not end with it
+            if attempts.error:
                 leadership.close()
-                connection = None
-                last_error = log_failure(log, "cleanup_failed", error, last_error)
-                wait = waits.after_error
-            else:
-                if last_error:
-                    log.info("cleanup_recovered")
-                TASK_SUCCESS.note("cleanup")
-                last_error, wait = "", waits.regular
+            wait = waits.after_error if attempts.error else waits.regular
 
 
 def _lead(

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from authsite.context import Context
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About, pseudonym, record, record_apart
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.counters import LOGINS

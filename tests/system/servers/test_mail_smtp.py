@@ -13,9 +13,9 @@ from authsite.platform.mail.transports import (
     PermanentFailure,
     TemporaryFailure,
     Unreachable,
-    open_transport,
     smtp,
 )
+from authsite.platform.mail.transports.driver import open_transport
 from authsite.platform.settings import load
 from tests.support.certificates import make_certificate, server_context
 from tests.support.mails import text_of

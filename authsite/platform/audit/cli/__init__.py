@@ -2,10 +2,11 @@
 
 import click
 
+from authsite.platform.audit.seals.cli import accept_late, verify
+
 from .explaining import explain
 from .listing import list_
 from .logins import logins
-from .verifying import accept_late, verify
 
 __all__ = ["audit", "explain"]
 

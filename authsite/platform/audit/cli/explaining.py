@@ -12,7 +12,8 @@ from authsite.cli.shared import (
 )
 from authsite.context import Context
 from authsite.oauth.models import Client
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import Filter, search
 from authsite.platform.runtime import clock

@@ -15,7 +15,8 @@ from authsite.cli.shared import (
     print_table,
     transaction,
 )
-from authsite.platform.audit.events import Event, FailureReason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import Filter, search
 from authsite.platform.settings import Settings
 

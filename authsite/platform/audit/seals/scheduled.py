@@ -18,15 +18,16 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Job, Services
-from authsite.platform.audit.sealing import AGE, seal_events
-from authsite.platform.audit.seals import AuditKeys, Seal, audit_keys, newest_seal, seals_with_ids
-from authsite.platform.audit.stored import moment_of
 from authsite.platform.db import Database
 from authsite.platform.runtime import clock
-from authsite.platform.runtime.counters import TASK_SUCCESS
+from authsite.platform.tasks.background import Attempts
+from authsite.platform.tasks.leader import Lock, held, own_connection
 
-from .background import log_failure
-from .leader import Lock, held, own_connection
+from .keys import AuditKeys, audit_keys
+from .seal import Seal
+from .sealing import AGE, seal_events
+from .stored import moment_of
+from .table import newest_seal, seals_with_ids
 
 log = structlog.get_logger("authsite.audit")
 
@@ -48,20 +49,13 @@ def run(database: Database, keys: AuditKeys, stop: threading.Event) -> None:
 
     At the end it seals what is there, so that the next start finds nothing old.
     """
-    TASK_SUCCESS.begin("audit_sealing")
-    last_error, seen = "", None
+    attempts = Attempts("audit_sealing", log)
+    seen: Seal | None = None
     while not stop.wait(INTERVAL.total_seconds() + randbelow(round(JITTER * 1000)) / 1000):
-        try:
+        with attempts.attempt():
             seen = _newest(database, keys, seen)
             if _is_due(seen):
                 seen = _seal_alone(database, keys, stop) or seen
-        except Exception as error:  # also a bug: the thread must not end with it
-            last_error = log_failure(log, "audit_sealing_failed", error, last_error)
-        else:
-            if last_error:
-                log.info("audit_sealing_recovered")
-            last_error = ""
-            TASK_SUCCESS.note("audit_sealing")
     with (
         suppress(SQLAlchemyError),
         own_connection(database) as connection,

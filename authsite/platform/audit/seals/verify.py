@@ -10,22 +10,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, true
 
+from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 
+from .keys import AuditKeys
 from .late import acceptances, lateness
-from .models import AuditEvent
-from .seals import (
-    NO_MAC,
-    SEALS_READ,
-    AuditKeys,
-    Seal,
-    is_ours,
-    is_purged,
-    read_segment,
-    seals,
-    seals_with_ids,
-)
+from .proofs import is_ours, is_purged
+from .seal import NO_MAC, Seal
 from .stored import SEALS
+from .table import SEALS_READ, read_segment, seals, seals_with_ids
 
 UNSEALED_FOR = timedelta(hours=1)  # longer than this, the sealer does not work
 

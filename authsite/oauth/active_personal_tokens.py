@@ -1,4 +1,4 @@
-"""Personal access tokens: the query of every use, and their end.
+"""Active personal access tokens: the query of every use, and their end.
 
 A token is active while it is not revoked, its user and the client of the session in which it was
 created are enabled, and their epochs are those that were copied into the row. Its expiry is in its

@@ -28,10 +28,11 @@ from sqlalchemy import (
 )
 from sqlalchemy import cast as sql_cast
 
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db.base import UtcDateTime
 
-from .events import Event
-from .models import AuditEvent, AuditSeal
+from .models import AuditSeal
 
 SEALS = cast(Table, AuditSeal.__table__)
 _EVENTS = cast(Table, AuditEvent.__table__)

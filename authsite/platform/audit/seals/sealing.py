@@ -8,13 +8,16 @@ import structlog
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
+from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db import batches
 from authsite.platform.runtime import clock
 
+from .keys import AuditKeys
 from .late import is_old
-from .models import AuditEvent
-from .seals import AuditKeys, Seal, insert_seal, new_seal, newest_seal, read_segment
+from .proofs import new_seal
+from .seal import Seal
 from .stored import SEALS
+from .table import insert_seal, newest_seal, read_segment
 
 log = structlog.get_logger("authsite.audit")
 

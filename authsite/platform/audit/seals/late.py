@@ -15,21 +15,14 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 
 from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
 
-from .events import Event
-from .seals import (
-    AuditKeys,
-    Seal,
-    audit_keys,
-    is_ours,
-    is_purged,
-    late_mac_of,
-    read_segment,
-    seal_of_row,
-    seals_with_ids,
-)
-from .service import record
+from .keys import AuditKeys, audit_keys
+from .proofs import is_ours, is_purged, late_mac_of
+from .seal import Seal
 from .stored import SEALS, late_acceptances, late_seals, moment_of
+from .table import read_segment, seal_of_row, seals_with_ids
 
 LATE = timedelta(hours=1)
 MAX_REASON = 200  # characters

@@ -15,9 +15,12 @@ from authsite.cli.shared import (
     transaction,
     visible,
 )
-from authsite.platform.audit.late import MAX_REASON, NotAcceptable, accept
-from authsite.platform.audit.seals import audit_keys
-from authsite.platform.audit.verify import (
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.settings import Settings
+
+from .keys import audit_keys
+from .late import MAX_REASON, NotAcceptable, accept
+from .verify import (
     LoggedSeal,
     Problem,
     Summary,
@@ -27,8 +30,6 @@ from authsite.platform.audit.verify import (
     unaccepted,
     verified,
 )
-from authsite.platform.db.autocommit import snapshot_on
-from authsite.platform.settings import Settings
 
 MOST_PROBLEMS = 200  # after this number the verification ends
 

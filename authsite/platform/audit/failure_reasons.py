@@ -1,0 +1,24 @@
+"""Why a login failed, for the audit trail; `make reference` writes docs/audit.md from it."""
+
+from .events import Explained
+
+
+class FailureReason(Explained):
+    """Why a login failed: the detail `reason` of `login.failed`, which the caller is never told."""
+
+    DENIED = "denied", "The password was right, but a further check of logins denied this one."
+    DISABLED = "disabled", "An administrator has disabled the user."
+    FACTOR_MISSING = (
+        "factor_missing",
+        "The password was right, but the user has to give a second proof, which the token "
+        "endpoint does not take.",
+    )
+    LOCKED = (
+        "locked",
+        "The account was locked for some minutes after too many failed logins, so the password "
+        "was not checked.",
+    )
+    UNCONFIRMED = "unconfirmed", "The password was right, but the e-mail address is not confirmed."
+    UNKNOWN_NAME = "unknown_name", "No user has this login name."
+    WRONG_FACTOR = "wrong_factor", "The password was right, but the second proof was wrong."
+    WRONG_PASSWORD = "wrong_password", "The password was wrong."
