@@ -78,8 +78,8 @@ screenshots: $(TESTS)
 pictures: $(TESTS)
 	$(BIN)/python -m tests.system.browser.branding
 
-# The documentation site, into var/site; a warning is an error. Its tools have an environment of
-# their own, so that the tests need not install them.
+# The documentation site, into var/site; a warning is an error. Its tools have a separate
+# environment, so that the tests need not install them.
 docs: var/docs-tools/.installed
 	@NO_MKDOCS_2_WARNING=1 var/docs-tools/bin/mkdocs build --strict
 	@echo "Built into var/site. To read it, with its search: make docs-serve"
@@ -140,7 +140,7 @@ cli-reference: reference
 control-tests: $(TESTS)
 	$(BIN)/python -m tests.support.controls
 
-# Compares the exact versions with the known vulnerabilities on PyPI. An environment of its own.
+# Compares the exact versions with the known vulnerabilities on PyPI. A separate environment.
 PIP_AUDIT := 2.10.1
 audit: $(VENV)/audit-$(PIP_AUDIT)
 	$</bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r requirements.txt

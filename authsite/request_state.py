@@ -34,7 +34,7 @@ class RequestState:
     """The attributes of ``request.authsite``.
 
     Each package adds attributes with ``config.add_request_attribute``; each is computed once,
-    when it is first read. Each application has a subclass of its own. What belongs to a feature
+    when it is first read. Each application has a separate subclass. What belongs to a feature
     has no type here: its package has a function that reads it with its type.
     """
 

@@ -31,8 +31,8 @@ def bearer_token(app: "Router", email: str, scope: str = "", *, confirmed: bool 
     """An access token of the user with this address, and with ``scope``.
 
     A user who does not exist is created, with a confirmed address unless ``confirmed`` is false.
-    Raises `ValidationFailed` for a text that is no e-mail address, `InvalidGrant` for a disabled
-    user, and `InvalidScope` for a scope for groups that the user is not in.
+    Raises `ValidationFailed` for a text that is not an e-mail address, `InvalidGrant` for a
+    disabled user, and `InvalidScope` for a scope for groups that the user is not in.
     """
     with _context(app) as ctx:
         user = _user(ctx, email, confirmed)

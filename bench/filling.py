@@ -1,7 +1,7 @@
 """Fills a database by SQL with millions of users and token families, and some by the service.
 
 The rows are like those that the service writes, so a token of each can be made with the key. The
-indexes exist meanwhile and grow as in production, by random keys.
+indexes exist during this and grow as in production, by random keys.
 """
 
 import time

@@ -126,7 +126,7 @@ def request_reset(connection, port, address):
 def report(title, seen):
     """Print one table, as Markdown.
 
-    The last column sets each call against the median of its own round: what slows a busy machine
+    The last column sets each call against the median of its round: what slows a busy machine
     down for a while slows them all.
     """
     print(f"\n{title}\n\n| address | median ms | of `known` | of its round |")

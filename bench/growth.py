@@ -4,7 +4,7 @@ thousand (R18)?
 Two databases of one server (made beside the one that ``--url`` names) or two SQLite files are
 filled, each is served by two workers, and the runs alternate between them. Compare only the ratios.
 ``--fill N`` adds N families and stops, so that the databases can be filled in parts; ``--folder``
-is the folder of the SQLite files meanwhile.
+is the folder of the SQLite files.
 """
 
 import argparse
@@ -53,7 +53,9 @@ def main():
     options.add_argument("--small", type=int, default=10_000)
     options.add_argument("--url", help="postgresql://…; without it SQLite")
     options.add_argument("--folder", type=Path)
-    options.add_argument("--fill", type=int, help="fill in at most so many families and stop")
+    options.add_argument(
+        "--fill", type=int, help="fill in at most this number of families and stop"
+    )
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--seconds", type=int, default=6, help="of one run")
     given = options.parse_args()
@@ -66,7 +68,7 @@ def main():
 
 
 class Grown:
-    """A database with so many families, and what wrk sends to its server."""
+    """A database with this number of families, and what wrk sends to its server."""
 
     def __init__(self, folder, url, size):
         self.size, self.folder = size, folder / str(size)

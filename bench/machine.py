@@ -84,7 +84,7 @@ def busy(pids):
     ticks = 0
     for pid in pids:
         for each in [pid, *_children(pid)]:
-            with suppress(FileNotFoundError):  # ended meanwhile
+            with suppress(FileNotFoundError):  # it has ended
                 fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
                 ticks += int(fields[11]) + int(fields[12])  # utime and stime, proc(5)
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,8 @@
 """Requests at a fixed rate, independent of the responses (open loop).
 
 wrk waits for a response before it sends the next request, so its latencies leave out the requests
-that it did not send meanwhile. Here a time is measured from the moment at which a request was due.
+that it did not send during the wait. Here a time is measured from the moment at which a request was
+due.
 """
 
 import asyncio

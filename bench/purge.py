@@ -5,7 +5,7 @@ The database must be empty and durable as in production. The benchmark fills it 
 stops after that). Then two workers of `authsite serve` get 40 requests a second, mixed as in R1:
 first without a purge, then with one that is paused every other ten seconds, so that both are
 measured on the same machine in the same minutes. The purge is killed with SIGKILL when half is done
-and started again; meanwhile a second one must fail.
+and started again; a second one must fail during this.
 """
 
 import argparse
@@ -57,7 +57,9 @@ def main():
     options.add_argument("--seconds", type=int, help="of the purge, at most; its rest is left")
     options.add_argument("--whole", action="store_true", help="do not stop it in between")
     options.add_argument("--kill-at", type=int, help="rows; default: half of them")
-    options.add_argument("--fill", type=int, help="fill in at most so many families and stop")
+    options.add_argument(
+        "--fill", type=int, help="fill in at most this number of families and stop"
+    )
     options.add_argument("--as-is", action="store_true", help="fill in nothing: go on from before")
     options.add_argument("--work", metavar="INI", help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -185,7 +187,7 @@ def more(seen, name, responses):
 
 
 class Purge:
-    """A purge that is killed at so many rows, and another one that goes on from there."""
+    """A purge that is killed at this number of rows, and another one that goes on from there."""
 
     def __init__(self, path, kill_at):
         self.path = path
@@ -200,7 +202,7 @@ class Purge:
 
     @contextmanager
     def stopped(self):
-        """It stands still meanwhile."""
+        """It stands still during the block."""
         with suppress(ProcessLookupError):
             self._worker.send_signal(signal.SIGSTOP)
         yield

@@ -1,6 +1,6 @@
 """``python -m bench.sealing --url postgresql://…``: what an audit event costs its writer.
 
-Events are recorded at a fixed rate, each in a transaction of its own, in turns without and with a
+Events are recorded at a fixed rate, each in a separate transaction, in turns without and with a
 process that seals all the time, so that both are measured in the same minutes. The database must
 have our tables. At the end all seals are verified.
 """

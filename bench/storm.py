@@ -93,7 +93,7 @@ def storm(seen, seconds):
 
 
 class logins:
-    """Eight connections that log in meanwhile; holds their `load.Load` afterwards."""
+    """Eight connections that log in during the block; holds their `load.Load` afterwards."""
 
     def __init__(self, port, files, seconds):
         self.command = load.command(port, 8, seconds)

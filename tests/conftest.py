@@ -113,7 +113,7 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_finish():
-    """The tests themselves are no garbage: no collection has to look at them."""
+    """The tests themselves are not garbage: no collection has to look at them."""
     gc.freeze()
 
 
@@ -147,7 +147,7 @@ def backend(request):
 
 
 # Kept for the whole process, not by fixtures: where files are spread over processes, pytest goes
-# back and forth between the databases and would make everything anew each time.
+# back and forth between the databases and would make everything again each time.
 _URLS = {}
 _SITES = {}
 _RECENT = []  # the sites used last: the others have no connections any more

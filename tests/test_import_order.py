@@ -1,13 +1,14 @@
 """Imports point down only, those of views and of types too: read off the source."""
 
 import ast
+import re
 from pathlib import Path
 
 import authsite
 
-# From the top floor down, `docs/architecture.md` names them. A package imports only packages of
-# lower lines: those of one line, separated by "|", never import each other, they register. Packages
-# without "|" between them are one room, in which no two modules may import each other.
+# From the top floor down; docs/architecture.md explains them. A package imports only packages of
+# lower lines. Packages between which there is a "|" never import each other: they register.
+# Packages that only a blank separates may import each other, but no modules do so in a circle.
 FLOORS = (
     (6, "cli"),
     (6, "server | openapi"),
@@ -101,6 +102,12 @@ EDGES = [(module, target) for module in MODULES for target in imported(module)]
 def test_every_package_has_its_floor():
     assert {package_of(module) for module in MODULES} == set(LINE)
     assert len(EDGES) > 900
+
+
+def test_the_architecture_page_shows_the_same_floors():
+    page = Path(__file__).parents[1] / "docs/architecture.md"
+    shown = re.findall(r"^(\d)  (.+?)(?:  .*)?$", page.read_text("utf-8"), re.MULTILINE)
+    assert tuple((int(number), packages) for number, packages in shown) == FLOORS
 
 
 def test_no_import_runs_up_or_to_a_sibling():

@@ -1,4 +1,4 @@
-"""Identifiers use the words of docs/glossary.md, not the everyday words they replaced."""
+"""Identifiers use the words of docs/glossary.md, and texts are plain standard English."""
 
 import ast
 import re
@@ -41,6 +41,21 @@ BANNED = {
     "told": "recipient",
     "trouble": "error",
     "unsettled": "what is not done",
+}
+
+PAGES = ("*.md", "docs/*.md", "examples/*/*.md")
+# Phrases that are translated from another language, or that do not say whom they mean.
+PHRASES = {
+    r"(?<!there )(?<!there's )\b(?:is|are|was|were) no (?!longer|more|one\b)": "is not a",
+    r"\bmeanwhile\b": "when: during the import, until then",
+    r"\bof (?:its|their|his|her) own\b": "separate; its own …",
+    r"\bso many\b(?! \w+ that)": "this number of",
+    r"\b(?:nobody|somebody)\b": "who is meant: no user, an attacker, a person",
+    r"\b(?:whoever|whomever)\b": "a person who",
+    r"\banew\b": "again",
+    r"\b(?:since|because|than|but|to) who (?:has|knows|may|reads|lost)\b": "a noun before who",
+    r"(?:^|[.] )who (?:holds|takes|loses|lost) |: who (?:has|holds) ": "a noun before who",
+    r"(?:^|[.:;] )what is (?:no|not) ": "a noun as the subject",
 }
 
 
@@ -112,3 +127,88 @@ def test_a_word_inside_another_word_is_none():
     assert [
         word for word in ("outdoors_list", "gateway", "Household", "knowledge") if banned(word)
     ] == []
+
+
+def prose_of_python(text):
+    """The comments and docstrings of a module, with their lines."""
+    comment, begin = [], 0
+    for number, line in enumerate(text.splitlines(), 1):
+        _, mark, words_ = f" {line}".partition(" # ")
+        if mark:
+            begin = begin if comment else number
+            comment.append(words_)
+        elif comment:
+            yield " ".join(comment), begin
+            comment = []
+    for found in re.finditer(r'(^ *r?)?"{3}(.*?)"{3}', text, re.M | re.S):
+        if found[1] is not None:  # else a value
+            yield found[2], text.count("\n", 0, found.start()) + 1
+
+
+def prose_of_page(text):
+    """The paragraphs and rows of a page in Markdown, without blocks of code, with their lines."""
+    text = re.sub(
+        r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S
+    )
+    line = 1
+    for paragraph in re.split(r"(?<=\n)(?=\n|\||- |#)", text):
+        yield paragraph, line
+        line += paragraph.count("\n")
+
+
+def phrases(prose):
+    """The `PHRASES` in a text, without what it quotes as code."""
+    plain = " ".join(re.sub(r"``.*?``|`[^`]*`|\S+@\S+", "…", prose, flags=re.S).split())
+    return [
+        f"{found[0].strip()} (say: {instead})"
+        for phrase, instead in PHRASES.items()
+        for found in re.finditer(phrase, plain, re.I)
+    ]
+
+
+def test_comments_docstrings_and_pages_are_plain_english():
+    python = [*modules(), *(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))]
+    found = [
+        (path, line, prose)
+        for path in dict.fromkeys(python)
+        for prose, line in prose_of_python((ROOT / path).read_text("utf-8"))
+    ]
+    found += [
+        (path.relative_to(ROOT), line, prose)
+        for pattern in PAGES
+        for path in sorted(ROOT.glob(pattern))
+        for prose, line in prose_of_page(path.read_text("utf-8"))
+    ]
+    assert len(found) > 5000
+    assert [
+        f"{path}:{line}: {each}" for path, line, prose in found for each in phrases(prose)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "A query is no part of a path.",
+        "The service may run meanwhile.",
+        "Each has a key of\n    its own.",
+        "Nobody reads it.",
+        "Who holds a token may use it.",
+        "The key is lost: who has the file has it, too.",
+        "What is no token is refused.",
+    ],
+)
+def test_each_phrase_is_seen(prose):
+    assert phrases(prose)
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "There is no such file.",
+        "It is no longer valid.",
+        "The user, who has signed in, reads it.",
+        "Mails to `nobody` and nobody@example.com are not sent.",
+    ],
+)
+def test_plain_sentences_are_not_phrases(prose):
+    assert phrases(prose) == []

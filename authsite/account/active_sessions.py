@@ -1,6 +1,6 @@
 """The active sessions of a user: token families and browser sessions, in one list (ASVS 7.5).
 
-A personal access token is not a session, but was created in one: whoever ends that session may
+A personal access token is not a session, but was created in one: a user who ends that session may
 revoke it, too. `authsite.oauth.personal` lists and revokes each of them.
 """
 

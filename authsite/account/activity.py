@@ -53,8 +53,8 @@ _Events = Select[str, dict[str, Detail] | None, str, str | None, str | None, dat
 _WORDS_OF_NAME = {name: words for event, words in _WORDS.items() for name in event.names}
 _BY_USER: Mapping[str, str] = {Event.USER_EXPORTED: _("Data of the account downloaded")}
 
-# What anyone can cause who knows a login name. They are listed apart, so that they cannot displace
-# what was done with the account.
+# Events that anyone who knows a login name can cause. They are listed apart, so that they cannot
+# displace what was done with the account.
 ATTEMPTS = {
     Event.LOGIN_FAILED,
     Event.LOGIN_LOCKED,

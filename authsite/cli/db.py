@@ -42,8 +42,8 @@ def db() -> None:
 def upgrade(cfg: Settings, finish: bool, as_json: bool) -> None:
     """Bring the schema up to date.
 
-    The service may run meanwhile. Each migration waits at most half a second for a table that is in
-    use, and tries again; a second process that migrates waits for the first one. A schema that a
+    The service may run during this. Each migration waits at most half a second for a table that is
+    in use, and tries again; a second process that migrates waits for the first one. A schema that a
     newer version of authsite has migrated stays as it is.
 
     Then restart every process, and run the command again with --finish.
@@ -219,7 +219,7 @@ def _require_schema(cfg: Settings, file: Path) -> None:
     with open_for(cfg) as database:
         if migrate.state(database).status == "missing":
             raise click.ClickException(
-                f"{file} is no backup of authsite: it has no schema of authsite"
+                f"{file} is not a backup of authsite: it does not have authsite's schema"
             )
 
 

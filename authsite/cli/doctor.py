@@ -110,7 +110,7 @@ def examine(
 ) -> Iterator[Finding]:
     """All findings; only one if the settings are invalid, since the other checks need them.
 
-    ``production``: those of `production_checks`, too, for so many ``workers``. Without
+    ``production``: those of `production_checks`, too, for this number of ``workers``. Without
     ``application`` it is not tried to make the application.
     """
     path = config_path(config)

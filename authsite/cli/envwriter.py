@@ -64,7 +64,7 @@ def _locked(path: Path) -> int:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
-        os.close(descriptor)  # another process has replaced the file meanwhile
+        os.close(descriptor)  # another process has replaced the file
 
 
 def _replace(path: Path, text: str) -> int:

@@ -89,7 +89,7 @@ def private_output() -> TextIO:
     """The standard output. Raises `click.ClickException` if it is a file that others may read."""
     try:
         status = os.fstat(sys.stdout.fileno())
-    except OSError:  # replaced by a stream that is no file
+    except OSError:  # replaced by a stream that is not a file
         return sys.stdout
     if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
         raise click.ClickException(

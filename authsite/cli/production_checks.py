@@ -134,7 +134,7 @@ def skew_finding(seconds: float) -> Finding:
 
 
 def connections_finding(allowed: int, workers: int, others: int) -> Finding:
-    """The finding for a server that allows so many connections, and so many worker processes.
+    """The finding for a server that allows ``allowed`` connections, and ``workers`` processes.
 
     ``others``: the connections that are open now. Those of this service are among them, if it runs.
     More than half of what is allowed leaves too little for a second machine or a restart.
@@ -208,7 +208,7 @@ def _hashing(cost: int) -> Finding:
 
 
 def hash_finding(cost: int, milliseconds: int) -> Finding:
-    """The finding for a machine that computes a hash of this cost in so many milliseconds."""
+    """The finding for a machine that computes a hash of this cost in ``milliseconds``."""
     least, most = HASH
     text = f"a password hash of cost {cost} takes {milliseconds} ms"
     if milliseconds < least:

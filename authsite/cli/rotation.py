@@ -62,8 +62,8 @@ def rotate(
 ) -> Rotation:
     """Announce a new secret; with ``finish`` make the announced one the first.
 
-    With ``at_once`` a new one becomes the first, and one that was announced is dropped: who has the
-    environment file knows it, too.
+    With ``at_once`` a new one becomes the first, and one that was announced is dropped: a person
+    with the environment file knows it, too.
 
     Raises `click.ClickException` if the settings are invalid, if the setting is not in the
     environment file alone, if it is not the time for this step, or if the file or the database
@@ -196,9 +196,9 @@ def _lasting_keys(
 ) -> dict[str, str | None]:
     """Settings for the keys that a rotation of the secret must not change.
 
-    With ``new_audit_key`` a new key makes the next seals, since who knows the secret may know the
-    key that derives from it. The former keys verify the seals that exist, and some more of the
-    processes that are not reloaded yet.
+    With ``new_audit_key`` a new key makes the next seals, since a person who knows the secret may
+    know the key that derives from it. The former keys verify the seals that exist, and some more of
+    the processes that are not reloaded yet.
     """
     from authsite.platform.audit.seals.keys import AuditKey, audit_keys, keys_in_hex
     from authsite.platform.audit.seals.table import last_number

@@ -38,7 +38,7 @@ limit_option = click.option(
     default=200,
     show_default=True,
     type=click.IntRange(1),
-    help="List at most so many.",
+    help="The largest number of rows.",
 )
 
 
@@ -108,7 +108,7 @@ def open_for(cfg: Settings) -> "Iterator[Database]":
 def services_of(cfg: Settings) -> "Iterator[Services]":
     """The services of a command, without rate limits; closed at the end, errors as in `open_for`.
 
-    What packages register is loaded when the command first needs it.
+    The registrations of packages are loaded when the command first needs them.
     """
     from dataclasses import replace
 

@@ -42,7 +42,7 @@ class UnknownRole(ApiError):
     code = "invalid"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is no group of administrators: use {', '.join(RESERVED)}.")
+        super().__init__(f"{name} is not a group of administrators: use {', '.join(RESERVED)}.")
 
 
 class TooManyGroups(ApiError):

@@ -1,6 +1,6 @@
 """Create, change, delete and list groups.
 
-The steps that concern every member of a group come in batches, each a transaction of its own, so
+The steps that concern every member of a group come in batches, each a separate transaction, so
 that a group may have any number of members.
 """
 
@@ -34,7 +34,7 @@ BATCH = 500  # members
 
 
 class GroupValues(NamedTuple):
-    """What is given for a group; None is not given."""
+    """New values of a group; None leaves a value as it is."""
 
     title: str | None = None
     scopes: str | None = None
@@ -82,7 +82,7 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
 
 
 def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str]:
-    """Change what is given; returns the scopes that members may have lost.
+    """Change the given values. Returns the scopes that members may have lost.
 
     When this is committed, `end_lost_tokens` ends the tokens that carry one of these. A command
     that was stopped in between can be run again: all scopes for groups that the group does not bind
@@ -108,7 +108,8 @@ def end_lost_tokens(
 ) -> uuid.UUID | None:
     """End the tokens of some members that carry a scope of ``lost``, unless another group gives it.
 
-    A batch: the members after the id ``after``. Returns the last one, None if there are no more.
+    A batch has the members after the id ``after``. Returns the id of the last one, or None if there
+    are no more.
     """
     query = select(GroupMember.user_id).where(GroupMember.group_name == name)
     if after is not None:
@@ -119,7 +120,9 @@ def end_lost_tokens(
 
 
 def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
-    """Remove a batch of the members of a group that is to be deleted; whether there may be more.
+    """Remove a batch of the members of a group that is to be deleted.
+
+    Returns whether there may be more.
 
     Raises `UnknownGroup` and `ReservedName`.
     """
@@ -136,7 +139,7 @@ def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
 
 
 def delete(ctx: Context, name: str, cause: Cause) -> None:
-    """Delete a group, and remove the members that it has: few, after `remove_some`.
+    """Delete a group with its members. Call `remove_some` first, so that few are left.
 
     Raises `UnknownGroup` and `ReservedName`.
     """

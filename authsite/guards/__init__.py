@@ -31,7 +31,7 @@ def includeme(config: Configurator) -> None:
     """Add the route options, the guards and what enforces them, and the routes of forward auth."""
     services: Services = config.registry["authsite"]
     lifetime = services.settings.guard_cache
-    # Each guard has a memory of its own: a token must never be found as a browser session.
+    # Each guard has a separate memory: a token must never be found as a browser session.
     tokens = RecentCallers(lifetime, partial(bearer.read_together, services))
     sessions = RecentCallers(lifetime)
     config.registry["authsite.guards"] = Guards(

@@ -2,7 +2,7 @@
 
 The guard runs on BeforeTraversal: after routing, before the route's ``factory`` and any view. A
 security policy alone would not be enough: Pyramid ignores it for a view without a permission, and a
-host application has a policy of its own.
+host application has its own policy.
 """
 
 from pyramid.events import BeforeTraversal
@@ -62,8 +62,8 @@ def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
 def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     """Refuse personal access tokens at our API views, except those with ``personal_token=True``.
 
-    Who holds such a token must not take over the account with it, or create another one. A new view
-    is closed by default. The routes of a host are open to personal access tokens.
+    A person with such a token must not take over the account with it, or create another one. A new
+    view is closed by default. The routes of a host are open to personal access tokens.
     """
     name = info.options["route_name"]
     if not is_own(name) or info.options.get("personal_token"):

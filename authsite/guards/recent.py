@@ -110,7 +110,7 @@ class RecentCallers:
             callers = self._read_together([each.caller for each in due.values()])
             with self._changing:
                 for each, caller in zip(due, callers, strict=True):
-                    # What was forgotten meanwhile stays so.
+                    # An entry that was removed during the query is not added again.
                     if self._entries.pop(each, None) is not None and caller is not None:
                         used_at = due[each].used_at
                         self._entries[each] = _Entry(caller, read_at, self._lifetime, used_at)

@@ -26,7 +26,7 @@ UNKNOWN_FEATURE = "unknown feature: {name}"
 class Cached(Generic[T]):
     """What ``read()`` returned at most ``seconds`` ago.
 
-    One thread reads at a time. Meanwhile the others get the value before, so that a database that
+    One thread reads at a time. The others get the former value until then, so that a database that
     does not answer holds up one thread and no more.
     """
 
@@ -83,7 +83,7 @@ def problems(database: Database) -> list[str]:
     """Why requests cannot be served, without details; else empty.
 
     `DATABASE`, `SCHEMA_BEHIND`, or `UNKNOWN_FEATURE` for each feature that is used and that this
-    version does not know. A newer schema than that of this code is no problem
+    version does not know. A schema that is newer than this code is not a problem
     (`migrate.SchemaState`).
     """
     try:

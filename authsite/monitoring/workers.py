@@ -146,7 +146,7 @@ def _read(folder: Path, name: str) -> Numbers:
 
 
 def _write(folder: Path, name: str, numbers: Numbers) -> None:
-    """Replace the file in one step: who reads it gets the old or the new numbers."""
+    """Replace the file in one step: a reader gets the old or the new numbers."""
     unfinished = folder / f"{name}.new"
     unfinished.write_text(json.dumps(numbers))
     unfinished.replace(folder / f"{name}{_NUMBERS}")

@@ -4,7 +4,7 @@ A token is active while it is not revoked, its user and the client of the sessio
 created are enabled, and their epochs are those that were copied into the row. Its expiry is in its
 text, and in the row for lists. `authsite.oauth.personal` creates and lists them.
 
-Tokens of before this table have a row among the families; `authsite.oauth.active` finds them.
+A token from before this table is a row among the families; `authsite.oauth.active` finds it.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ ACTIVE_PERSONAL_TOKEN = PreparedQuery(
 
 
 class _FoundToken(NamedTuple):
-    """A row of a query of several tokens."""
+    """A row of the query for several tokens."""
 
     token_id: UUID
     active: ActivePersonalToken
@@ -123,17 +123,17 @@ def find_together(database: Database, ids: Sequence[UUID]) -> dict[UUID, ActiveP
 
 
 def note_use(tracker: LastUsedTracker, token: PersonalTokenValues, now: datetime) -> None:
-    """Note that a token is used ``now``. Its creation is no use."""
+    """Note that a token is used ``now``. Its creation does not count as a use."""
     tracker.note(PERSONAL_TOKENS, token.id, _NEVER, now)
 
 
 def end(ctx: Context, token_id: UUID, why: str, *, user_id: UUID) -> None:
-    """Revoke a token of this user at once on every process; one of several requests records it."""
+    """Revoke a token of this user, on every process at once. Of several requests one records it."""
     _revoke(ctx, user_id, why, PersonalToken.id == token_id)
 
 
 def end_created_in(ctx: Context, user_id: UUID, session_id: UUID) -> None:
-    """Revoke the active tokens that were created in a session of this user, recorded."""
+    """Revoke the active tokens that were created in a session of this user, and record each."""
     created = ACTIVE_PERSONAL_TOKENS.where(
         PersonalToken.user_id == user_id,
         PersonalToken.session_id == session_id,

@@ -217,8 +217,8 @@ def _check_imported(
 ) -> bool:
     """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
 
-    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is no event
-    of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
+    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is not an
+    event of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
     """
     for column, stored in (
         (Client.secret_hash, client.secret_hash),

@@ -131,9 +131,9 @@ def _introspect_refresh(
     ):
         return {"active": False}
     answer = _facts(token, family, ctx.settings.refresh_expires_in)
-    # Registered for what is no access token (RFC 8693, section 2.2.1).
+    # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
     account, scope = family.account, family.granted_scope
-    # What a refresh would give now, without what is for groups that the user is not in.
+    # The scope that a refresh would give now: without scopes of groups that the user is not in.
     scope = bound.held(ctx, account.id, scope) if account else scope
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer

@@ -93,7 +93,7 @@ def end_carrying(ctx: Context, scope: str, place: Place | None = None) -> Ended:
 
 
 def count_without_group(connection: Connection, scope: str, now: datetime) -> int:
-    """How many active tokens of users carry ``scope``, though no group of the user gives it.
+    """How many active tokens of users carry ``scope``, although no group gives it to the user.
 
     They are older than the mark ``[groups]`` of the scope. It reads all families and personal
     access tokens.
@@ -126,7 +126,7 @@ def _select(table: Table, scopes: Iterable[str]) -> Select[UUID, UUID | None, UU
 
 
 def _carries(table: Table, scopes: Iterable[str]) -> ColumnElement[bool]:
-    """Finds too many: the caller compares the words, in which case counts on SQLite, too."""
+    """Finds parts of words, too, and on SQLite any case: the caller compares the words."""
     return or_(*(table.scope.contains(each, autoescape=True) for each in scopes))
 
 

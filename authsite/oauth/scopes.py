@@ -49,8 +49,8 @@ def hold(ctx: Context, user_id: UUID, scope: str) -> str:
 def confirm(ctx: Context, user_id: UUID, family_id: UUID, held: str) -> None:
     """Check, once tokens with the scope ``held`` are stored, that the user still holds it.
 
-    Who takes a scope from a user ends the tokens that carry it and are stored then. So either
-    these tokens are among them, or this function sees the change. In that case it ends the family,
+    A change that takes a scope from a user ends the stored tokens that carry it. So either these
+    tokens are among them, or this function sees the change. In that case it ends the family,
     which is committed, and raises `InvalidGrant`.
     """
     if bound.held_after_changes(ctx, user_id, held) != held:

@@ -26,7 +26,7 @@ PERSONAL_TOKEN = "pat_"
 
 _FIELDS = "16sI"  # family id, generation
 _FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH, PERSONAL_TOKEN)}
-_PURPOSES = {  # each has a key of its own
+_PURPOSES = {  # each has a separate key
     ACCESS: "access token",
     REFRESH: "refresh token",
     PERSONAL_TOKEN: "personal access token",

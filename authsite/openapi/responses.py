@@ -21,7 +21,7 @@ from authsite.platform.i18n import translate
 from .schemas import Key, example_of, resolve
 
 ERROR_BODIES = {"json": ErrorBody, "oauth": OAuthErrorBody, "fields": FieldErrorsBody}
-# What a response means whose body is only a message.
+# The description of a response whose body is only a message.
 _OF_MESSAGE = {200: "The request is completed.", 202: "The request is accepted."}
 EXAMPLE_REQUEST_ID = "0f8b1c6e5d7a4b3f9e2c8a1d6b5f4e3c"
 _REF = "#/components/headers/"
@@ -142,7 +142,7 @@ def header_components() -> dict[str, Any]:
 def _headers_of(own: Headers) -> dict[str, Any]:
     """The headers of a response: its ``own``, and those of all responses.
 
-    A response with a ``Cache-Control`` of its own may be stored.
+    A response with its own ``Cache-Control`` may be stored.
     """
     shared = _REQUEST_ID if "Cache-Control" in own else {**_REQUEST_ID, **_NOT_STORED}
     references = {name: {"$ref": f"{_REF}{name}"} for name in shared}

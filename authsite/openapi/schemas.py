@@ -67,7 +67,7 @@ def name_of(schema: Mapping[str, Any]) -> str:
 
 
 def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The component that ``schema`` refers to; ``schema`` itself if it is no reference."""
+    """The component that ``schema`` refers to; ``schema`` itself if it is not a reference."""
     if "$ref" not in schema:
         return schema
     component: Mapping[str, Any] = components[name_of(schema)]

@@ -1,4 +1,4 @@
-"""What packages register during configuration, where a lower package cannot import a higher one."""
+"""Registrations during configuration: a lower package calls what it cannot import."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -21,17 +21,16 @@ class HasRegistrations(Protocol):
 
 
 class Registered(Generic[T]):
-    """What packages register under a name, with one directive of the configurator.
+    """Values that packages register under a name, with one directive of the configurator.
 
-    The package of the directive has one as a constant. A lower package so calls what it cannot
-    import.
+    The package of the directive has this object as a constant, and reads the values with `of`.
     """
 
     def __init__(self, plural: str) -> None:
         self._plural = plural
 
     def of(self, services: "HasRegistrations") -> dict[str, T]:
-        """What was registered in this application, in the order of registration."""
+        """The values that were registered in this application, in the order of registration."""
         return services.registrations.by_directive.setdefault(self, {})
 
     def add(self, config: "Configurator", value: T, name: str | None = None) -> None:
@@ -47,7 +46,7 @@ class Registered(Generic[T]):
 
 
 class Registrations:
-    """All that was registered in one application; a command loads it when it first needs it."""
+    """All registrations of one application; a command loads them when it first needs them."""
 
     def __init__(self, load: Callable[[], "dict[Registered[Any], dict[str, Any]]"] = dict) -> None:
         self._load = load

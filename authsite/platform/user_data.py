@@ -50,8 +50,8 @@ class UserData(NamedTuple):
     """The part of the person's export."""
     model: type[Base]
     columns: str = ""
-    """What the person's export has, separated by blanks; empty: it has nothing of the table. Never
-    a hash, a key, or what tokens and links are made of."""
+    """The columns in the person's export, separated by blanks; empty: the export has nothing of the
+    table. Never a hash, a key, or what tokens and links are made of."""
     where: ColumnElement[bool] | None = None
     """The rows of this part, if the table has others."""
     user: str = "user_id"

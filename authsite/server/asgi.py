@@ -4,7 +4,7 @@ A WSGI server gives a request its thread at once, and the thread waits for the b
 clients as there are threads stop the service (OWASP API4:2023). Here the event loop reads the body
 for at most `BODY_SECONDS` seconds and 64 KiB, and only then a worker thread runs the application.
 
-Requests with a body have worker threads of their own, so logins that wait for a password hash
+Requests with a body have separate worker threads, so logins that wait for a password hash
 never delay guarded requests. The application writes every response, also to a body that is too
 long, too late or incomplete.
 """
@@ -81,7 +81,7 @@ class WorkerThreads:
 def _unless_cancelled(
     future: asyncio.Future[Response], set_outcome: Callable[[Any], None], outcome: Any
 ) -> None:
-    """Give ``future`` its outcome, unless the client has disconnected meanwhile."""
+    """Give ``future`` its outcome, unless the client has disconnected."""
     if not future.done():
         set_outcome(outcome)
 
@@ -125,7 +125,7 @@ class AsgiBridge:
             response = await self._bodiless.run(environ)
         else:
             environ["wsgi.input"], close = await self._read_body(receive)
-            environ[BEGAN] = time.perf_counter()  # a slow client is no slow request
+            environ[BEGAN] = time.perf_counter()  # a slow client is not a slow request
             # WebOb's own name: without it WebOb wraps or copies what is in memory already.
             environ["webob.is_body_seekable"] = isinstance(environ["wsgi.input"], io.BytesIO)
             response = await self._with_body.run(environ)

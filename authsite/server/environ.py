@@ -27,7 +27,7 @@ _NAMES: dict[bytes, str] = {
 def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
     """The environ of the request ``scope``, still without ``wsgi.input``.
 
-    The environment of the process, which holds our secrets, is no part of it. Header values are
+    It does not contain the environment of the process, which holds our secrets. Header values are
     decoded as ISO-8859-1, so no byte is lost. Header names with an underscore are left out: WSGI
     cannot distinguish ``X_Forwarded_For`` from ``X-Forwarded-For``, so a client could override what
     the proxy sent.

@@ -1,6 +1,6 @@
 """The port of the service, which no second ``authsite serve`` can use.
 
-Each worker listens on a socket of its own with SO_REUSEPORT (Granian, on Linux). So the kernel
+Each worker listens on a separate socket with SO_REUSEPORT (Granian, on Linux). So the kernel
 would let another service of the same user listen beside them, and would deal the connections out.
 A first look at the port does not prevent that: two services that start at the same moment both
 find it free.

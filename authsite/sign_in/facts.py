@@ -2,7 +2,7 @@
 
 It is JSON with the key ``amr``: how the user proved to be who they are, in the values of RFC 8176
 as far as it has one. NULL is a plain password, so that most rows have no text to parse. What joins
-later gets a key of its own.
+later gets a separate key.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The gate between a proof and a sign-in.
 
 A method proves who signs in; the gate decides whether that is enough. Only `Complete` begins a
-browser session or issues tokens for a user, and only this module makes one, so a way to sign in
-that forgets the gate is an error of types. `Pending` opens nothing: it waits for another proof.
+browser session or issues tokens for a user, and only this module makes one, so mypy finds
+a way to sign in that forgets the gate. `Pending` opens nothing: it waits for another proof.
 """
 
 from collections.abc import Mapping
@@ -30,10 +30,11 @@ from .facts import PASSWORD
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """All that a sign-in needs was proved. Only this module makes one.
+    """A sign-in that needs no further proof. Only this module makes one.
 
-    ``amr`` and ``auth_at``: how and when; ``recognized``: since when the browser had been
-    recognized before, or None; ``notify``: whether the user gets a notice about a new device.
+    ``amr`` and ``auth_at``: how and when the user signed in; ``recognized``: the time since which
+    the browser was recognized before, or None; ``notify``: whether the user gets a notice about a
+    new device.
     """
 
     account: Account
@@ -77,10 +78,10 @@ def resume(
     given: Mapping[str, str],
     client_id: UUID | None = None,
 ) -> Complete | None:
-    """Go on with the pending login of this ``key``; None if ``given`` proves nothing.
+    """Continue the pending login of this ``key``; None if ``given`` proves nothing.
 
     ``client_id``: the client that asks, None for our pages. A pending login that was begun for
-    another one does not go on: a browser session would come of the login of an application.
+    another one is refused: the login of an application must not become a browser session.
 
     The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
     `PendingEnded`, and as `sign_in`.
@@ -138,7 +139,7 @@ def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pend
 
 
 def without_proof(account: Account) -> Complete:
-    """A sign-in that nothing was proved for. Only for `authsite.testing`, and for test data."""
+    """A sign-in without any proof. Only for `authsite.testing`, and for test data."""
     return Complete(account, PASSWORD, clock.now(), None, notify=False, target=Target())
 
 

@@ -72,8 +72,8 @@ class Method(NamedTuple):
     ``offered(ctx, account)``: whether this user must use it, or another one that is offered, after
     a first proof. ``verify(ctx, target, given, pending)`` checks what was ``given``; it returns
     what `gate.admit` made, or None for a wrong proof, whose failure a first method records itself.
-    No transaction is open meanwhile. ``page``: the name of the route that asks for it after a first
-    proof.
+    No transaction is open during `verify`. ``page``: the name of the route that asks for it after a
+    first proof.
     """
 
     name: str

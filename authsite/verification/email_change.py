@@ -56,7 +56,7 @@ def request_change(
     owner = found.account if found and found.account.id != account.id else None
     reserved = former.is_reserved_apart(ctx.database, address.key, account.id)
     if (owner or reserved) and not ctx.settings.prevent_enumeration:
-        # A limit of its own: no mail goes out, but the error reveals that the address is taken.
+        # A separate limit: no mail goes out, but the error reveals that the address is taken.
         ctx.limits.count("login-names", limit_subject(account.id))
         raise AddressTaken
     ctx.limits.count("verification", limit_subject(account.id))

@@ -9,7 +9,7 @@ A mail that leads to authsite's own page has a short link instead, ``{base}/emai
 The token has the same content; the page makes the signed URL of it.
 
 The links that undo a change of address have a token. That of a cancel link is bound to the pending
-change and ends with it: it has no expiry of its own, since `pending.prolong` extends a change. The
+change and ends with it: it has no separate expiry, since `pending.prolong` extends a change. The
 new address gets one of another purpose, whose page does not show the present address. That
 of a revert link names one completed change and is bound to nothing that a later change of the
 account could raise or replace.

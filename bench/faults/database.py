@@ -69,7 +69,7 @@ def full(short):
 
 
 def conflicts(short):
-    """R7: a trigger fails one of twenty statements of requests with a transaction of their own."""
+    """R7: a trigger fails one of twenty statements of requests with a separate transaction."""
     with rig() as made:
         with made.postgres.connect() as connection:
             connection.execute(FAILING)
@@ -113,7 +113,7 @@ def outage(run, done, traffic, times, longest):
     return [
         none(run, done, "failures other than 503 with `Retry-After`", len(other_than_503(failed))),
         none(run, done, "valid tokens called invalid", len(invalid(traffic.answers))),
-        limit(run, done, f"answers meanwhile ({summary(during)}), p99", longest, p(during, 0.99)),
+        limit(run, done, f"answers during this ({summary(during)}), p99", longest, p(during, 0.99)),
     ]
 
 

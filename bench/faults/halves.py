@@ -28,7 +28,7 @@ SELECT (SELECT count(*) FROM families), (SELECT coalesce(sum(generation), 0) FRO
 
 
 def killed_at_points(short):
-    """R2: each run is a process of its own, which sends itself SIGKILL at one point."""
+    """R2: each run is a separate process, which sends itself SIGKILL at one point."""
     # A refresh token that is used twice writes another event.
     with prepared(sessions=RUNS) as made, made.postgres.connect() as connection:
         app = main({}, **read_ini(made.ini))

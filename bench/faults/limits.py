@@ -60,7 +60,7 @@ def _one(how, short):
 
 
 def attempts(made):
-    """How many wrong passwords for one name are checked; each on a connection of its own."""
+    """How many wrong passwords for one name are checked; each on a separate connection."""
     statuses = []
     for _attempt in range(4 * ACCOUNT):
         form = {"grant_type": "password", "username": "eve@example.com", "password": "wrong 1"}

@@ -1,4 +1,4 @@
-"""Runs that are benchmarks of their own, with a table each: they run only when they are named."""
+"""Runs that are separate benchmarks, with a table each: they run only when they are named."""
 
 import subprocess
 import sys

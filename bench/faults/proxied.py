@@ -68,7 +68,7 @@ def rolling(short):
 
 
 class Server:
-    """``authsite serve`` on a port of its own, for as often as it is started."""
+    """``authsite serve`` on a separate port, for as often as it is started."""
 
     def __init__(self, made):
         self.made, self.port, self._stack = made, free_port(), ExitStack()

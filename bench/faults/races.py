@@ -104,7 +104,7 @@ def register(server, fields):
 
 
 def on_both(two, times, call):
-    """``call(server)`` so many times at once, on the two servers in turn."""
+    """``call(server)`` this number of times at once, on the two servers in turn."""
     chosen = itertools.islice(itertools.cycle((two.one, two.other)), times)
     return together(*(lambda server=server: call(server) for server in chosen))
 

@@ -22,7 +22,7 @@ UNHASHED = ("refresh", "forgot")  # a login takes the time of its hash
 
 
 class File:
-    """A SQLite database in a folder of its own."""
+    """A SQLite database in a separate folder."""
 
     def __init__(self, folder):
         self.path = Path(folder) / "authsite.sqlite"
@@ -89,7 +89,7 @@ def _locked(done, answers):
     longest = 1000 * max(a.seconds for a in answers)
     return [
         none("R12", done, "failures", _failed(answers)),
-        limit("R12", done, f"answers meanwhile ({summary(answers)}), longest", 5000, longest),
+        limit("R12", done, f"answers during this ({summary(answers)}), longest", 5000, longest),
         limit("R12", done, "p99 of guarded requests", 500, _p99(answers, ["guard"])),
     ]
 
@@ -106,7 +106,7 @@ def _beyond(done, answers):
 
 
 def hold(file, seconds):
-    """Hold the write lock, as a tool that somebody forgot does."""
+    """Hold the write lock, as a tool that was left running does."""
     connection = file.connect()
     connection.execute("PRAGMA busy_timeout=5000")
     connection.execute("BEGIN IMMEDIATE")
@@ -148,7 +148,7 @@ def full(short):
 
 @contextmanager
 def in_memory():
-    """A `File` on a file system of its own, of 16 MB."""
+    """A `File` on a separate file system, of 16 MB."""
     with tmpfs() as folder:
         yield File(folder)
 

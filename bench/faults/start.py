@@ -37,7 +37,7 @@ def without_database(_short):
     states = f"{not_ready}, then {is_ready}"
     return [
         limit("R24", done, "started within", 15, started, "s"),
-        none("R24", done, "answers other than 503 meanwhile", wrong),
+        none("R24", done, "answers other than 503 until then", wrong),
         limit("R24", done, "longest of these answers", 3500, slowest),
         Row("R24", done, "`/readyz` 503, then 200", states, states == "503, then 200"),
         limit("R24", done, "serves after the return within", 5, again, "s"),

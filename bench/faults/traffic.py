@@ -56,7 +56,7 @@ class Session:
 
 
 class Traffic:
-    """Requests to ``port`` at `RATES` on a thread of its own, until `stop`."""
+    """Requests to ``port`` at `RATES` on a separate thread, until `stop`."""
 
     def __init__(self, port, client, sessions, rates=RATES, seed=1):
         self.port, self.client, self.rates = port, client, rates
@@ -133,7 +133,8 @@ class Traffic:
     async def _refresh(self, due):
         if not self._free:
             return
-        # Who lost the response tries again soon: the same token is accepted within the grace only.
+        # A client that lost the response tries again soon, since the token is accepted again only
+        # within the grace.
         lost = (number for number, each in enumerate(self._free) if each.lost)
         session = self._free.pop(next(lost, self._chance.randrange(len(self._free))))
         form = {"grant_type": "refresh_token", "refresh_token": session.refresh} | self.client

@@ -57,7 +57,7 @@ def kill(worker, traffic):
     """Kill a process; returns when it was killed and when it had ended, in ``traffic``'s time."""
     killed = traffic.now()
     os.kill(worker, signal.SIGKILL)
-    # Until its last thread has ended, its sockets are open, and nobody reads from them.
+    # Until its last thread has ended, its sockets are open, and no thread reads from them.
     while is_alive(Path(f"/proc/{worker}")):
         time.sleep(0.0005)
     return killed, traffic.now()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The image of PostgreSQL runs this once, on an empty data folder: a role that is no superuser.
+# The image of PostgreSQL runs this once, on an empty data folder: a role that is not a superuser.
 set -eu
 psql --username postgres --set ON_ERROR_STOP=1 <<'SQL'
 \getenv password AUTHSITE_PASSWORD

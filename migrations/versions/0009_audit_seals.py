@@ -40,7 +40,7 @@ def upgrade() -> None:
 
 
 def create_index_concurrently() -> None:
-    """Events are recorded meanwhile: the table may be large.
+    """Events are recorded during this: the table may be large.
 
     It cannot be in the transaction of the migration, which has the lock that keeps others from
     migrating and has not touched the table yet. What a migration that was stopped has left of the
@@ -50,7 +50,7 @@ def create_index_concurrently() -> None:
     with engine.connect() as connection:
         connection.detach()  # its settings are not for others
         connection.exec_driver_sql("SET statement_timeout = 0")
-        connection.exec_driver_sql("SET lock_timeout = 0")  # it waits, and nobody for it
+        connection.exec_driver_sql("SET lock_timeout = 0")  # it waits, and no request waits for it
         try:
             if connection.scalar(INVALID, {"name": INDEX}):
                 connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY {INDEX}")

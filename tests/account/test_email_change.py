@@ -230,7 +230,7 @@ def signed_in_again(site):
 
 
 def proved(site):
-    """Every address that somebody logs in with, or that a user has."""
+    """Every address that is a login name, or that a user has."""
     with site.db() as db:
         return {name.key for name in db.query(LoginName)} | {user.email for user in db.query(User)}
 

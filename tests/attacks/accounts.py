@@ -15,7 +15,7 @@ class Accounts(SignIns):
 
     @rule(address=addresses)
     def register(self, address):
-        """Whoever registers knows the password: also an address that is another person's."""
+        """A person who registers knows the password, also for the address of another person."""
         person = OWNER if self._passwords % 2 else INTRUDER
         password = self.new_password(person)
         body = {"email": address, "password": password, "verification_url": VERIFY_PAGE}

@@ -91,7 +91,7 @@ class Checks(RuleBasedStateMachine):
             note("  # " + " ".join(str(word) for word in words))
 
     def new_password(self, person):
-        """A password that nobody has yet, and only ``person`` knows."""
+        """A password that no person has yet, and only ``person`` knows."""
         self._passwords += 1
         password = f"purple wolf {self._passwords} tea"
         self.model.known[person].add(password)
@@ -228,7 +228,7 @@ class Checks(RuleBasedStateMachine):
         return family
 
     def is_owned_alone_by(self, person, user):
-        """Whoever reset the password, or took a change back, has the account for themselves."""
+        """The person who reset the password, or took a change back, alone has the account."""
         rights = self.model.rights_of_others(user, person, self.now)
         assert not rights, f"{person} does not own {user.email} alone: {rights}"
         self.look_at_account(user)

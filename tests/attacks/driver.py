@@ -69,7 +69,7 @@ _COUNTS = text(
 
 
 class Driver:
-    """One application on a database of its own, with a clock that stands still."""
+    """One application on a separate database, with a clock that stands still."""
 
     def __init__(self, backend, folder, **settings):
         quick_bcrypt.use(True)
@@ -167,7 +167,7 @@ class Driver:
         """Send what waits; [(address, kind of mail, {kind of link: path and query})]."""
         while send_batch(self._sender, Event(), Counter()):
             pass
-        # Those of one moment have no order of their own.
+        # Those of one moment have no order.
         sent = sorted(self._mails, key=lambda mail: (mail.recipient, mail.kind))
         self._mails.clear()
         return [(mail.recipient, mail.kind, self._links(mail)) for mail in sent]

@@ -36,7 +36,7 @@ class Mailed(Accounts):
     @rule(which=numbers, beside=st.sampled_from(["mailed", "mailed", "present", "another"]),
           address=addresses)  # fmt: skip
     def reset_the_password(self, which, beside, address):
-        """By whoever has the mail, also with another address beside the token."""
+        """By the person who has the mail, also with another address beside the token."""
         link = pick(self.model.links("reset"), which)
         if link is None:
             return
@@ -132,7 +132,7 @@ class Mailed(Accounts):
 
     @rule(which=numbers)
     def disown_an_account(self, which):
-        """Delete the account that somebody registered with one's own address."""
+        """Delete the account that another person registered with one's own address."""
         link = pick(self.model.links("verify"), which)
         if link is None:
             return

@@ -186,7 +186,7 @@ class SignIns(Checks):
 
     @rule(which=numbers, path=st.sampled_from(["/v1/user", "/v1/user/sessions"]))
     def use_a_token_of_a_client(self, which, path):
-        """It is no user's, whatever its client's id is."""
+        """It belongs to no user, whatever its client's id is."""
         family = pick([each for each in self.model.families if each.user is None], which)
         if family:
             answer = self.driver.send("GET", path, token=family.last.access)

@@ -20,11 +20,11 @@ times = st.sampled_from([1, 6])
 
 
 class Surroundings(Mailed):
-    """What is not the doing of somebody who is signed in."""
+    """Events that no signed-in user causes."""
 
     @initialize(used=st.booleans())
     def start_with_what_was_issued(self, used):
-        """In half of the runs somebody has been here: the owner, and who knows the password."""
+        """In half of the runs the owner, and a person with the password, use the account."""
         if not used:
             return
         self.register(ADDRESSES[INTRUDER][0])

@@ -1,7 +1,7 @@
 """Every pair of operations on one account, one of them stopped at each of its statements.
 
 What is accepted afterwards, and what the audit trail has, must be as if one had come after the
-other. So nobody has to say what each pair must do: both orders are run first, without meeting.
+other. So it is not written down what each pair must do: both orders are run first, without meeting.
 """
 
 import tempfile
@@ -43,7 +43,7 @@ def interleaving(account):
     made.close()
 
 
-# A request that has passed the guard goes on although its family is revoked meanwhile: the client
+# A request that has passed the guard goes on although its family is revoked during it: the client
 # gets no token by that, and it only deletes what is its own. Then both take effect.
 BOTH = {
     frozenset({"revoke", "delete"}),

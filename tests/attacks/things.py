@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 def person_at(address):
-    """Who reads the mails to ``address``."""
+    """The person who reads the mails to ``address``."""
     return next(person for person, own in ADDRESSES.items() if address in own)
 
 
@@ -39,8 +39,8 @@ class Client:
 class SignIn:
     """A token family, a browser session or a personal access token; ``user`` None: the client's.
 
-    ``holders``: who has it, rightly or not. ``ended``: by what. ``revoked``: whether that ended it
-    alone. ``wrong``: wrong current passwords given with it.
+    ``holders``: the persons who have it, rightly or not. ``ended``: by what. ``revoked``: whether
+    that ended it alone. ``wrong``: wrong current passwords given with it.
     """
 
     id: str
@@ -177,7 +177,7 @@ class Link:
 
 @dataclass(eq=False)
 class Former:
-    """A confirmed address that was replaced; nobody else can take it until it expires."""
+    """A confirmed address that was replaced; no other person can take it until it expires."""
 
     address: str
     expires: datetime

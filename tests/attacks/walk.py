@@ -31,7 +31,7 @@ def memory_folder():
 
 
 def options(steps, **more):
-    """Settings of Hypothesis for about so many steps."""
+    """Settings of Hypothesis for about this number of steps."""
     return settings(
         max_examples=max(1, steps // RUN),
         stateful_step_count=RUN,

@@ -101,7 +101,7 @@ def test_a_wrong_option_says_what_is_accepted(home, option, value, said):
 def test_explain_says_which_check_of_a_client_failed(home):
     reasons = {}
     for name in ("unknown", "secret", "none", "header"):
-        # Each from an address of its own: a denial is recorded once an hour for an address.
+        # Each from a separate address: a denial is recorded once an hour for an address.
         site = Site(home.url, limits="on", limits_storage="memory")
         site.http.extra_environ["REMOTE_ADDR"] = f"192.0.2.{10 + len(reasons)}"
         keys = site.client("personal", name="Nightly")

@@ -53,7 +53,7 @@ def late_for_doctor(site):
 
 
 def falsify(site):
-    """M1: what whoever can write to the database does first."""
+    """M1: what an attacker who can write to the database does first."""
     change(site, delete(AuditEvent).where(AuditEvent.event == "e1"))
     change(site, update(AuditEvent).values(address="9.9.9.9"))
 

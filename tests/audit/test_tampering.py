@@ -1,4 +1,4 @@
-"""Somebody who may write to the database changes events and seals: verify finds it, purge stops."""
+"""An attacker with the database changes events and seals: verify finds it, purge stops."""
 
 from datetime import timedelta
 

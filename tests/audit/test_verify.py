@@ -42,7 +42,7 @@ def test_the_command_says_what_is_wrong_and_ends_with_1(tmp_path):
     change(site, delete(SEALS))
     change(site, delete(AuditEvent))
     assert home.run("audit", "verify").stdout
-    logged = f"\udcff is no UTF-8\naudit_sealed seal=2 mac={line['mac']}\n"
+    logged = f"\udcff is not UTF-8\naudit_sealed seal=2 mac={line['mac']}\n"
     (tmp_path / "log").write_bytes(logged.encode(errors="surrogateescape"))
     cut = home.run("audit", "verify", "--log", str(tmp_path / "log"), status=1).stdout
     assert "Seal 2: the log has this seal, and the table has not" in cut
@@ -84,7 +84,7 @@ def test_seals_verify_after_the_secret_was_replaced_and_removed(tmp_path):
     seal_all(third)
     assert seals(third)[-1].key != first.key
     assert home.json("audit", "verify")["ok"]
-    # Who has the leaked key and may write to the database replaces all seals, and makes later ones.
+    # An attacker with the leaked key and the database replaces all seals, and makes later ones.
     change(third, delete(SEALS))
     leaked = audit_keys(second.cfg)
     end = audit_keys(third.cfg)[1].until

@@ -45,7 +45,7 @@ def schema_missing(found, folder):
 
 
 def at_revision(folder, revision, version):
-    """A database of its own, migrated to ``revision``, which says that it is at ``version``."""
+    """A separate database, migrated to ``revision``, which says that it is at ``version``."""
     database = open_database(f"sqlite:///{folder}/{version}.sqlite")
     migrate.upgrade(database, revision)
     with database.transactional.begin() as connection:

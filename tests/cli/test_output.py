@@ -100,7 +100,7 @@ def test_a_command_may_take_longer_than_a_request(site):
 
 
 def test_a_taken_address_is_explained_to_the_operator_and_not_to_the_person(tmp_path):
-    """The texts of the services speak to who sits in front of a browser."""
+    """The texts of the services speak to a person in front of a browser."""
     home = initialized(tmp_path)
     create = ("user", "create", "--email", "ann@example.com", "--password-stdin")
     home.run(*create, stdin="purple wolf 77 tea\n")

@@ -73,7 +73,7 @@ def test_each_step_says_what_comes_next_and_shows_no_secret(home):
 
 @pytest.mark.control("K03")
 def test_after_a_leak_no_value_that_was_in_the_file_is_accepted(home):
-    """An announced or former one became or stayed valid: who has the file has them, too."""
+    """An announced or former one became or stayed valid: a person with the file has them, too."""
     rotate(home, "--at-once")  # weeks before
     rotate(home)  # and one is announced, when the file leaks
     variables = home.variables()

@@ -194,11 +194,11 @@ def test_an_active_token_beyond_its_expiry_is_refused(server, verifier, frozen_t
     with pytest.raises(InvalidToken):
         verifier.verify("at_1")
     server.respond = active
-    assert verifier.verify("at_1").sub  # that was no failure of authsite
+    assert verifier.verify("at_1").sub  # that was not a failure of authsite
 
 
 def test_an_outcome_that_cannot_be_stored_leaves_nobody_waiting():
-    """Whatever goes wrong: the next request makes a request of its own."""
+    """Whatever goes wrong: the next request makes its own request."""
     cache = IdentityCache(5.0, 10)
     flight, _ = cache.join(b"key")
     outcome = Identity("x", None, (), None, None, exp=10**400)

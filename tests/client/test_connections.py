@@ -1,4 +1,4 @@
-"""Connections are kept alive; one that the server has closed is no error."""
+"""Connections are kept alive; one that the server has closed is not an error."""
 
 import socket
 from contextlib import suppress

@@ -237,7 +237,7 @@ def test_a_stream_of_httpx_is_kept_and_sent_again(machine, service):
 
 @pytest.mark.parametrize("post", [by_requests, by_httpx])
 def test_another_host_gets_no_token_after_a_redirect(machine, service, post):
-    """Its 401 is no word about our token, and is not answered with a new one."""
+    """Its 401 says nothing about our token, and is not answered with a new one."""
     _, session = machine
     with tiny_server(lambda request: (401, {}, b"")) as other:
         service.elsewhere = f"http://localhost:{other.port}/"

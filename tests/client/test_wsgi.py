@@ -66,7 +66,7 @@ def test_authsite_away_is_503_with_a_time_and_no_challenge(server, app_with):
     answer = app_with().get("/", headers=bearer("at_1"), status=503)
     assert answer.headers["Retry-After"] == "3"
     assert "WWW-Authenticate" not in answer.headers
-    app_with().get("/", status=401)  # for this nobody has to be asked
+    app_with().get("/", status=401)  # for this authsite is not asked
 
 
 def test_a_response_to_head_has_no_body(app_with):

@@ -1,4 +1,4 @@
-"""A new secret in front of the old one logs nobody out; without the old one all is over."""
+"""A new secret in front of the old one logs no user out; without the old one all is invalid."""
 
 import pytest
 

@@ -63,7 +63,7 @@ def register(site):
 
 @contextmanager
 def returning(site, within=2):
-    """After the block, requests succeed within so many seconds."""
+    """After the block, requests succeed within ``seconds``."""
     yield
     header = {"Authorization": f"Bearer {site.tokens['access_token']}"}
     deadline = time.monotonic() + within

@@ -1,4 +1,4 @@
-"""No migration takes away what the version before needs: its processes still run meanwhile.
+"""No migration takes away what the version before needs: its processes still run then.
 
 A migration that drops what no version uses any more declares it: ``contracts = ("users.name",)``.
 """

@@ -1,4 +1,4 @@
-"""Serialization failures and deadlocks: the transaction is repeated, and nobody sees them."""
+"""Serialization failures and deadlocks: the transaction is repeated, and no response shows them."""
 
 import pytest
 
@@ -28,7 +28,7 @@ CREATE CONSTRAINT TRIGGER failing AFTER {event} ON {table} DEFERRABLE INITIALLY 
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database of its own, with the web client and Ann."""
+    """A site on a separate database, with the web client and Ann."""
     made = Site(databases.migrated(fresh_url), **WEB)
     made.keys = made.first_party("web")
     made.user()

@@ -35,7 +35,7 @@ POSTGRESQL_ONLY = pytest.mark.parametrize("backend", ["postgresql"], indirect=Tr
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database of its own, with the web client and Ann."""
+    """A site on a separate database, with the web client and Ann."""
     made = Site(databases.migrated(fresh_url), **WEB)
     made.keys = made.first_party("web")
     made.user()
@@ -140,7 +140,7 @@ def test_a_row_that_another_transaction_locks_is_503_within_three_seconds(site):
         holder.execute("SELECT 1 FROM families FOR UPDATE")
         for _ in best_of_five(3):
             assert_unavailable(site.http.post("/v1/oauth/token", form, status="*"), "refresh")
-        site.me(tokens["access_token"])  # reading waits for nobody
+        site.me(tokens["access_token"])  # reading waits for no writer
     site.token(site.keys, grant_type="refresh_token", refresh_token=tokens["refresh_token"])
 
 

@@ -55,7 +55,7 @@ def test_the_host_that_answered_last_is_first_and_one_that_does_not_answer_last(
     assert connected("b") is False
     hosts.note_unresponsive()
     assert order() == "acb"
-    hosts.note_unresponsive()  # no other host has answered meanwhile
+    hosts.note_unresponsive()  # no other host has answered since
     assert order() == "acb"
     assert not hosts.is_former(connection("b"))  # the breaker is open, nothing is known of others
     assert connected("c") is False  # the breaker has closed the connections to b

@@ -12,7 +12,7 @@ from tests.support.walk import SETTINGS, views, walk, walked
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database of its own, which is filled here."""
+    """A site on a separate database, which is filled here."""
     made = Site(databases.migrated(fresh_url), **SETTINGS)
     yield made
     made.database.dispose()

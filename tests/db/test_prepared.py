@@ -32,7 +32,7 @@ CLIENT_NAME = PreparedQuery(BY_ID, Name)
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database of its own, with a client."""
+    """A site on a separate database, with a client."""
     made = Site(databases.migrated(fresh_url))
     made.keys = made.client()
     yield made

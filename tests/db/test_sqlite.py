@@ -19,7 +19,7 @@ SQLITE_ONLY = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def site(fresh_url):
-    """A site on a database of its own, with the web client and Ann."""
+    """A site on a separate database, with the web client and Ann."""
     made = Site(databases.migrated(fresh_url), **WEB)
     made.keys = made.first_party("web")
     made.user()

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.both_databases
 
 OPS = GroupValues("Operations")
 SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
-# Columns that are no facts about anybody: counters, and what is pending.
+# Columns that are not facts about a user: counters, and what is pending.
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
     " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at labels",

@@ -29,7 +29,7 @@ LONG_ENOUGH = 0.5  # seconds, in which the other transaction would end if nothin
 
 
 def within(site, action):
-    """Run ``action(ctx, db)`` in a transaction of its own; its result, or its error."""
+    """Run ``action(ctx, db)`` in a separate transaction; its result, or its error."""
     with Session(site.database.transactional) as db:
         try:
             with db.begin():

@@ -1,4 +1,4 @@
-"""examples/pyramid: an application with everything of its own, through its own factory."""
+"""examples/pyramid: an application with its own policy and session, through its own factory."""
 
 import sys
 from pathlib import Path

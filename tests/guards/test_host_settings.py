@@ -156,7 +156,7 @@ BEFORE = [
 
 
 def nothing(config):
-    """A host without routes of its own."""
+    """A host without routes."""
 
 
 PAGES = [

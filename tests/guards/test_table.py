@@ -1,6 +1,6 @@
 """Every combination of variant, keys, guard, options and caller: who comes in, and who does not.
 
-Finding M6: a combination that nobody tried (Variant B, `verified=True`) was open.
+Finding M6: a combination that was not tested (Variant B, `verified=True`) was open.
 """
 
 import itertools

@@ -34,7 +34,7 @@ def key_of_ann(site):
 
 
 def account(site, cookie, status):
-    """The account page of whoever shows ``cookie``."""
+    """The account page of the user whose ``cookie`` is sent."""
     own = next(iter(site.cfg.base_url), "")
     return site.http.get(f"{own}/account", headers={"Cookie": cookie}, status=status)
 

@@ -1,4 +1,4 @@
-"""CORS: listed origins letter for letter, nobody else, and cookies only at the proxies."""
+"""CORS: listed origins letter for letter, no others, and cookies only at the proxies."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a proxy says of a request: believed from ``trusted-proxies``, and from nobody else."""
+"""What a proxy says of a request: believed from ``trusted-proxies``, and from no other address."""
 
 import pytest
 

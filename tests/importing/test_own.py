@@ -82,7 +82,7 @@ def test_users_and_clients_are_the_same_in_another_authsite(export, backend, tmp
         assert apart_from_origin(after[0]) == apart_from_origin(before[0])
         assert [row.origin for row in after[0]] == ["imported"] * 2
         assert after[1] == before[1]
-        # The epoch begins anew: no token of the former service is valid here anyway.
+        # The epoch begins again: no token of the former service is valid here anyway.
         assert [clients_of(rows) for rows in (after[2], before[2])] == [clients_of(after[2])] * 2
         assert len(after[2]) == 2
     finally:
@@ -118,8 +118,8 @@ def test_what_is_no_whole_export_or_has_another_pepper_is_refused(export, tmp_pa
     cut = tmp_path / "cut.jsonl"
     for text, advice in (
         ("\n".join(lines[:-1]), "is incomplete"),
-        ("\n".join(lines[1:]), "is no file of"),
-        ("", "is no file of"),
+        ("\n".join(lines[1:]), "is not a file of"),
+        ("", "is not a file of"),
     ):
         cut.write_text(text)
         assert advice in imported(site.url, cut, tmp_path, status=1)

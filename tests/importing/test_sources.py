@@ -76,7 +76,7 @@ PG, COPY = "-- PostgreSQL database dump\n", "COPY public.users (id, name) FROM s
     [
         ("PGDMP\0\1", "pg_restore --file=dump.sql"),
         ("SQLite format 3\0", "give sqlite:///"),
-        ("INSERT INTO users VALUES (1);", "no dump that is understood"),
+        ("INSERT INTO users VALUES (1);", "not a dump that authsite can read"),
         (f"{INSERT} (1,now());\n", "INSERT cannot be read"),
         (f"{INSERT} (1,'open\n", "cut off: .*INSERT"),
         (f"{INSERT} (1,'Ann','a@b.de'),\n(2", "cut off: .*INSERT"),
@@ -163,12 +163,12 @@ def test_an_export_is_a_file_and_a_line_that_is_too_deep_a_fault_of_this_line(tm
     path, deep = tmp_path / "export.jsonl", "[" * 100_000
     path.write_text(f'{{"type": "export"}}\n{deep}\n{{"type": "end"}}\n')
     [row] = ExportSource(str(path)).rows("user")
-    assert row.fault == "is no JSON object"
+    assert row.fault == "is not a JSON object"
     path.write_text(deep)
-    with pytest.raises(SourceUnusable, match="is no file of"):
+    with pytest.raises(SourceUnusable, match="is not a file of"):
         ExportSource(str(path))
     row = {**other.client(1), "grant_types": deep}
-    with pytest.raises(Fault, match="is no JSON list"):
+    with pytest.raises(Fault, match="is not a JSON list"):
         passport.client(passport.ClientOptions({}), row)
 
 

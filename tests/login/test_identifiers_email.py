@@ -1,4 +1,4 @@
-"""An e-mail address has one key, whatever its spelling, and nobody else's looks like it."""
+"""An e-mail address has one key, whatever its spelling, and no other address looks like it."""
 
 import email_validator
 import pytest

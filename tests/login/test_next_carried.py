@@ -1,4 +1,4 @@
-"""The page that somebody wanted, carried through registering and a reset (pages M5)."""
+"""The page that a user wanted, carried through registering and a reset (pages M5)."""
 
 import re
 from pathlib import Path

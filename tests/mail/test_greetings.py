@@ -39,7 +39,7 @@ def test_an_unconfirmed_user_is_not_greeted_by_name(site):
 
 
 def test_a_new_address_is_not_greeted_by_name_before_it_is_proved(site):
-    """L14: nor does a confirmed user, by asking for a change to somebody's address."""
+    """L14: nor does a confirmed user, by asking for a change to another person's address."""
     _user, token = registered(site, confirmed=True)
     change(site, token)
     [mail] = [mail for mail in site.mails() if mail["To"] == "anna@example.org"]

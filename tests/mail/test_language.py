@@ -1,4 +1,4 @@
-"""A mail is in the language that is stored for its user, whoever caused it."""
+"""A mail is in the language that is stored for its user, whichever user caused it."""
 
 import pytest
 

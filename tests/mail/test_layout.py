@@ -52,7 +52,7 @@ def page_of(made):
 
 
 def outlook(html):
-    """The HTML as Outlook for Windows reads it: the parts [if mso] are no comments."""
+    """The HTML as Outlook for Windows reads it: the parts [if mso] are not comments."""
     return OUTLOOK_PARTS.sub("", html)
 
 

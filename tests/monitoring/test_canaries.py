@@ -1,6 +1,6 @@
 """A secret that is sent in any field of any request is found again nowhere, or only hashed.
 
-Each value that is sent is a word of its own, a canary. All of them are looked for afterwards in the
+Each value that is sent is a separate word, a canary. All of them are looked for afterwards in the
 log, the metrics, the responses to other requests, and every row of every table.
 """
 
@@ -29,7 +29,7 @@ LIMITS = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
 TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
 # What a person says of themselves, and is stored as it is if the request succeeds.
 PERSONAL = {"name", "username", "phone", "email"}
-# What somebody might send a secret in, besides the fields of the endpoint.
+# Where a client might send a secret, besides the fields of the endpoint.
 MISPLACED = ("password", "access_token", "token", "client_secret", "code", "signature")
 COOKIES = ("authsite", "__Host-authsite", "refreshToken", "device", "authsite-csrf", "session")
 HEADERS = ("Authorization", "Referer", "X-Request-Id", "X-Forwarded-For", "X-Forwarded-Host",
@@ -50,7 +50,7 @@ class Canaries:
         self.new_person()
 
     def new_person(self):
-        """Somebody who is logged in with a token and in the browser."""
+        """A user who is logged in with a token and in the browser."""
         self.http.reset()
         email = f"ann{next(self.number)}@example.com"
         self.site.user(email, confirmed=True)

@@ -15,7 +15,7 @@ READY = {"status": "ready", "problems": []}
 
 @pytest.fixture
 def own(fresh_url):
-    """A site on a database of its own, whose schema a test may change."""
+    """A site on a separate database, whose schema a test may change."""
     site = Site(databases.migrated(fresh_url))
     yield site
     site.database.dispose()

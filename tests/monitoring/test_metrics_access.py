@@ -22,7 +22,7 @@ def test_for_others_there_is_nothing(site, address):
     here = {"REMOTE_ADDR": address}
     answer = site.http.get("/metrics", extra_environ=here, status=404)
     assert "authsite_" not in answer.text
-    # A token that nobody has set opens nothing.
+    # A token that is not set opens nothing.
     for sent in (bearer(""), bearer("None"), bearer(TOKEN)):
         site.http.get("/metrics", headers=sent, extra_environ=here, status=404)
 

@@ -1,4 +1,4 @@
-"""POST /v1/oauth/revoke (RFC 7009): a client ends its own tokens, and nobody else's."""
+"""POST /v1/oauth/revoke (RFC 7009): a client ends its own tokens, and no others."""
 
 import uuid
 

@@ -58,7 +58,7 @@ def test_parallel_refreshes_of_one_token_give_exactly_one_successor_pair(two):
     keys = two[0].client(scope="a b")
     tokens = two[0].login(keys, scope="a b")
     for generation in range(1, ROUNDS + 1):
-        # Each application asks for a scope of its own, so that a second winner would show.
+        # Each application asks for a separate scope, so that a second winner would show.
         responses = together(
             *(
                 refresher(two[number % 2], keys, tokens["refresh_token"], scope="ab"[number % 2])

@@ -212,7 +212,7 @@ def test_the_successor_in_the_grace_does_not_outlive_the_epoch(site, ann, keys):
     sign_out(site, ann)
     assert site.refresh(keys, first["refresh_token"], status=400)["error"] == "invalid_grant"
     [family] = site.families()
-    assert family.revoked_at is None  # the epoch ended it; this is no reuse
+    assert family.revoked_at is None  # the epoch ended it; this is not a reuse
 
 
 @pytest.mark.control("T19")

@@ -160,7 +160,7 @@ def test_no_secret_that_was_handed_out_is_in_the_database_its_log_or_our_logs(
 
 @pytest.mark.control("T02")
 def test_a_dump_with_another_key_yields_no_token_that_works(own_site):
-    """Whoever has the rows but not the secret can rebuild nothing."""
+    """A person who has the rows but not the secret can rebuild nothing."""
     keys = own_site.client("personal")
     own_site.token(keys, grant_type="client_credentials")
     [family] = own_site.families()

@@ -1,4 +1,4 @@
-"""Every path asks anew whether the user and the client may still come in."""
+"""Every path asks again whether the user and the client are enabled."""
 
 import uuid
 

@@ -16,7 +16,7 @@ def own(_request):
 
 @pytest.fixture
 def http(tmp_path):
-    """An application with routes of its own, which includes authsite below /auth."""
+    """An application with its own routes, which includes authsite below /auth."""
     settings = {
         "authsite.secret": SECRET,
         "authsite.database-url": f"sqlite:///{tmp_path}/host.sqlite",

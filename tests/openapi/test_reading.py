@@ -46,7 +46,7 @@ def shown(request):
 
 
 def silent(request):
-    """A docstring is no text of the document."""
+    """A docstring is not a text of the document."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""`password-breach-check`: breached passwords are refused, and a failing service refuses nobody."""
+"""`password-breach-check`: breached passwords are refused, and a failing service refuses none."""
 
 import hashlib
 import subprocess
@@ -141,12 +141,12 @@ def test_padding_counts_as_unknown_and_the_composed_form_is_asked_about():
 @pytest.mark.parametrize(
     ("body", "status", "cause"),
     [
-        (b"<html>Sign in to the wireless network</html>", 200, "no list of hashes"),
-        (b"\xff\xfe\x00", 200, "no list of hashes"),
+        (b"<html>Sign in to the wireless network</html>", 200, "not a list of hashes"),
+        (b"\xff\xfe\x00", 200, "not a list of hashes"),
         (b"", 503, "status 503"),
         (listed(BREACHED), 429, "status 429"),
         (listed(BREACHED) + b"\r\n" + b"A" * 300_000, 200, "too long"),
-        (listed(BREACHED)[:-10], 200, "no list of hashes"),
+        (listed(BREACHED)[:-10], 200, "not a list of hashes"),
     ],
     ids=["page", "bytes", "error", "limited", "huge", "cut off"],
 )

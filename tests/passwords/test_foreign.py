@@ -1,4 +1,4 @@
-"""Hashes of Django and PHP that are no plain bcrypt: verified as they are, at no other cost."""
+"""Hashes of Django and PHP other than plain bcrypt: verified as they are, at no other cost."""
 
 import bcrypt
 import pytest

@@ -21,7 +21,7 @@ ANN = {
 }  # fmt: skip
 SITE = {"site_name": "Kaffeemühlenwerk", "base_url": "https://anmeldung.example.org", **NAMES}
 FRESH = "purple wolf 77 tea"
-# From each thing that somebody who knows the site and the user would try.
+# From each thing that an attacker who knows the site and the user would try.
 WEAK = [
     "quixzylm2026!", "rosalinde1", "Wolkenbruch!", "Kaffeemühlenwerk1", "4930901820",
     "anmeldung1", "ann@example.com", "a" * 64, "Summer2026!!",
@@ -136,7 +136,7 @@ def test_m4_registering_a_taken_address_mails_its_owner_five_times_an_hour(site_
 
 
 def test_m4_registrations_of_one_address_at_the_same_moment_do_not_flood_it(site_with):
-    """M4: those that the database refuses after the address was looked up mail nobody."""
+    """M4: those that the database refuses after the address was looked up send no mail."""
     site = site_with(prevent_enumeration="true", limits="on", limits_mail_recipient="1/hour")
 
     def register(number):

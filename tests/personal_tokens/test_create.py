@@ -177,7 +177,7 @@ def test_wrong_passwords_do_not_use_up_the_owner_s_creations(site_with):
 
 
 def fill(site, count):
-    """So many active tokens of Ann, copies of one."""
+    """A number of active tokens of Ann, copies of one."""
     create(site, site.login_of_ann)
     with site.db() as db:
         [row] = db.execute(select(PersonalToken.__table__)).mappings()

@@ -11,7 +11,7 @@ from tests.support.personal import created, errors
 from tests.support.site import WEB, bearer
 from tests.support.walk import views
 
-# The views of ours that such a token opens. Who adds a view decides about it here.
+# The views of ours that such a token opens. The author of a new view decides about it here.
 OPEN = {
     ("authsite.user", "GET"),
     ("authsite.profile", "GET"),

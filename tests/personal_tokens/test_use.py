@@ -1,4 +1,4 @@
-"""A personal access token in use: what it opens, and where it is no login."""
+"""A personal access token in use: what it opens, and where it does not count as a login."""
 
 import pytest
 from sqlalchemy import update

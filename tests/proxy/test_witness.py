@@ -28,7 +28,7 @@ def prepared(made):
 
 
 def log_in(site, name="ann@example.com"):
-    """The answer of a login in a browser of its own, and its two cookies."""
+    """The answer of a login in a separate browser, and its two cookies."""
     site.http.reset()
     answer = site.http.post(f"{AUTH}{PATH}/login", LOGIN_FORM | {"username": name})
     return answer, cookies_of(answer)
@@ -148,7 +148,7 @@ def test_rubbish_is_refused(site, value):
 
 
 def test_a_witness_is_for_one_family(site):
-    """Each login has a family of its own, also two of one user."""
+    """Each login has a separate family, also two of one user."""
     first, second = log_in(site)[1], log_in(site)[1]
     refuses(site, first[0], second[1])
     refresh(site, *first)

@@ -37,7 +37,7 @@ def log_in(
     address="203.0.113.9",
     cookie_name="device",
 ):
-    """A login by browser from an address that nobody knows; only ``cookie`` comes along."""
+    """A login by browser from an unknown address; only ``cookie`` is sent."""
     site.http.reset()
     headers = {"Cookie": f"{cookie_name}={cookie}"} if cookie else {}
     return site.http.post(

@@ -100,7 +100,7 @@ def test_h2_the_mail_of_a_registration_is_never_counted(site_with):
 
 
 def test_h2_a_recognized_address_and_browser_have_reset_mails_of_their_own(site_with):
-    """H2: whoever uses up the mails of an address leaves those of its owner."""
+    """H2: an attacker who uses up the mails of an address leaves those of its owner."""
     site = site_with(limits="on")
     site.user()
     keys = site.client()
@@ -148,7 +148,7 @@ def test_m4_one_account_sends_an_address_at_most_five_mails_an_hour(site_with, f
 
 
 def test_m4_one_account_begins_at_most_eight_changes_an_hour(site_with, frozen):
-    """M4: one account is no relay for mails to ever new addresses."""
+    """M4: one account is not a relay for mails to ever new addresses."""
     site = site_with(limits="on")
     site.user()
     token = site.login(site.client())["access_token"]
@@ -212,7 +212,7 @@ def change_password(site, token):
 
 @pytest.mark.parametrize(("confirmed", "mails"), [(False, 10), (True, 12)])
 def test_m4_password_changes_do_not_flood_an_unconfirmed_address(site_with, confirmed, mails):
-    """M4: whoever registers a foreign address cannot mail it a notice with each new password."""
+    """M4: a person who registers a foreign address cannot mail it a notice with each password."""
     site = site_with(limits="on")
     site.user(confirmed=confirmed)
     token = site.login(site.client())["access_token"]

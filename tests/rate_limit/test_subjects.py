@@ -46,7 +46,7 @@ def test_l7_a_reset_opens_the_account_under_every_name(site_with, frozen, preven
     new = "a purple wolf at tea 77"
     body = {"email": user.email, "token": site.reset_token(user), "password": new}
     site.http.post_json("/v1/password/reset", body, status=200)
-    # Each from an address of its own: a login makes its address a recognized one.
+    # Each from a separate address: a login makes its address a recognized one.
     for number, name in enumerate(SPELLINGS):
         answer = site.try_login(keys, new, username=name, address=f"203.0.113.{number}")
         assert answer.status_int == 200
@@ -93,7 +93,7 @@ def test_l6_ever_new_client_ids_are_one_count_per_address(site_with, frozen):
 
 
 def test_m5_changes_of_login_names_are_limited(site_with, frozen):
-    """M5: PATCH /v1/user is no list of who has a username."""
+    """M5: PATCH /v1/user does not reveal which users have a username."""
     site = site_with(limits="on", **NAMES)
     site.user(**ANN)
     site.user("bob@example.com", username="bobby")

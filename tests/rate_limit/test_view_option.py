@@ -141,7 +141,7 @@ def test_failed_client_authentications_are_limited_for_each_client_and_address(s
 
 
 def test_s4_a_right_secret_is_never_refused_for_the_failures_of_others(site_with):
-    """S4: a resource server shares its address with whoever is behind the same gateway."""
+    """S4: a resource server shares its address with all clients behind the same gateway."""
     site = site_with(limits="on", limits_client_auth="3/minute")
     site.user()
     keys, resource = site.client(), site.client("resource-server")

@@ -86,7 +86,7 @@ def test_setting_a_password_and_disabling_end_a_mailed_reset_link(ann, end):
 
 
 def test_a_login_that_upgrades_the_hash_leaves_a_mailed_reset_link(ann):
-    """H3: a stronger hash of the same password is no new password."""
+    """H3: a stronger hash of the same password is not a new password."""
     token = ann.reset_token(ann.ann)
     with ann.db() as db:
         before = db.query(User).one().password_hash

@@ -50,7 +50,7 @@ def used_at(site, model=Family):
 
 
 def insert_families(site, count):
-    """Copies of the only family, with ids of their own; the ids."""
+    """Copies of the only family, with other ids; returns the ids."""
     ids = [uuid4() for _ in range(count)]
     with site.database.transactional.begin() as connection:
         one = connection.execute(select(FAMILIES)).mappings().one()

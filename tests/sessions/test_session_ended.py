@@ -109,7 +109,7 @@ def test_without_an_unsafe_request_nothing_was_lost(site):
 
 
 def host(config):
-    """Pages of a host: with a form of its own address, one that posts elsewhere, a route each."""
+    """Pages of a host: with a form at its own address, one that posts elsewhere, a route each."""
     for name, path, options in [
         ("both", "/both", {}),
         ("page", "/page", {}),

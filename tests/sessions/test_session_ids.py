@@ -96,7 +96,7 @@ def test_a_login_that_fails_leaves_the_session(ann):
     ],
 )
 def test_a_session_that_outlives_all_others_gets_a_new_id(ann, path, fields):
-    """L2: a stolen cookie is no use any more, though the browser stays signed in."""
+    """L2: a stolen cookie is useless, though the browser stays signed in."""
     former = key(ann)
     assert submit(ann, path, page="/account", **fields).status_int == 303
     present = key(ann)

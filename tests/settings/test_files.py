@@ -18,7 +18,7 @@ from authsite.platform.settings import (
 )
 from authsite.platform.settings.envfile import assignment, env_file_path, read_env_file
 
-# A busy machine is no failure.
+# A busy machine is not a failure.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -1,4 +1,4 @@
-"""docs/operations.md: what somebody types at night exists, and is short."""
+"""docs/operations.md: the commands that an operator types at night exist, and are short."""
 
 import re
 import shlex

@@ -290,7 +290,7 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path):
         (empty, "the file is empty"),
         (binary, "not text in UTF-8"),
         (large, "larger than 64 KiB"),
-        ("a\0b", "no name of a file"),
+        ("a\0b", "not the name of a file"),
     ):
         error = message({}, {"AUTHSITE_SECRET_FILE": str(path)})
         assert error.startswith("One setting is wrong:")

@@ -200,7 +200,7 @@ def test_a_right_password_that_needs_more_is_refunded_and_nothing_is_remembered(
 
 def test_the_notice_of_a_new_device_comes_with_the_second_proof(site):
     begin(site)
-    prove(site)  # the first login is no news
+    prove(site)  # the first login is not on a new device
     submit(site, "/logout")
     site.http.reset()
     site.http.extra_environ["REMOTE_ADDR"] = "203.0.113.77"

@@ -1,4 +1,4 @@
-"""After registering: the page names the address, mails the link again, and begins anew."""
+"""After registering: the page names the address, mails the link again, and begins again."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """Runs commands in processes that are forked from one template process.
 
 An interpreter takes about a second of processor time to load what a command needs. The template
-process loads it once; each command is a fork of it, with an environment, a folder and streams of
-its own.
+process loads it once; each command is a fork of it, with its own environment, folder and
+streams.
 """
 
 import gc

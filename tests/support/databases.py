@@ -27,7 +27,7 @@ def both(collector):
 
 @functools.cache
 def postgres_server(purpose="tests"):
-    """A PostgreSQL of this test process, in a folder of its own, on a Unix socket only.
+    """A PostgreSQL of this test process, in a separate folder, on a Unix socket only.
 
     Each takes a hundred connections: what stays connected needs one for its own ``purpose``.
     """
@@ -164,7 +164,7 @@ def without_autovacuum(database):
 
 @contextmanager
 def away(database):
-    """The storage is gone meanwhile: no file to open, no connection that the server takes."""
+    """The storage is gone during the block: no file to open, and no connection is accepted."""
     url = database.transactional.url
     if url.get_backend_name() == "sqlite":
         path = Path(url.database)

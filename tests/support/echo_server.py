@@ -91,7 +91,7 @@ def open_files(pid):
 
 
 def runs(pid):
-    """Whether ``pid`` still runs (one that nobody has waited for does not)."""
+    """Whether ``pid`` still runs (one that was not waited for does not)."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

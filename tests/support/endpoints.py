@@ -47,7 +47,7 @@ class Endpoint:
     @property
     def good(self):
         """A body without mistakes, as far as that can be told from here."""
-        # At a proxy a second name would be one too many; nobody has this address yet.
+        # At a proxy a second name would be one too many; no user has this address yet.
         return GOOD if self.oauth else GOOD | {"email": "bo@example.com"}
 
     def send(self, site, body, content_type):

@@ -26,7 +26,7 @@ def adapted(block, *, name, upstream, ports, tls, plain, certificate):
     block = re.sub(r"(?m)^\s*listen \[::\].*\n", "", block)
     block = re.sub(r"listen 443\b", f"listen 127.0.0.1:{tls}", block)
     block = re.sub(r"listen 80\b", f"listen 127.0.0.1:{plain}", block)
-    # The tests read a log of their own: see LOG_FORMAT.
+    # The tests read a separate log: see LOG_FORMAT.
     block = re.sub(r"(?m)^\s*(?:log_format|access_log|error_log) [^;]+;\n", "", block)
     return re.sub(r"(ssl_certificate(?:_key)?) [^;]+;", rf"\1 {certificate};", block)
 

@@ -1,4 +1,4 @@
-"""The application in ``examples/`` behind nginx and forward auth: TLS, and a host of its own."""
+"""The application in ``examples/`` behind nginx and forward auth: TLS, and a separate host."""
 
 import shutil
 import ssl

@@ -2,7 +2,7 @@
 
 A block of code is marked with its title:
 
-- "In a terminal of its own": a program that runs until it is stopped;
+- "In a separate terminal": a program that runs until it is stopped;
 - "Before make serve": commands that must run before the service starts;
 - "Not run by our tests": what no test can run, such as an installation from a package index;
 - the name of a file: what the file contains.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tests.support.home import CHECKOUT
 
 FENCE = re.compile(r'^( *)```([\w-]*)(?: title="([^"]+)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
-TERMINAL = "In a terminal of its own"
+TERMINAL = "In a separate terminal"
 BEFORE = "Before make serve"
 NOT_RUN = "Not run by our tests"
 OUTPUT = ("text", "json")

@@ -1,4 +1,4 @@
-"""A folder with an ini of its own, where commands run as their user runs them."""
+"""A folder with a separate ini, where commands run as their user runs them."""
 
 import json
 import os

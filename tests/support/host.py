@@ -1,4 +1,4 @@
-"""A host application: routes, views and a security policy of its own, authsite included."""
+"""A host application: its own routes, views and security policy, authsite included."""
 
 from pyramid.config import Configurator
 from pyramid.response import Response

@@ -1,4 +1,4 @@
-"""The wheel of this checkout in a virtual environment of its own, as an operator installs it."""
+"""The wheel of this checkout in a separate virtual environment, as an operator installs it."""
 
 import os
 import shutil

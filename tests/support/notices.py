@@ -16,7 +16,7 @@ def site_of_ann(site_with):
     made.keys = made.first_party("web")
     made.ann = made.user(confirmed=True)
     made.login(made.keys)
-    assert made.mails() == []  # the first login is no notice
+    assert made.mails() == []  # the first login causes no notice
     yield made
     made.http.extra_environ["REMOTE_ADDR"] = HOME
 

@@ -51,7 +51,7 @@ INSERT INTO limit_counters (key, count, expires_at)
 
 
 def fill(database):
-    """On PostgreSQL, so many rows that an index is worth it; SQLite plans alike for any number."""
+    """On PostgreSQL, enough rows for the use of an index; SQLite needs none."""
     if database.transactional.dialect.name != "postgresql":
         return
     values = {"id": "md5(n::text)::uuid", "numbers": f"generate_series(1, {ROWS}) AS n"}
@@ -64,7 +64,7 @@ def fill(database):
 
 @contextmanager
 def recorded(database):
-    """What has a plan, meanwhile: statement -> one of the parameters it came with."""
+    """The statements of the block that have a plan: statement -> one of its parameters."""
     seen = {}
 
     def note(statement, parameters):

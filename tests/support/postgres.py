@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own, which can be killed, frozen, restarted and followed.
+"""A separate PostgreSQL server, which can be killed, frozen, restarted and followed.
 
 The binaries come from pip. PostgreSQL does not run as root, so root starts it as `OWNER`.
 """
@@ -168,7 +168,7 @@ class Cluster:
 
 @contextmanager
 def cluster():
-    """A `Cluster` in a folder of its own, not created yet; it is stopped and removed at the end."""
+    """A `Cluster` in a separate folder, not created yet; it is stopped and removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="authsite-cluster-"))
     if not os.getuid():
         shutil.chown(folder, OWNER)

@@ -13,7 +13,7 @@ USER = uuid.UUID(int=7)
 
 
 def sample_table(metadata=None):
-    """The table; of a metadata of its own unless one is given."""
+    """The table, in its own metadata unless one is given."""
     return Table(
         "sealed_samples",
         MetaData() if metadata is None else metadata,

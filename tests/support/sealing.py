@@ -34,7 +34,7 @@ def problems(site, logged=(), summary=None):
 
 
 def add(site, count, days=0):
-    """So many events, each in the last second, or so many days ago; their ids."""
+    """A number of events, each in the last second, or some days ago; their ids."""
     at = clock.now() - timedelta(days=days)
     rows = [{"at": at, "event": f"e{number}", "details": {"name": "x"}} for number in range(count)]
     with site.db() as db:
@@ -42,6 +42,6 @@ def add(site, count, days=0):
 
 
 def change(site, statement):
-    """Change the tables as somebody who has access to the database."""
+    """Change the tables as a person who has access to the database."""
     with site.database.autocommit.connect() as connection:
         connection.execute(statement)

@@ -29,7 +29,7 @@ from tests.support.servers import write_ini
 
 @dataclass
 class Outbox:
-    """An outbox of its own, and the ini file that its senders read."""
+    """A separate outbox, and the ini file that its senders read."""
 
     database: object
     ini: object

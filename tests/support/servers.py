@@ -18,7 +18,7 @@ from tests.support.site import SECRET
 START_SECONDS = 120  # a process that ends before is noticed at once
 
 
-# Each test process has a thousand ports of its own, below those that the system gives to
+# Each test process has its own thousand ports, below those that the system gives to
 # connections: nothing takes one between the choice and its use.
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _ports = itertools.cycle(range(15_000 + _WORKER % 16 * 1000, 16_000 + _WORKER % 16 * 1000))
@@ -27,7 +27,7 @@ for _ in range(os.getpid() % 1000):  # apart from another run on this machine
 
 
 def free_port():
-    """A port that nobody listens on at the moment."""
+    """A port that no process listens on at the moment."""
     for port in _ports:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))

@@ -9,7 +9,7 @@ from authsite.platform.settings import SettingsError, load
 SECRET = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"
 NEEDED = {"AUTHSITE_SECRET": SECRET}
 
-# A busy machine is no failure.
+# A busy machine is not a failure.
 unhurried = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -8,7 +8,7 @@ from authsite.platform.db.prepared_connections import SQLiteConnection
 
 @contextmanager
 def counted(database):
-    """The list that every statement goes to meanwhile, prepared queries included."""
+    """The list that has every statement of the block, prepared queries included."""
     seen = []
     with noted(database, lambda statement, _parameters: seen.append(statement)):
         yield seen

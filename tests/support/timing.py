@@ -10,7 +10,8 @@ from webob import Request
 def processor_seconds(call, runs=5):
     """The processor time of one call, the best of ``runs``.
 
-    The measuring of coverage, which costs each line several times its own time, rests meanwhile.
+    The measuring of coverage, which costs each line several times its own time, rests during the
+    block.
     """
     best = float("inf")
     tracing = sys.gettrace()
@@ -39,7 +40,7 @@ def within(call, seconds, runs=5, rounds=6):
 
 
 def best_of_five(seconds):
-    """Iterate until one turn of the loop took at most so many ``seconds``, at most five times.
+    """Iterate until one turn of the loop took at most ``seconds``, at most five times.
 
     Wall-clock time, for calls that wait: only a busy machine makes one of them take longer.
     """

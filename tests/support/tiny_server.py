@@ -54,7 +54,7 @@ class TinyServer(socketserver.ThreadingTCPServer):
         return accepted
 
     def handle_error(self, request, client_address):
-        """A client that goes away is no error of the server."""
+        """A client that goes away is not an error of the server."""
 
     def drop_connections(self):
         """Close all connections, as a server does that ends."""

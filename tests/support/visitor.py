@@ -1,4 +1,4 @@
-"""Somebody with a browser and a mailbox, at the pages of the service. No words are read."""
+"""A person with a browser and a mailbox, at the pages of the service. No words are read."""
 
 import re
 import time

@@ -44,7 +44,7 @@ SETTINGS = {
 
 @contextmanager
 def walked(site):
-    """The set of (route, method) that answered without an error meanwhile."""
+    """The set of (route, method) that answered without an error in the block."""
     seen = set()
 
     def note(event):
@@ -171,7 +171,7 @@ def personal_tokens(site, headers):
 
 
 def unauthenticated(site, keys):
-    """Whoever is refused, until the limits refuse them."""
+    """Requests that are refused, until the limits refuse them."""
     site.me("at_nothing", status=401)
     for _ in range(7):
         site.try_login(keys)

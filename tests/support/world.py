@@ -110,7 +110,7 @@ class World:
         return ((self.mailbox, AUTH), (self.shop_mailbox, SHOP))
 
     def client(self, host=AUTH, address=None):
-        """Something other than a browser that calls ``host``; from an address of its own."""
+        """Something other than a browser that calls ``host``; from a separate address."""
         trust = ssl.create_default_context(cafile=self.authority.path)
         address = address or f"127.0.0.{next(self._addresses)}"
         return Caller(self.front, host, trust, address)

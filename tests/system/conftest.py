@@ -87,7 +87,7 @@ def new_context(chromium, watch):
 
 @pytest.fixture
 def visitor(new_context, world, watch):
-    """A factory of people, each with a browser of their own, at the service."""
+    """A factory of people, each with a separate browser, at the service."""
     mailbox = Mailbox(watch, world.mailbox, AUTH)
 
     def new(*hosts, **options):

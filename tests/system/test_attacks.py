@@ -1,4 +1,4 @@
-"""What pages of an attacker can do to somebody who is signed in: nothing."""
+"""What pages of an attacker can do to a signed-in user: nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +13,7 @@ from tests.support.world import ATTACKER, AUTH, EVIL
 
 pytestmark = pytest.mark.slow
 
-# What a form of an attacker may carry, with the password that nobody knows in the best of cases.
+# The fields that a form of an attacker may have, with the password, which it should not know.
 FIELDS = {
     "email": "taken-over@example.com",
     "name": "Mallory",
@@ -156,7 +156,7 @@ def test_a_cookie_of_a_sibling_signs_nobody_in(new_context, alice, mallory):
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_foreign_cookie_changes_nothing(new_context, alice, visitor, kind):
-    """Attack M2: one that was not ASCII signed everybody out, and nobody could sign in."""
+    """Attack M2: one that was not ASCII signed all users out, and none could sign in."""
     ann = visitor(AUTH, EVIL)
     ann.page.goto(f"https://{EVIL}/")
     for number in range(4):
@@ -249,12 +249,12 @@ def refused(answer):
 
 
 def signs_in(answer):
-    """Whether the answer sets a cookie that stands for somebody."""
+    """Whether the answer sets a cookie that stands for a user."""
     found = answer.headers_array()
     set_cookies = [each["value"] for each in found if each["name"].lower() == "set-cookie"]
     return [each for each in set_cookies if "csrf" not in each.partition("=")[0]]
 
 
 def cookies(context):
-    """The cookies that stand for somebody."""
+    """The cookies that stand for a user."""
     return {each["name"]: each["value"] for each in context.cookies() if "csrf" not in each["name"]}

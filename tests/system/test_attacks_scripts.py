@@ -1,4 +1,4 @@
-"""What scripts of a foreign page can do to somebody who is signed in: nothing, at any route."""
+"""What scripts of a foreign page can do to a signed-in user: nothing, at any route."""
 
 import pytest
 

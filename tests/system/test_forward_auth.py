@@ -1,4 +1,4 @@
-"""An application behind nginx and forward auth: TLS, a host of its own, Chromium."""
+"""An application behind nginx and forward auth: TLS, a separate host, Chromium."""
 
 import os
 import shutil

@@ -32,7 +32,7 @@ def test_the_service_runs_from_the_wheel_and_not_from_the_checkout(world, tmp_pa
 
 
 def test_a_login_at_one_machine_is_refreshed_at_the_other_ten_times(world, watch):
-    """Trial 7: each machine had a client ``web`` of its own, and users were signed out."""
+    """Trial 7: each machine had its own client ``web``, and users were signed out."""
     email = world.register()
     machines = [
         httpx.Client(base_url=f"http://127.0.0.1:{each.port}", timeout=30) for each in world.auth
@@ -61,7 +61,7 @@ def test_both_machines_answer_behind_the_proxy(world, watch):
 
 
 def test_plain_http_leads_to_https(world, watch):
-    """Trial 24: nobody listened at port 80."""
+    """Trial 24: no server listened at port 80."""
     for host in (AUTH, SHOP):
         with world.client(host) as http:
             answer = http.get(f"http://{host}/login?next=/account")

@@ -30,14 +30,14 @@ def issued(site, count):
 
 
 def small_batches(monkeypatch, rows=4):
-    """At most so many rows in a batch; on PostgreSQL one page, where the way is by pages."""
+    """A batch has at most this number of rows; on PostgreSQL one page, in a table scan."""
     monkeypatch.setattr(batches, "ROWS", rows)
     monkeypatch.setattr(table_scan, "ROWS", rows)
     monkeypatch.setattr(table_scan, "PAGES", 1)
 
 
 def audit(site, **ages):
-    """All rows of the audit trail, named by their event, so many days old, the oldest first."""
+    """The rows of the audit trail: their events, with their age in days, the oldest first."""
     with site.db() as db:
         db.execute(delete(AuditEvent))
         db.execute(
@@ -229,7 +229,7 @@ def test_on_postgresql_the_tables_are_read_page_by_page(site):
     names = {"families_refresh_expires_at_1": clock.now(), "refresh_expires_at_1": clock.now(),
              "revoked_at_1": clock.now()}  # fmt: skip
     with site.database.autocommit.connect() as connection:
-        connection.exec_driver_sql("SET enable_seqscan = off")  # three pages are no table
+        connection.exec_driver_sql("SET enable_seqscan = off")  # three pages are too small a table
         plan = connection.exec_driver_sql(f"EXPLAIN {delete}", {**values, **names}).scalars().all()
         connection.invalidate()
     assert [line for line in plan if "Tid Range Scan on families" in line]

@@ -1,4 +1,4 @@
-"""The user endpoint shows the token's user, whoever the request otherwise talks about."""
+"""The user endpoint shows the token's user, whichever user the request otherwise names."""
 
 from uuid import UUID
 

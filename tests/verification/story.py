@@ -1,4 +1,4 @@
-"""A change of address by somebody with the owner's session and password."""
+"""A change of address by a person with the owner's session and password."""
 
 import re
 from datetime import timedelta
@@ -14,7 +14,7 @@ REVERT = "http://localhost/email/change/revert"
 
 
 class Story:
-    """Ann's account, whose address somebody with her session and password changes."""
+    """Ann's account, whose address a person with her session and password changes."""
 
     def __init__(self, site, *, confirmed=True):
         self.site, self.keys = site, site.client()

@@ -20,7 +20,7 @@ OTHERS = {LOWEST: "low@example.org", HIGHEST: "high@example.org"}
 
 @pytest.fixture
 def ann(site):
-    """Ann with names of all kinds, and the users beside her with addresses of their own."""
+    """Ann with names of all kinds, and the users beside her with other addresses."""
     made = site.user(confirmed=True, username="ann", phone="+4930123456")
     with site.db() as db:
         add_beside(db, db.get(User, made.id))

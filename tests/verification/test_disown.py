@@ -77,7 +77,7 @@ def test_the_link_of_a_change_deletes_no_account(site):
 
 
 def test_s3_a_change_to_the_same_address_does_not_take_the_button_away(site):
-    """S3: whoever registered a foreign address cannot keep its owner from deleting the account."""
+    """S3: a person who registered a foreign address cannot prevent its owner from deletion."""
     user = site.user()
     token = site.login(site.client())["access_token"]
     url = link_for(user)

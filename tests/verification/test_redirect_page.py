@@ -94,7 +94,7 @@ def test_a_url_that_is_not_exactly_ours_is_never_fetched_followed_or_shown(site,
             assert "Location" not in answer.headers
             assert "evil.example" not in answer.text
             assert "169.254" not in answer.text
-        if url:  # without any, the page says that it forgot it when it was loaded anew
+        if url:  # without any, the page says that it forgot it when it was loaded again
             pages.add(page.text)
     assert len(pages) == 1  # one fixed error
     assert seen == []

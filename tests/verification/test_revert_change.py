@@ -48,7 +48,9 @@ def test_the_former_address_takes_the_change_back_and_a_reset_opens_the_account(
 
     mails = {mail["To"]: mail for mail in site.mails()}
     assert set(mails) == {OLD, NEW}
-    assert "http" not in text_of(mails[NEW])  # the notice to who lost the address has no link
+    assert "http" not in text_of(
+        mails[NEW]
+    )  # the notice to the person who lost the address has no link
     assert OLD not in mails[NEW].as_string()
     body = {**reset_fields(site, mails[OLD]), "password": OTHER}
     site.http.post_json("/v1/password/reset", body)

@@ -113,9 +113,9 @@ def update(
 ) -> Done:
     """Change title and scopes of a group.
 
-    What is not given stays as it is; an empty text for --scope removes all. The tokens of members
-    that carry a scope which no group gives them any more end. A command that was stopped can be run
-    again.
+    Without an option its value stays as it is; an empty text for --scope removes all. The tokens of
+    members that carry a scope which no group gives them any more end. A command that was stopped
+    can be run again.
     """
     given = GroupValues(title, scope, require_acr)
     if given == GroupValues():

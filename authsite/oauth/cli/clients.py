@@ -101,7 +101,8 @@ def update(
 ) -> Done:
     """Change name and scopes of a client.
 
-    What is not given stays as it is. Tokens that were issued under a wider scope end at once.
+    Without an option its value stays as it is. Tokens that were issued under a wider scope end at
+    once.
     """
     if name is None and scope is None and default_scope is None:
         raise click.UsageError("nothing to change: give --name, --scope or --default-scope")

@@ -45,7 +45,7 @@ def show(cfg: Settings, dash: str) -> Facts:
 
     It says why a token is not active. The token is an access, refresh or personal access token, and
     is read from the input: others can see the arguments of a command. Ends with status 1 for a text
-    that is no token of this installation.
+    that is not a token of this installation.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
@@ -111,8 +111,8 @@ def _inspect(ctx: Context, text: str) -> Inspected:
     found = inspection.inspect(ctx, text)
     if found is None:
         raise click.ClickException(
-            "this is no token of this installation: it is damaged, another authsite has issued it, "
-            "or it was made with a secret that is not set any more"
+            "this is not a token of this installation: it is damaged, another authsite has issued "
+            "it, or it was made with a secret that is not set any more"
         )
     return found
 

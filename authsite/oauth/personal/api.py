@@ -96,7 +96,7 @@ class PersonalTokensAnswer(TypedDict):
         "The token acts for the user with at most the scopes of the token of this request, until "
         "it expires or is revoked. It ends, as all tokens of the user do, when the password or "
         "the e-mail address changes and when all other sign-ins are ended. The user is notified by "
-        "mail. It is no login: the endpoints that change the account refuse it."
+        "mail. It is not a login: the endpoints that change the account refuse it."
     ),
     errors=(
         WrongCurrentPassword,

@@ -1,4 +1,4 @@
-"""Personal access tokens of before the table `PersonalToken`: families of their own kind.
+"""Personal access tokens from before the table `PersonalToken`: families of a separate kind.
 
 They go on until they expire, a year after the last one was created. While processes of the version
 before may run, which know only these, new tokens are created here, too. Such a token knows neither

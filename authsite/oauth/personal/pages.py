@@ -17,7 +17,7 @@ from .errors import UnknownToken
 
 
 class TokenForm(Body):
-    """A new token. Each scope is a field of its own, ``scope:<name>``."""
+    """A new token. Each scope is a separate field, ``scope:<name>``."""
 
     name: Name
     expires_in: Lifetime | None = None

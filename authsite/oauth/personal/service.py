@@ -65,12 +65,12 @@ def create(
     in; without a requested scope it has none. Raises
     `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
-    `SignInEnded` if the user's epoch was raised meanwhile.
+    `SignInEnded` if the user's epoch was raised since the guard read it.
     """
     name, scope, lifetime = _read(requested, allowed)
     reauthenticate(ctx, user, current_password)
     account = user.account
-    # After the password: who has only a token of the user cannot use up the owner's limit.
+    # After the password: a person with only a token cannot use up the limit of the owner.
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account.id, account.epoch)
@@ -138,7 +138,7 @@ def _lock(ctx: Context, user_id: UUID, epoch: int) -> None:
 
 
 def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:
-    """Insert the token; its text. Raises `SignInEnded` if the session has ended meanwhile."""
+    """Insert the token; its text. Raises `SignInEnded` if the session has ended."""
     if not features.is_open(ctx.services, features.PERSONAL_TOKENS):
         return former.create(ctx, user.account, made)
     features.use(ctx, features.PERSONAL_TOKENS)

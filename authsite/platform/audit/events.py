@@ -95,8 +95,8 @@ class Event(Explained):
     )
     GROUP_CHANGED = (
         "group.changed",
-        "An administrator changed the title or the scopes of a group. Who lost a scope by it lost "
-        "the tokens that carry it.",
+        "An administrator changed the title or the scopes of a group. A user who lost a "
+        "scope by it lost the tokens that carry it.",
         _WITH_SCOPES,
     )
     GROUP_CREATED = "group.created", "An administrator created a group.", _WITH_SCOPES
@@ -235,7 +235,7 @@ class Event(Explained):
     )
     USER_EXPORTED = (
         "user.exported",
-        "What is stored about the user was exported, by the user or an administrator.",
+        "The data stored about the user was exported, by the user or an administrator.",
         "`by`: `user` or `administrator` (the only one before there was `by`); `session` of the "
         "user (of before `sign_in`)",
     )
@@ -270,8 +270,8 @@ class Event(Explained):
         return (self.value, former) if former else (self.value,)
 
 
-# What rows of earlier versions have, which keep their names since they are sealed; and what is
-# written until an upgrade is finished (`installation.features`).
+# The names in rows of earlier versions, which stay since the rows are sealed. They are also written
+# until an upgrade is finished (`installation.features`).
 FORMER_NAMES: Mapping[Event, str] = {
     Event.CLIENT_REJECTED: "client.refused",
     Event.EMAIL_CHANGE_REQUESTED: "email.change_asked",

@@ -1,4 +1,4 @@
-"""The audit tables. Ids of users and clients are no foreign keys: rows outlive them."""
+"""The audit tables. Ids of users and clients are not foreign keys: rows outlive them."""
 
 import uuid
 from datetime import datetime

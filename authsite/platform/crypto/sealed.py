@@ -22,7 +22,7 @@ from .keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing
 class SealedFormat:
     """The format of one kind of sealed value. ``fields``: a format of `struct`, without byte order.
 
-    Use a key ring of its own purpose for each kind.
+    Use a separate key ring for each kind.
     """
 
     def __init__(self, fields: str = "", prefix: str = "") -> None:

@@ -1,8 +1,8 @@
-"""Seals what must be read again: TOTP secrets, signing keys, secrets of webhooks.
+"""Seals values that must be read again: TOTP secrets, signing keys, secrets of webhooks.
 
 A sealed value is the text ``<fingerprint of its key>.<base64url of nonce, ciphertext and tag>``:
-AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits. Each kind of value has a key of its
-own, which HKDF-SHA-256 derives from the sealing key. One key may seal 2^32 values of a kind
+AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits. Each kind of value has a separate
+key, which HKDF-SHA-256 derives from the sealing key. One key may seal 2^32 values of a kind
 (section 8.3).
 
 A feature stores the text in a column of the type `authsite.platform.db.sealed.SealedText`, so that
@@ -12,7 +12,8 @@ A feature stores the text in a column of the type `authsite.platform.db.sealed.S
     factor.secret = ctx.services.sealing.seal(secret, binding)
     secret = ctx.services.sealing.open(factor.secret, binding)  # raises Unusable
 
-`Unusable` is not "there is none": a second factor that does not open is enrolled nevertheless.
+`Unusable` does not mean that there is no value: a second factor that cannot be opened is still
+enrolled.
 """
 
 import hmac
@@ -36,7 +37,7 @@ class Unusable(Exception):
 
 
 class Binding(NamedTuple):
-    """What a sealed value belongs to, as associated data: it opens for nothing else.
+    """The owner of a sealed value, as associated data: the value opens for no other one.
 
     ``row``: the primary key of the row. ``user``: of its column ``user_id``, if it has one.
     """
@@ -52,7 +53,7 @@ class Binding(NamedTuple):
 
 
 class SealingKeys:
-    """The first key seals, all open."""
+    """The sealing keys: the first one seals, and each opens what it has sealed."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._keys = {fingerprint_of(each): each for each in keys}
@@ -60,7 +61,7 @@ class SealingKeys:
 
     @property
     def prefix(self) -> str:
-        """What every value begins with that the first key has sealed."""
+        """The beginning of every value that the first key has sealed."""
         return prefix_of(self._first)
 
     def seal(self, value: bytes, binding: Binding) -> str:
@@ -121,12 +122,12 @@ def derived_sealing_key(secret: str) -> Key:
 
 
 def fingerprint_of(key: Key) -> str:
-    """The public fingerprint of a key, which stands in front of what it has sealed."""
+    """The public fingerprint of a key, with which its sealed values begin."""
     return key.fingerprint.hex()
 
 
 def prefix_of(key: Key) -> str:
-    """What every value begins with that ``key`` has sealed."""
+    """The beginning of every value that ``key`` has sealed."""
     return f"{fingerprint_of(key)}."
 
 

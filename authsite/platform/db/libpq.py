@@ -91,7 +91,7 @@ class PostgreSQLConnection:
         raise self._error(result)
 
     def _next_result(self, deadline: float) -> "PGresult | None":
-        """The same as `get_result`, which has no timeout of its own."""
+        """The same as `get_result`, which has no timeout."""
         while self._pgconn.is_busy():
             if not self._readable.poll(max(0.0, deadline - monotonic()) * 1000):
                 self.answers = False

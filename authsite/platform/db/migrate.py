@@ -38,7 +38,7 @@ class TableNamesTaken(RuntimeError):
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(
             f"the database has tables named {', '.join(sorted(names))} that authsite did not make;"
-            " give authsite a database or, on PostgreSQL, a schema of its own:"
+            " give authsite a database or, on PostgreSQL, a separate schema:"
             " database-url = postgresql://…?options=-csearch_path%3Dauth"
         )
 
@@ -55,7 +55,7 @@ def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _tex
 
     A new database gets all migrations in one transaction, so that it is never taken for one that
     was upgraded (`upgrades`). ``tell`` gets one line for each transaction and each
-    wait. Requests go on meanwhile. Raises `TableNamesTaken`, before any change, if other tables
+    wait. Requests go on during this. Raises `TableNamesTaken`, before any change, if other tables
     have the names of ours.
     """
     _run(database, revision, 1, tell)

@@ -55,7 +55,7 @@ class PreparedQuery(Generic[Row]):
         """Run the query with ``values`` for its parameters. Returns the first row, or None.
 
         If the server had closed the connection, a SELECT runs a second time; a statement that
-        writes does not. What it writes is committed on return. Raises SQLAlchemy's errors.
+        writes does not. Its changes are committed on return. Raises SQLAlchemy's errors.
         """
         query, pool = self.bind(database, values), database.prepared
         rows = pool.read(query) if self._reads else pool.write([query])[0]

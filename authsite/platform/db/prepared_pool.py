@@ -35,7 +35,7 @@ class PreparedPool:
     def forget(self) -> None:
         """Start without connections; those of before belong to the process that has forked.
 
-        Nothing is sent on them: psycopg closes only connections of its own process.
+        Nothing is sent on them: psycopg closes only connections of the present process.
         """
         # A queue of tokens: a semaphore of the standard library is ten times slower.
         self._slots: SimpleQueue[None] = SimpleQueue()

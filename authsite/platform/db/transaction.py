@@ -49,7 +49,7 @@ def request_session(request: Request) -> Session:
 
 
 def needs_transaction(request: Request) -> bool:
-    """Whether a request gets a transaction of its own (pyramid_tm's activate hook).
+    """Whether a request gets a separate transaction (pyramid_tm's activate hook).
 
     A request that reads needs none: by its method, or a POST to one of the paths that a package has
     registered (`READING_PATHS`). A GET view that has to write uses `transaction`.

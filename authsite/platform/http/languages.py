@@ -26,7 +26,7 @@ from .request_facts import PARAMETER
 
 SECRETS = ("token", "url")  # of links in mails: no other link of the page may repeat them
 YEAR = 365 * 86400  # seconds
-# What a query may contain (RFC 3986, section 3.4), and percent signs of what is encoded already.
+# The characters of a query (RFC 3986, section 3.4), and the percent sign of encoded ones.
 _QUERY_SAFE = "/?:@!$&'()*+,;=~%"
 
 

@@ -32,7 +32,7 @@ HEADERS = {
         "default-src 'none'; img-src 'self'; style-src 'self'; font-src 'self'; "
         "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
     ),
-    # Webmail shows the logo of our mails on a page of its own origin.
+    # Webmail shows the logo of our mails on a page with its own origin.
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 
@@ -60,7 +60,7 @@ def href(request: Request, place: str) -> str:
 
 
 def absolute_href(base_url: str, place: str) -> str:
-    """The same for mails, which have no address of their own."""
+    """The same for mails, which have no address."""
     if is_file_name(place):
         return f"{base_url}{PATH}{quote(place)}"
     return urljoin(base_url, place)

@@ -62,7 +62,7 @@ def unknown(database: Database) -> list[str]:
 
 
 def refuse_unknown(settings: Settings) -> None:
-    """Raise `UnknownFeatures` if the database uses one.
+    """Raise `UnknownFeatures` if the database uses a feature that this version does not know.
 
     Without a usable database nothing happens: the process starts, and waits for it. No connection
     stays open, since a server may fork its processes afterwards.

@@ -116,7 +116,7 @@ def release(database: Database, owner: str, ids: Sequence[uuid.UUID]) -> None:
 def record_outcomes(database: Database, owner: str, outcomes: Sequence[Outcome]) -> None:
     """Write the outcomes to the outbox.
 
-    ``sent`` is written even if the lease was lost meanwhile; any other state only while ``owner``
+    ``sent`` is written even if the lease was lost; any other state only while ``owner``
     holds the lease.
     """
     with database.transactional.begin() as connection:

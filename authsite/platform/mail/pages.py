@@ -40,7 +40,7 @@ def show(request: Request) -> dict[str, Any]:
     permission=NO_PERMISSION_REQUIRED,
 )
 def show_html(request: Request) -> Response:
-    """The HTML part of one mail, as a page of its own."""
+    """The HTML part of one mail, as a separate page."""
     mail = copies.find(_folder(request), request.matchdict["mail"])
     if mail is None or mail.html is None:
         raise NotFound

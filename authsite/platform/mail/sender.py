@@ -100,7 +100,7 @@ def send_batch(sender: Sender, stop: Event, done: Counter[str]) -> int:
 
 
 def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
-    """Try to send one mail. No transaction is open meanwhile.
+    """Try to send one mail. No transaction is open during this.
 
     Raises `Unreachable` when no mail can be sent now, `LeaseLost`, and SQLAlchemy's errors.
     """

@@ -68,7 +68,7 @@ def failure_of(service: str) -> str | None:
 
 
 def _ask(service: str, prefix: str) -> bytes:
-    """The response for ``prefix``, read by a thread of its own: nothing else bounds a look-up of a
+    """The response for ``prefix``, read by a separate thread: nothing else bounds a look-up of a
     name, or a response that comes byte by byte.
     """
     if not _free.acquire(blocking=False):
@@ -130,7 +130,7 @@ def _suffixes(response: bytes) -> set[str]:
     for line in response.decode("ascii", errors="replace").split():
         entry = _ENTRY.fullmatch(line)
         if entry is None:
-            raise _Failed("the response is no list of hashes")
+            raise _Failed("the response is not a list of hashes")
         if int(entry[2]):
             found.add(entry[1].upper())
     return found

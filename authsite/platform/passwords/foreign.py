@@ -1,4 +1,4 @@
-"""Password hashes of other systems that are no bcrypt: verified as they are, and never made.
+"""Password hashes of other systems, other than bcrypt: verified as they are, and never made.
 
 PBKDF2 as Django stores it (``pbkdf2_sha256$<iterations>$<salt>$<hash>``), and Argon2 in the PHC
 string format, as PHP and argon2-cffi write it (RFC 9106, section 3.1, has the parameters). A hash
@@ -20,7 +20,7 @@ MAX_ARGON2_MEMORY = 131_072  # KiB, for each hash thread
 MAX_ARGON2_WORK = 524_288  # memory in KiB times passes: half a second
 MAX_ARGON2_LANES = 16
 
-# What takes at most as long as one of the 2^cost rounds of bcrypt (60 microseconds), measured.
+# These take at most as long as one of the 2^cost rounds of bcrypt (60 microseconds), measured.
 PBKDF2_PER_ROUND = 200  # iterations
 ARGON2_PER_ROUND = 50  # memory in KiB times passes
 TIMES_OF_BCRYPT = 2

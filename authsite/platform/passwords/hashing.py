@@ -58,7 +58,7 @@ class Passwords:
         """Run an estimate that no change of a password waits for; return what ``work()`` returns.
 
         It has one thread of low priority in a process, since it is Python code, which holds the
-        interpreter lock, and a queue of its own, so that it takes no capacity from logins. Raises
+        interpreter lock, and a separate queue, so that it takes no capacity from logins. Raises
         `HashCapacityExceeded` if four others wait, or after half a second.
         """
         return self._estimates.run(work)

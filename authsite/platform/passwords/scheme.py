@@ -6,7 +6,7 @@ any password into 64 bytes without NUL, so neither bcrypt's limit of 72 bytes no
 
 Two forms of other systems are verified as well: plain bcrypt, and ``bcrypt_sha256$$2b$12$…`` of
 Django, which is bcrypt over the hexadecimal SHA-256 of the password. `foreign` has those
-that are no bcrypt.
+other than bcrypt.
 """
 
 import base64

@@ -50,8 +50,8 @@ class CallerLimits:
     """The limits of one caller. Without a ``limiter`` (limits off) everything is allowed.
 
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
-    device cookie as it was sent; ``owner``: who has signed in or has recovered the account, else
-    None. ``seen``: what `login` has read, else None.
+    device cookie as it was sent; ``owner``: the user who has signed in or recovered the account,
+    else None. ``seen``: what `login` has read, else None.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -86,7 +86,7 @@ class CallerLimits:
         """Count the block if it fails with one of the limit's errors.
 
         For checks that are cheap and cannot be guessed: a success writes nothing. Concurrent
-        failures over the limit raise `TooManyAttempts` instead of their own error.
+        failures over the limit raise `TooManyAttempts` instead of the error of the login.
         """
         if self.limiter and (full := self.limiter.full(name, *subject)):
             self._report(self.limiter, full, name, *subject)

@@ -63,7 +63,7 @@ def _redis(url: str) -> Storage:
         return cast(Storage, storage_from_string(url, wrap_exceptions=True, **options))
 
     if "+cluster" in url:
-        # It is no subclass of the library's other errors, which `limits` wraps.
+        # It is not a subclass of the library's other errors, which `limits` wraps.
         return FallbackStorage(connect, (getattr(errors, f"{package.title()}ClusterException"),))
     try:
         storage = connect()  # it connects when it is first used

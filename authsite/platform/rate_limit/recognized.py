@@ -5,7 +5,7 @@ owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 
 The ``device`` cookie is the proof that a browser has logged in to the account before. On https its
 name is ``__Host-device``, which other hosts of the domain cannot set (RFC 6265bis, section 4.1.3).
-It is no credential: a login without it is counted with those of all other browsers.
+It is not a credential: a login without it is counted with those of all other browsers.
 
 Cookies and addresses are bound to `recognition_version`, a counter in the row of the user. Raising
 it ends all of them (`users.service.end_sign_ins`), whatever the counters of the limits still have

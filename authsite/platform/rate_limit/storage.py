@@ -38,14 +38,14 @@ class ReadingTogether(Storage):
 
     @abstractmethod
     def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
-        """The windows of ``keys`` that are running; None if it reads one after another.
+        """The running windows of ``keys``; None if the storage reads one key after another.
 
         Raises `StorageError`.
         """
 
 
 class Windows:
-    """The windows of ``keys``, as they were when this was made, with the methods of a storage.
+    """The windows of ``keys`` as of its creation, with the methods of a storage.
 
     Another key, and any key of a storage that does not read together, is read at each use.
     """

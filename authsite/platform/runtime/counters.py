@@ -149,7 +149,7 @@ def add_up(parts: Sequence[Values]) -> Values:
     """Combine the numbers of several processes: the sums of counters and histograms.
 
     Of a `LatestTime` the result has the latest success and the earliest start: the start of another
-    process is no success.
+    process is not a success.
     """
     found: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in METRICS}
     for part in parts:

@@ -1,7 +1,7 @@
 """A limit on the requests that the threads of a process work on at the same time.
 
 More than a few threads contend for the interpreter lock, which costs a third of the throughput. A
-thread that waits for a password hash, for example, lets another thread work meanwhile.
+thread that waits for a password hash, for example, lets another thread work during the wait.
 """
 
 import threading

@@ -13,7 +13,7 @@ from .errors import InvalidSetting, SettingsError
 
 # In the folder of the ini.
 BESIDE_INI, DEFAULT = "authsite.env", "var/authsite.env"
-# What `authsite init` adds to the file has to count, also where a container sets an empty value.
+# The values that `authsite init` adds must count, also where a container sets an empty value.
 EMPTY_IS_UNSET = {"AUTHSITE_SEALING_KEY", "AUTHSITE_SEALING_KEY_NEXT"}
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*+(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")

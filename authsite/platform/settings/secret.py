@@ -37,7 +37,7 @@ HIDDEN = "(hidden)"
 class Secret:
     """A secret text, which only `reveal` returns.
 
-    It is no string: what logs, formats, serializes or pickles a structure with a secret writes
+    It is not a string: what logs, formats, serializes or pickles a structure with a secret writes
     `HIDDEN` or fails, and does not reveal it.
     """
 

@@ -155,7 +155,7 @@ def _read_secret(path: Path) -> str:
             f"the file cannot be read ({error.strerror}); name one that this user may read"
         ) from None
     except ValueError:
-        raise ValueError("that is no name of a file") from None
+        raise ValueError("that is not the name of a file") from None
     if len(content) > _MAX_FILE:
         raise ValueError("the file is larger than 64 KiB; name the file with the secret alone")
     try:

@@ -1,4 +1,4 @@
-"""Parsers of URLs. What they return is safe to compare, to link to and to split again."""
+"""Parsers of URLs. Their results are safe to compare, to link to and to split again."""
 
 import re
 from collections.abc import Mapping

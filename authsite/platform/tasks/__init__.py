@@ -25,7 +25,7 @@ def add_background_task(
     *,
     enabled: bool | None,
 ) -> None:
-    """Directive: run a task on a thread of its own, from the first request until the process ends.
+    """Directive: run a task on a separate thread, from the first request until the process ends.
 
     ``make_job(services)`` returns its `Job`; it may be a dotted name, which is imported for an
     enabled task. ``enabled``: True for every process of the application, False for none, None for

@@ -37,7 +37,7 @@ def parse_identifier(kind: str, text: str, region: str | None = None) -> Identif
 
 
 def normalized_key(kind: str, text: str, region: str | None = None) -> str:
-    """The key of ``text``; the empty text, which is no user's key, if ``text`` is invalid."""
+    """The key of ``text``; if it is invalid, the empty text, which is not the key of a user."""
     try:
         return parse_identifier(kind, text, region).key
     except InvalidIdentifier:

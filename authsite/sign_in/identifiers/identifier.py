@@ -18,7 +18,7 @@ class Identifier:
 
 
 class InvalidIdentifier(ValueError):
-    """The text is no identifier of that kind. ``code``: a validation code of the API."""
+    """The text is not an identifier of that kind. ``code``: a validation code of the API."""
 
     def __init__(self, message: str, code: str = "invalid") -> None:
         super().__init__(translate(message))

@@ -34,9 +34,9 @@ RESERVED = frozenset(_LISTED.split())
 def normalize(text: str, _region: str | None = None) -> Identifier:
     """The username in ``text``, case-mapped; ``key`` and ``display`` are equal.
 
-    It needs a letter, so that it is no phone number. Of the ASCII signs only ``._-`` are valid, so
-    that it is no e-mail address. Raises `InvalidIdentifier`, with the code ``not_allowed`` for a
-    reserved name and for one that looks like a UUID.
+    It needs a letter, so that it is not a phone number. Of the ASCII signs only ``._-`` are valid,
+    so that it is not an e-mail address. Raises `InvalidIdentifier`, with the code ``not_allowed``
+    for a reserved name and for one that looks like a UUID.
     """
     name = _enforced(clean_text(text, MAX_TYPED, _("Enter your username.")))
     if not MIN_LENGTH <= len(name) <= MAX_LENGTH:

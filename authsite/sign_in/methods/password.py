@@ -1,8 +1,8 @@
 """The password as a way to sign in: the check, with its limits and audit events.
 
 No lock and no transaction is held while the password is hashed. The user is read in AUTOCOMMIT, and
-everything that is issued afterwards carries the epoch read here: if the epoch was raised meanwhile,
-it is inactive.
+everything that is issued afterwards carries the epoch read here: if the epoch was raised since
+then, it is inactive.
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ def verify(
     reason = denied.denial.condition.reason if denied else tried.password_failure
     if account is None or notify:
         LOGINS.add("failed")
-        # Counted before anything is written: the limits use a connection of their own.
+        # Counted before anything is written: the limits use a separate connection.
         allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
         if account and notify:
             notify(ctx, account)

@@ -71,7 +71,7 @@ def resume(
 ) -> BegunSession | None:
     """Begin a session with the second proof of the pending login ``key``; None for a wrong proof.
 
-    Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised meanwhile.
+    Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised since then.
     """
     done = gate.resume(ctx, key, method, given)
     if done is None:

@@ -5,7 +5,7 @@ import { AuthsiteError, createClient } from "./authsite.js";
 const base = find("#app").dataset.base;
 const auth = createClient({ base });
 
-// One place decides what is shown, whoever signed in or out, and in whichever tab.
+// One place decides what is shown, whichever user signed in or out, and in whichever tab.
 auth.onChange(async ({ signedIn, reason }) => {
   find("#unknown").hidden = true;
   find("#login").hidden = signedIn;
@@ -45,7 +45,7 @@ async function comeBack() {
 
 async function showUser() {
   const answer = await auth.fetch(`${base}/v1/user`);
-  if (!auth.signedIn) return; // the session ended meanwhile, which the page says already
+  if (!auth.signedIn) return; // the session has ended, which the page says already
   if (!answer.ok) throw await AuthsiteError.from(answer);
   const user = await answer.json();
   const since = new Date(user.created_at).toLocaleDateString(language(), { dateStyle: "medium" });

@@ -19,7 +19,7 @@ export interface ClientOptions {
 export interface Change {
   signedIn: boolean;
   /**
-   * `login`: somebody logged in, perhaps another user than before: load everything anew.
+   * `login`: a user logged in, perhaps another one than before: load everything again.
    * `restored`: the session came back by its cookie. `logout`: the user signed out.
    * `ended`: the session was revoked or ran out. `none`: there was no session to come back to.
    */
@@ -105,7 +105,7 @@ export interface Client {
    */
   fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
 
-  /** Calls `listener` when somebody signs in or out, in any tab. Returns what ends that. */
+  /** Calls `listener` when a user signs in or out, in any tab. Returns a function that ends that. */
   onChange(listener: (change: Change) => void): () => void;
 
   /** Makes a user, who then logs in. Only the message when `prevent-enumeration` is on. */

@@ -61,7 +61,7 @@ export function createSession(api, proxy, credentials) {
     const signedIn = next.signedIn === true;
     const changed = next.signedIn !== state.signedIn || reason === "login";
     state = next;
-    // Each apart from the others: a listener that throws keeps the news from nobody.
+    // Each apart from the others: a listener that throws does not keep the others from being called.
     if (changed) for (const each of listeners) queueMicrotask(() => each({ signedIn, reason }));
   }
 

@@ -44,7 +44,7 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
 
     Users with the hashes of their passwords, clients with those of their secrets, token families
     and the audit trail, all as of one moment. The first line tells the version, the last one the
-    numbers. The service may run meanwhile. Not in it: tokens and web sessions, waiting mails,
+    numbers. The service may run during this. Not in it: tokens and web sessions, waiting mails,
     pending changes of an address and former addresses, limits, the seals of the audit trail, and
     settings with their keys.
     """

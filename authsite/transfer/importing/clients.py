@@ -48,7 +48,7 @@ class Rules(NamedTuple):
 def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     """Write the clients of ``rows`` in the transaction of ``ctx``; what became of every row.
 
-    Raises `IntegrityError` if another process has written a client with the same id meanwhile.
+    Raises `IntegrityError` if another process has written a client with the same id.
     """
     found = ctx.db.execute(select(Client.id, Client.created_at))
     present: dict[uuid.UUID, datetime] = {row.id: row.created_at for row in found}

@@ -129,7 +129,7 @@ def moment(row: Mapping[str, object], column: str) -> datetime | None:
         try:
             value = datetime.fromisoformat(written)
         except ValueError:
-            raise Fault(column, "is no date and time such as 2026-01-31 23:59:59") from None
+            raise Fault(column, "is not a date and time such as 2026-01-31 23:59:59") from None
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:

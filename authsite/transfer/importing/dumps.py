@@ -69,7 +69,7 @@ class DumpSource(FileSource):
         elif b"PostgreSQL database dump" in head:
             self._read = _postgresql_rows
         else:
-            raise SourceUnusable(f"{path} is no dump that is understood: {_ADVICE}")
+            raise SourceUnusable(f"{path} is not a dump that authsite can read: {_ADVICE}")
 
     def has(self, table: str) -> bool:
         """Whether the dump has rows of the table.
@@ -179,7 +179,7 @@ def _postgresql_rows(lines: Lines, table: str) -> Iterator[InSchema]:
             continue
         schema, name, listed = match.groups()
         columns = [column.strip().strip('"') for column in listed.split(",")]
-        # The rows of other tables are passed over here: what is in them is no statement.
+        # The rows of other tables are skipped here: their text is not a statement.
         for row in stream:
             if row.rstrip("\r\n") == r"\.":
                 break

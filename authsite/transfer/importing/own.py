@@ -33,7 +33,7 @@ class ExportSource(FileSource):
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
         if _type(first) != "export":
             raise SourceUnusable(
-                f"{path} is no file of `authsite export`: give one that this command has written"
+                f"{path} is not a file of `authsite export`: give one that this command has written"
             )
         if _type(last) != "end":
             raise SourceUnusable(f"{path} is incomplete: run `authsite export` again")
@@ -51,7 +51,7 @@ class ExportSource(FileSource):
                 except (ValueError, RecursionError):
                     values = None
                 if not isinstance(values, dict):
-                    yield Row(number, {}, lines.read, "is no JSON object")
+                    yield Row(number, {}, lines.read, "is not a JSON object")
                 elif values.get("type") == table:
                     yield Row(number, values, lines.read)
 
@@ -87,7 +87,7 @@ def client(row: Mapping[str, object]) -> ClientDraft:
     """A line of the type ``client``. Raises `Fault`."""
     listed = row.get("secrets") or []
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        raise Fault("secrets", "is no list of objects")
+        raise Fault("secrets", "is not a list of objects")
     secrets = [text(each, "hash") for each in listed]
     type_ = required(row, "client_type")
     if type_ not in CLIENT_TYPES:

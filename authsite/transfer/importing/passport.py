@@ -11,7 +11,7 @@ from authsite.oauth.models import CLIENT_TYPES
 from .drafts import ClientDraft, Fault, UserDraft, flag, moment, required, text
 
 USERS, CLIENTS = "users", "oauth_clients"
-# What Passport makes: 40 letters and digits. 40 hexadecimal digits are a SHA-1 hash.
+# Secrets of Passport: 40 letters and digits. 40 hexadecimal digits are a SHA-1 hash.
 _PLAIN = re.compile(r"(?![0-9A-Fa-f]{40}\Z)[A-Za-z0-9]{40}")
 _HEX = re.compile(r"[0-9A-Fa-f]{64}")
 
@@ -101,7 +101,7 @@ def _grants(row: Mapping[str, object], with_redirect: bool) -> frozenset[str]:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list):
-            raise Fault("grant_types", "is no JSON list")
+            raise Fault("grant_types", "is not a JSON list")
         return frozenset(str(grant) for grant in found)
     if flag(row, "personal_access_client"):
         return frozenset(["personal_access"])

@@ -52,7 +52,7 @@ class Source(ABC):
 
 
 class FileSource(Source):
-    """A file with all tables. Each table is read in a pass of its own."""
+    """A file with all tables. Each table is read in a separate pass."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

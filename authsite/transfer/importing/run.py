@@ -27,7 +27,7 @@ class Progress(NamedTuple):
 
 
 def run(ctx: Context, rows: Iterator[Row], write: WriteRows) -> Iterator[Progress]:
-    """Write all ``rows``, each batch in a transaction of its own.
+    """Write all ``rows``, each batch in a separate transaction.
 
     A batch is tried again if a registration at the same time has taken a login name.
     """

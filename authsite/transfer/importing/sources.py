@@ -72,7 +72,7 @@ class DatabaseSource(Source):
         with _reported():
             keys = self._tables.get_pk_constraint(name, schema)["constrained_columns"]
         columns: list[ColumnClause[object]] = [column(each) for each in names]
-        # Without types: a value that is no date must not end the import.
+        # Without types: a value that is not a date must not end the import.
         query = select(*columns).select_from(named_table(name, *columns, schema=schema))
         query = query.order_by(*(column(key) for key in keys))
         with (

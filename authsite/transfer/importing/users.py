@@ -68,7 +68,7 @@ class Reserved(Exception):
 def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     """Write the users of ``rows`` in the transaction of ``ctx``; what became of every row.
 
-    Raises `IntegrityError` or `Reserved` if another process has taken a login name meanwhile; the
+    Raises `IntegrityError` or `Reserved` if another process has taken a login name; the
     transaction is then to be rolled back, and may be tried again.
     """
     outcomes: list[Outcome] = []

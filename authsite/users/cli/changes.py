@@ -87,7 +87,7 @@ def update(
 ) -> Done:
     """Change name, username and phone number.
 
-    What is not given stays as it is; an empty text removes the value.
+    Without an option its value stays as it is; an empty text removes the value.
     """
     from authsite.account.service import change_as_administrator
 

@@ -1,8 +1,8 @@
 """The column ``users.labels``: the groups of a user, readable without a join.
 
 It is a text such as ``ops finance=aal2``: the names of the groups in their order, each with its
-``require_acr`` if it has one. NULL is no group. It changes in the transaction that changes the
-membership, under a lock on the row of the user.
+``require_acr`` if it has one. NULL means that the user is in no group. It changes in the
+transaction that changes the membership, under a lock on the row of the user.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from .models import Group, GroupMember
 
 def write(db: Session, user_id: uuid.UUID) -> None:
     """Compute the labels of a user from the memberships. The caller has locked the user's row."""
-    # A statement of its own, after the lock: it reads what the transaction before has committed.
+    # A separate statement, after the lock: it reads what the transaction before has committed.
     groups = db.execute(
         select(GroupMember.group_name, Group.require_acr)
         .outerjoin(Group, Group.name == GroupMember.group_name)

@@ -27,7 +27,7 @@ class Group(Base):
 
 
 class GroupMember(Base):
-    """A user is in a group. The reserved groups have members too, so the name is no foreign key.
+    """A user is in a group. The reserved groups have members too, so the name is not a foreign key.
 
     ``users.labels`` has the same names, for queries that must not join this table.
     """

@@ -28,7 +28,7 @@ def require_another(db: Session, user_id: uuid.UUID) -> None:
         .order_by(User.id)
         .with_for_update(key_share=True)
     )
-    # A statement of its own: it reads what other transactions have committed before the lock.
+    # A separate statement: it reads what other transactions have committed before the lock.
     if set(db.scalars(enabled_owners())) == {user_id}:
         raise LastOwner
 

@@ -24,7 +24,7 @@ class AsgiMiddleware:
     It protects HTTP and WebSockets. The parameters are those of `WsgiMiddleware`. Paths are
     relative to ``root_path``. With ``websocket_protocol`` the token of a WebSocket may also be in
     the subprotocol ``authsite.bearer.<token>``, which the application does not see; the response
-    names it if the application accepts without a subprotocol of its own.
+    names it if the application accepts without its own subprotocol.
     """
 
     def __init__(

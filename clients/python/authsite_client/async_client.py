@@ -26,7 +26,7 @@ class AsyncClient:
         return AsyncSession(await asyncio.to_thread(login, username, password, scope, save))
 
     def login_as_client(self, scope: str = "", save: Save | None = None) -> AsyncSession:
-        """See `Client.login_as_client`: nothing is sent, so this is no coroutine."""
+        """See `Client.login_as_client`: nothing is sent, so this is not a coroutine."""
         return AsyncSession(self._client.login_as_client(scope, save))
 
     def resume(self, tokens: Tokens, save: Save | None = None) -> AsyncSession:

@@ -5,7 +5,7 @@ import re
 from .errors import InvalidToken, MissingToken
 
 MAX_TOKEN_LENGTH = 512
-# authsite introspects refresh tokens (rt_), too (RFC 7662); in a request they are no credentials.
+# authsite introspects refresh tokens (rt_), too (RFC 7662); in a request they are not credentials.
 _ACCESS_TOKEN = r"(?!rt_)[A-Za-z0-9\-._~+/]+=*"
 _TOKEN = re.compile(_ACCESS_TOKEN)
 _CREDENTIALS = re.compile(rf"[Bb][Ee][Aa][Rr][Ee][Rr] ++({_ACCESS_TOKEN})")
@@ -32,7 +32,7 @@ def has_bearer(authorization: str | None) -> bool:
 def check_token(token: str) -> str:
     """``token``, if it can be an access token. Raises `InvalidToken`, without asking authsite.
 
-    A header that occurs twice is no token either: servers join the values by a comma.
+    A header that occurs twice is not a token either: servers join the values by a comma.
     """
     if len(token) > MAX_TOKEN_LENGTH or not _TOKEN.fullmatch(token):
         raise InvalidToken

@@ -54,7 +54,7 @@ class IdentityCache:
     def join(self, key: bytes) -> tuple[Flight, bool]:
         """The one request for this token (single flight), and whether the caller has to make it.
 
-        Who makes it ends with `finish`.
+        The caller that makes it ends with `finish`.
         """
         with self._lock:
             flight = self._flights.get(key)
@@ -79,7 +79,7 @@ class IdentityCache:
             try:
                 if isinstance(outcome, Identity):
                     self._store(key, outcome, since)
-            finally:  # whatever happens, nobody waits for ever
+            finally:  # whatever happens, no thread waits for ever
                 flight.set_result(outcome)
 
     def _store(self, key: bytes, identity: Identity, since: float) -> None:

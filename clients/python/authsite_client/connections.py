@@ -138,7 +138,7 @@ class Connections:
             return None
 
     def _pop_idle(self) -> http.client.HTTPConnection | None:
-        """An idle connection that is open, and on which nothing arrived that nobody asked for."""
+        """An idle connection that is open, and on which nothing arrived that was not requested."""
         while self._idle:
             try:
                 connection = self._idle.pop()

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 _AMBIGUOUS = re.compile(r"^[^/]|//|\\|\ufffd|/\.\.?(?:/|$)")
-_WRONG = re.compile(r"[*?#]")  # also what would protect nothing: a query is no part of a path
+_WRONG = re.compile(
+    r"[*?#]"
+)  # also patterns that would protect nothing: a query is not a part of a path
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright. Each test gets a browser context of its own."""
+"""Debian's Chromium, driven by Playwright. Each test gets a separate browser context."""
 
 import shutil
 

@@ -30,7 +30,7 @@ def pages_server(folder, variables=(), **settings):
 
 
 class Person:
-    """Somebody with a browser window and a mailbox; ``others`` are origins that they visit, too.
+    """A person with a browser window and a mailbox; ``others`` are origins that they visit, too.
 
     ``words`` puts the English names of buttons and texts into the language of the pages.
     """

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 def rotate_behind(tabs):
-    """Spend the access token of all tabs: somebody else refreshes with their cookie."""
+    """Spend the access token of all tabs: another client refreshes with their cookie."""
     answer = tabs.context.request.post(f"{tabs.origin}/v1/clients/web/refresh", data={})
     assert answer.ok
 

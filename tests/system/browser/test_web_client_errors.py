@@ -85,7 +85,7 @@ ANSWERS = {
         {"status": 200, "body": "<h1>Welcome to our Wi-Fi"},
         {"status": 200, "code": "invalid_response"},
     ),
-    "JSON of somebody else": ({"status": 200, "json": {}}, {"code": "invalid_response"}),
+    "JSON of another server": ({"status": 200, "json": {}}, {"code": "invalid_response"}),
 }
 
 

@@ -16,7 +16,7 @@ from tests.support.acting import acting
 from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, WEB, Site
 
-# Same site as the servers, another origin. Nobody listens there: the tests answer.
+# Same site as the servers, another origin. No server listens there: the tests answer.
 OTHER_ORIGIN = "http://127.0.0.1:65000"
 USERS = ("ann@example.com", "bob@example.com")
 MODULE = "/authsite/static/current/client/authsite.js"
@@ -58,7 +58,7 @@ START = """async ([module, options]) => {
 
 @contextmanager
 def other_site(*names):
-    """A site of somebody else, whose every page says "landed"; yields an origin for each name."""
+    """A foreign site, whose every page says "landed"; yields an origin for each name."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Landing)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -124,7 +124,7 @@ class Tabs:
         return page
 
     def reload(self, page):
-        """Load the page of a tab anew."""
+        """Load the page of a tab again."""
         page.reload()
         self.start(page)
 

@@ -21,7 +21,7 @@ REQUESTS = {
     ).encode(),
     "a GET with a body": b"GET /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi",
     "a header twice": b"GET / HTTP/1.1\r\nHost: h\r\nA-B: 1\r\na-b: 2\r\n\r\n",
-    "a path that is no UTF-8": b"GET /%ff HTTP/1.1\r\nHost: h\r\n\r\n",
+    "a path that is not UTF-8": b"GET /%ff HTTP/1.1\r\nHost: h\r\n\r\n",
     "a whole address": b"GET http://there:81/x?y HTTP/1.1\r\nHost: h\r\n\r\n",
     "a star": b"OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n",
     "HEAD": b"HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n",

@@ -78,7 +78,7 @@ def database(fresh_url, ini):
 
 
 def old_events(database, count):
-    """So many rows that the audit trail need not keep, and the newest one, which it keeps."""
+    """A number of rows that the audit trail need not keep, and the newest one, which it keeps."""
     at = clock.now() - timedelta(days=400)
     rows = [{"at": at + timedelta(seconds=n), "event": "e", "details": None} for n in range(count)]
     with database.transactional.begin() as connection:

@@ -283,7 +283,7 @@ def test_a_confirmed_address_of_an_administrator_ends_all_sign_ins(home, site):
     sent = home.run("mail", "send").stderr
     [notice] = [each for each in sent.split("---- mail:") if "To: old@example.com" in each]
     assert "was changed" in notice
-    assert "http" not in notice  # nobody but an administrator takes this change back
+    assert "http" not in notice  # only an administrator takes this change back
 
 
 def test_an_export_is_one_object_with_the_data_and_without_hashes(home):

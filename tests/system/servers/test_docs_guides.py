@@ -34,7 +34,7 @@ PAGES = (
     "clients",
     "tokens",
 )
-IN_A_BROWSER = {"protect-pages", "single-page-app"}  # these have a test of their own
+IN_A_BROWSER = {"protect-pages", "single-page-app"}  # these have a separate test
 USER = {"email": "you@example.com", "password": "purple wolf 77 tea"}
 END = "---- end of block ----"
 # A program that runs until it is stopped, and with it what it has started.

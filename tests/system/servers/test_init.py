@@ -26,7 +26,7 @@ def home(tmp_path):
 
 
 def machine(tmp_path, name, url):
-    """A folder of its own, on the database at ``url``."""
+    """A separate folder, on the database at ``url``."""
     folder = tmp_path / name
     folder.mkdir()
     made = Home(folder)

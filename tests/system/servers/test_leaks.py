@@ -30,7 +30,7 @@ class Flow:
         self._count = 0
 
     def canary(self, where):
-        """A new word that stands in for what somebody typed there."""
+        """A new word that stands for what a person typed there."""
         self._count += 1
         made = f"canary-{self._count}-{where}-{binascii.crc32(where.encode()):08x}"
         self.secrets.add(made)

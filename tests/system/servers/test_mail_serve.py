@@ -1,4 +1,4 @@
-"""The sender as a thread of ``authsite serve``, and as a command of its own."""
+"""The sender as a thread of ``authsite serve``, and as a separate command."""
 
 import os
 import re

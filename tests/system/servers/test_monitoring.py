@@ -28,7 +28,7 @@ def wait_for(read, wanted):
 
 
 def workers_of(process):
-    """The ids of the workers: those children that are no helper of multiprocessing."""
+    """The ids of the workers: those children that are not helpers of multiprocessing."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     with_threads = [int(child) for child in children if len(os.listdir(f"/proc/{child}/task")) > 5]
     return with_threads
@@ -42,7 +42,7 @@ def test_a_scrape_sees_the_requests_of_all_workers_and_of_one_that_was_killed(fr
         assert http.post("/healthz").status_code == 405
         assert http.get("/readyz").json() == {"status": "ready", "problems": []}
         for _ in range(20):
-            # Each on a connection of its own.
+            # Each on a separate connection.
             assert httpx.patch(http.base_url.join("/v1/user")).status_code == 401
         wait_for(lambda: counted(http), 20)
         # Each worker writes its numbers every second. Granian ends if a worker dies within 5.5 s of

@@ -1,4 +1,4 @@
-"""Two server processes on one database: whoever comes first, there is one outcome."""
+"""Two server processes on one database: whichever request comes first, there is one outcome."""
 
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import cycle
@@ -44,7 +44,7 @@ def two(servers):
 
 
 def on_both(two, times, call):
-    """``call(server)`` so many times at once, on the two servers in turn."""
+    """``call(server)`` this number of times at once, on the two servers in turn."""
     servers = cycle([two.one, two.other])
     chosen = [next(servers) for _ in range(times)]
     return together(*(lambda server=server: call(server) for server in chosen))
@@ -207,7 +207,7 @@ def test_fifty_registrations_of_one_address_make_one_user(two):
     fields = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
 
     def register(server):
-        # Only so many passwords are hashed at once; the others are told to come again.
+        # Few passwords are hashed at once; the other requests are told to come again.
         while (answer := server.post("/v1/register", json=fields)).status_code == 503:
             assert int(answer.headers["Retry-After"]) >= 1
             sleep(0.2)

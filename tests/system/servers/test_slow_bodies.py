@@ -43,7 +43,7 @@ def account(number):
 
 
 def waits(connection):
-    """Whether nothing has come back, and nobody has hung up."""
+    """Whether nothing has come back, and the connection is open."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)

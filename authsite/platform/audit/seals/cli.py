@@ -31,7 +31,7 @@ from .verify import (
     verified,
 )
 
-MOST_PROBLEMS = 200  # after so many the verification ends
+MOST_PROBLEMS = 200  # after this number the verification ends
 
 
 @click.command(
@@ -96,9 +96,9 @@ def accept_late(cfg: Settings, seals: tuple[str, ...], reason: str, as_json: boo
     """Accept a seal that was made over an hour after its events.
 
     SEAL is its number, or several: 1-12. Accept it only if you know why no process sealed for so
-    long. Otherwise compare with the log first (`authsite audit verify --log`): who may write to
-    the database may have deleted seals, so that authsite has sealed changed events. The acceptance
-    is an event of the audit trail, and holds for this very seal.
+    long. Otherwise compare with the log first (`authsite audit verify --log`): a person who may
+    write to the database may have deleted seals, so that authsite has sealed changed events. The
+    acceptance is an event of the audit trail, and holds for this very seal.
     """
     if not reason.strip() or not reason.isprintable() or len(reason) > MAX_REASON:
         raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")

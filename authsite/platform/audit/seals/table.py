@@ -75,7 +75,8 @@ def read_segment(
 ) -> Segment | None:
     """The events with ids above ``after`` up to ``last``; None if there are none.
 
-    ``at_most``: only the first so many. A time that cannot be read, or is to come, counts as now.
+    ``at_most``: the largest number of them. A time that cannot be read, or is to come, counts as
+    now.
     """
     content, rows, first_id, newest, oldest = sha256(), 0, None, "", None
     last_id, dialect = after, connection.dialect.name

@@ -47,7 +47,8 @@ class Login:
         values.identifiers,
         "email",
         text="List of `email`, `username`, `phone`, in the order in which they are tried. Login"
-        " names of another kind stay stored; they are null in the user object, and log nobody in.",
+        " names of another kind stay stored; they are null in the user object, and do not log"
+        " users in.",
     )
     phone_region: str | None = optional(
         values.region,
