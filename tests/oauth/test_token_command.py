@@ -70,7 +70,7 @@ def test_a_text_that_is_no_token_of_ours_is_status_1(site, commands, keys):
     for text in ("", "at_x", "hello", token[:-1] + ("A" if token[-1] != "A" else "B")):
         for command in ("show", "revoke"):
             done = commands.run("token", command, "-", stdin=f"{text}\n", status=1)
-            assert "no token of this installation" in done.stderr
+            assert "not a token of this installation" in done.stderr
 
 
 def test_a_token_is_no_argument_of_a_command(site, commands, keys):

@@ -58,7 +58,7 @@ def test_a_file_that_is_no_backup_changes_nothing(home):
     sqlite3.connect(other).execute("CREATE TABLE notes (id INTEGER)").connection.close()
     text.write_text("nothing of the kind")
     before = home.database.read_bytes()
-    for file, part in ((other, "no schema of authsite"), (text, "not a database")):
+    for file, part in ((other, "does not have authsite's schema"), (text, "not a database")):
         done = home.run("db", "restore", file, status=1)
         assert part in done.stderr
         assert "Traceback" not in done.stderr
