@@ -2,29 +2,24 @@
 
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
-from typing import NamedTuple
 
 import psycopg
 import pytest
-from sqlalchemy import event, func, select, text, true
+from sqlalchemy import event, text, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import Pool
 
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import event_values, recording_if
-from authsite.platform.db import PreparedQuery, open_database, run_together
-from authsite.platform.db.breaker import DatabaseAway
-from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
+from authsite.platform.db import open_database, run_together
 from authsite.platform.db.prepared_pool import PREPARED_POOL
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.acting import acting
 from tests.support.calls import REGISTER, assert_unavailable, every_call
-from tests.support.forks import in_forked_process
 from tests.support.site import WEB, Site
 from tests.support.statements import fail_commits
 from tests.support.timing import best_of_five
@@ -237,70 +232,3 @@ def test_loading_the_application_leaves_no_connection_open(site):
         event.remove(Pool, "connect", opened)
         event.remove(Pool, "close", closed)
     made.database.dispose()
-
-
-class Backend(NamedTuple):
-    """The process of PostgreSQL that serves a connection."""
-
-    pid: int
-
-
-@POSTGRESQL_ONLY
-def test_a_forked_process_leaves_the_connections_to_its_parent(site):
-    """Two processes on one connection would read each other's rows."""
-    pid = select(func.pg_backend_pid().label("pid"))
-
-    def backends():
-        database = site.database
-        with database.transactional.connect() as first, database.autocommit.connect() as second:
-            third = PreparedQuery(pid, Backend).one(database).pid
-            return {first.scalar(pid), second.scalar(pid), third}
-
-    before = set().union(*(backends() for _ in range(5)))  # a pool may have several
-
-    def child():
-        own = backends()
-        return len(own) == 3 and not own & before
-
-    assert in_forked_process(child)
-    assert backends() <= before
-
-
-@POSTGRESQL_ONLY
-def test_a_forked_process_does_not_end_a_statement_of_its_parent(site):
-    engine = site.database.autocommit
-    pid, sent = select(func.pg_backend_pid()), Event()
-
-    def long_statement():
-        with engine.connect() as connection:
-            backend = connection.scalar(pid)
-            sent.set()
-            connection.exec_driver_sql("SELECT pg_sleep(2)")
-        return backend
-
-    def child():
-        with engine.connect() as connection:
-            connection.scalar(pid)
-        time.sleep(RESULT_TIMEOUT + 1)
-        return True
-
-    with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(long_statement)
-        assert sent.wait(60)
-        time.sleep(0.5)  # until PostgreSQL works on it
-        assert in_forked_process(child)
-    with engine.connect() as connection:
-        alive = text("SELECT count(*) FROM pg_stat_activity WHERE pid = :pid")
-        assert connection.scalar(alive, {"pid": running.result()}) == 1
-
-
-@POSTGRESQL_ONLY
-def test_a_forked_process_asks_the_database_itself_though_its_parent_waits_for_it(site):
-    answers = [object()]  # to the first attempt alone: pop() fails at each probe
-    site.database.breaker.connect(answers.pop)
-    site.database.breaker.open()
-    select_1 = PreparedQuery(select(func.pg_backend_pid().label("pid")), Backend)
-    with pytest.raises(DatabaseAway):
-        select_1.one(site.database)
-    assert in_forked_process(lambda: select_1.one(site.database))
-    site.database.breaker.close()

@@ -3,36 +3,16 @@
 import uuid
 
 import pytest
-from pyramid.exceptions import ConfigurationError
 
 from authsite.oauth import clients
-from authsite.platform.http.errors import NotFound
 from authsite.users import service as users
 from tests.support.acting import acting
+from tests.support.error_bodies import json_error, no_store, oauth
 from tests.support.site import PASSWORD, WEB
 
 TOKEN = "/v1/oauth/token"
 LOGIN = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}
 MACHINE = {"grant_type": "client_credentials"}
-
-
-def oauth(error, text):
-    """The body of the OAuth endpoints."""
-    return {"error": error, "error_description": text, "message": text}
-
-
-def json_error(code, text):
-    """The body of everything else, with one error that stands for the whole request."""
-    return {"message": text, "errors": [{"code": code, "field": None, "message": text}]}
-
-
-def no_store(answer):
-    """Every error of the token endpoint, and everything near a credential, is not kept."""
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Pragma"] == "no-cache"
-    assert answer.headers["Content-Type"] == "application/json"
-    assert answer.headers["X-Request-Id"]
-    return answer
 
 
 NOT_AUTHENTICATED = {
@@ -45,7 +25,6 @@ INVALID_GRANT = oauth(
     "Wrong credentials, or the refresh token has expired or was revoked. Log in again to get "
     "new tokens.",
 )
-NOTHING_HERE = "There is no such endpoint. Check the path against /v1/openapi.json."
 TOO_LARGE = "The request body is larger than 64 KiB; send less."
 
 
@@ -214,50 +193,6 @@ def test_validation_elsewhere_is_422_with_one_entry_for_each_field(site):
     }
     assert set(answer.json) == {"message", "errors"}
     assert all(set(item) == {"code", "field", "message"} for item in answer.json["errors"])
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/nothing", json_error("not_found", NOTHING_HERE)),
-        ("/v1/", json_error("not_found", NOTHING_HERE)),
-        ("/v1", json_error("not_found", NOTHING_HERE)),
-        ("/v1/oauth/nothing", oauth("not_found", NOTHING_HERE)),
-        ("/v1/clients/web/nothing", oauth("not_found", NOTHING_HERE)),
-    ],
-)
-def test_an_unknown_path_is_404_in_the_error_format_of_its_part(site, path, body):
-    assert no_store(site.http.get(path, status=404)).json == body
-
-
-def test_the_errors_of_a_route_have_the_format_that_it_states(host_with):
-    def build(config):
-        for errors in ("json", "oauth"):
-            config.add_route(f"authsite.{errors}", f"/things/{errors}/{{id}}", errors=errors)
-            config.add_view(fail, route_name=f"authsite.{errors}", request_method="POST")
-
-    def fail(request):
-        raise NotFound
-
-    host = host_with(build)
-    for errors, made in (("json", json_error), ("oauth", oauth)):
-        path = f"/things/{errors}/1"
-        answer = host.http.post(path, status=404)  # of the view
-        assert answer.json == made("not_found", NOTHING_HERE)
-        assert host.http.get(path, status=405).json == made(
-            "method_not_allowed", "This endpoint accepts only POST."
-        )
-
-
-def test_a_format_that_does_not_exist_stops_the_start(host_with):
-    with pytest.raises(ConfigurationError, match="errors='xml'"):
-        host_with(lambda config: config.add_route("x", "/x", errors="xml"))
-
-
-def test_an_unknown_path_outside_the_api_is_404_with_a_page(site):
-    for accept in ("*/*", "application/json"):
-        answer = site.http.get("/nothing", headers={"Accept": accept}, status=404)
-        assert answer.headers["Content-Type"].startswith("text/html")
 
 
 @pytest.mark.parametrize(
