@@ -199,7 +199,9 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
     scopes = list(dict.fromkeys(text.split()))
     if admin := [each for each in scopes if is_admin(each)]:
         raise InvalidGroup(
-            "scopes", f"{' '.join(admin)}: only the reserved groups of administrators have this"
+            "scopes",
+            f"{' '.join(admin)}: only the reserved groups of administrators have this; "
+            "leave it out, and use `authsite admin grant` to give a user an administrative role",
         )
     if ordinary := [each for each in scopes if each not in cfg.scopes.for_groups.union(present)]:
         raise InvalidGroup(
