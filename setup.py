@@ -102,6 +102,8 @@ setup(
         "bcrypt>=5.0,<6",
         "argon2-cffi>=25.1,<26",  # verifies imported Argon2 hashes
         "cryptography>=46,<51",  # AES-GCM of values that are sealed
+        "joserfc>=1.8,<2",  # ID tokens and their keys
+        "urllib3>=2.8,<3",  # requests to other providers
         "zxcvbn>=4.5,<5",
         "pydantic>=2.14,<3",
         "email-validator>=2.3,<3",

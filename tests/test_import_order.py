@@ -13,6 +13,7 @@ FLOORS = (
     (6, "cli"),
     (6, "server | openapi"),
     (6, "monitoring | transfer"),
+    (5, "providers"),
     (5, "account | signup | oauth.personal"),
     (5, "verification"),
     (5, "recovery"),

@@ -8,6 +8,7 @@ from authsite.platform.passwords import imports
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import models
+from .identities.models import Identity
 
 Scheme: TypeAlias = Literal[
     "authsite-v1", "bcrypt", "bcrypt_sha256", "pbkdf2_sha256", "argon2", "unknown"
@@ -62,6 +63,7 @@ USER_DATA = (
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),
+    UserData("identities", Identity, "id provider issuer subject email trusted created_at used_at"),
     UserData("login_names", models.LoginName, "kind key"),
     UserData(
         "former_addresses",

@@ -19,6 +19,7 @@ class Explained(StrEnum):
 
 
 _OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
 
@@ -138,6 +139,37 @@ class Event(Explained):
         "proxy.cross_origin",
         "A page of another site called a proxy endpoint and was rejected. Setting cors-origins "
         "lists the sites that may.",
+    )
+    PROVIDER_CLAIMED = (
+        "provider.claimed",
+        "A person who came from a provider took over an account with the same address that was "
+        "never confirmed, or had it erased and began a new one.",
+        _OF_PROVIDER + "; `way`: `mine` or `afresh`",
+    )
+    PROVIDER_CONFIRMED = (
+        "provider.confirmed",
+        "The signed-in user proved a sensitive change with a linked provider.",
+        _OF_PROVIDER,
+    )
+    PROVIDER_LINKED = (
+        "provider.linked",
+        "An identity at a provider was linked to the user, who can sign in with it.",
+        _OF_PROVIDER,
+    )
+    PROVIDER_REFUSED = (
+        "provider.refused",
+        "A return from a provider was refused.",
+        "`provider`; `subject` (hash) if the provider told it; `reason`: which check failed",
+    )
+    PROVIDER_SIGNED_IN = (
+        "provider.signed_in",
+        "The user signed in with a provider.",
+        _OF_PROVIDER,
+    )
+    PROVIDER_UNLINKED = (
+        "provider.unlinked",
+        "An identity was removed from the user. The sessions that began with it ended.",
+        _OF_PROVIDER,
     )
     REAUTHENTICATION_FAILED = (
         "reauthentication.failed",

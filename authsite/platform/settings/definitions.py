@@ -5,12 +5,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .definition import METADATA, PREFIX, Definition
-from .sections import Accounts, Login, Mail, Operations, Pages, Storage, Tokens
+from .sections import Accounts, Login, Mail, Operations, Pages, Provider, Storage, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Storage, Login, Tokens, Accounts, Pages, Mail, Operations):
     """All settings, checked. An attribute is the key with ``_`` for ``-`` and ``.``."""
+
+    providers: tuple[Provider, ...] = ()
+    """Other providers, in the order of their buttons."""
+
+    def provider(self, name: str) -> Provider | None:
+        """The provider of this name."""
+        return next((each for each in self.providers if each.name == name), None)
 
     def localized(self, name: str, language: str) -> Any:
         """The value of a setting of `LOCALIZED` for ``language``, else the one for all."""

@@ -18,7 +18,8 @@ class BrowserSession(Base):
 
     ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are;
     NULL, of before the column: ``created_at``. ``recognized``: since when the browser had been
-    recognized before.
+    recognized before. ``identity_id``: the identity with which the session began; the row of the
+    identity may be gone.
     """
 
     __tablename__ = "web_sessions"
@@ -38,3 +39,4 @@ class BrowserSession(Base):
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
+    identity_id: Mapped[uuid.UUID | None]

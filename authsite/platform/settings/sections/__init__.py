@@ -8,6 +8,7 @@ from .login import Login
 from .mail import Mail
 from .operations import Operations
 from .pages import LOCALIZED, Pages
+from .providers import Provider
 from .storage import Storage
 from .tokens import CLIENT, ProxyClient, Tokens
 
@@ -19,6 +20,7 @@ __all__ = [
     "Mail",
     "Operations",
     "Pages",
+    "Provider",
     "ProxyClient",
     "Storage",
     "Tokens",

@@ -1,0 +1,38 @@
+"""Use up a sealed value, and delete the rows of values that have expired."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.settings import Settings
+
+from .models import UsedId
+
+
+def spend(db: Session, value: str, expires_at: datetime) -> bool:
+    """Use ``value`` up in the transaction of ``db``; False if it was used before.
+
+    Of concurrent transactions one succeeds: the others wait for its end. If it is rolled back, the
+    value can be used again.
+    """
+    insert = sqlite_insert if db.get_bind().dialect.name == "sqlite" else postgresql_insert
+    digest = sha256(value.encode(errors="replace")).hexdigest()
+    used = db.execute(
+        insert(UsedId)
+        .values(digest=digest, expires_at=expires_at)
+        .on_conflict_do_nothing()
+        .returning(UsedId.digest)
+    )
+    return used.scalar() is not None
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete the rows of values that have expired."""
+    return sweep_table(connection, UsedId, UsedId.expires_at <= now)

@@ -1,0 +1,78 @@
+"""Store a request, find it again, use it up."""
+
+import json
+import secrets
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+
+from authsite.context import Context
+from authsite.platform.db.batches import Batch
+from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+
+from .models import StoredRequest
+
+KEEP = timedelta(hours=24)  # after the end, for investigations
+
+
+def store(
+    ctx: Context,
+    kind: str,
+    body: Mapping[str, Any],
+    lifetime: timedelta,
+    user_id: uuid.UUID | None = None,
+) -> str:
+    """Insert a row in the request's transaction; its key, of 256 random bits."""
+    key, now = secrets.token_urlsafe(32), clock.now()
+    row = StoredRequest(
+        id=uuid.uuid4(),
+        key_hash=_hash(key),
+        kind=kind,
+        user_id=user_id,
+        body=json.dumps(body, separators=(",", ":")),
+        created_at=now,
+        expires_at=now + lifetime,
+    )
+    ctx.db.add(row)
+    return key
+
+
+def find(ctx: Context, kind: str, key: str) -> dict[str, Any] | None:
+    """The body stored under this key; None if there is none, or it has ended."""
+    body = ctx.db.scalar(select(StoredRequest.body).where(*_is(kind, key)))
+    return None if body is None else json.loads(body)
+
+
+def spend(ctx: Context, kind: str, key: str) -> dict[str, Any] | None:
+    """As `find`, and delete the row in the transaction: of concurrent calls one finds it."""
+    body = ctx.db.scalar(
+        delete(StoredRequest)
+        .where(*_is(kind, key))
+        .returning(StoredRequest.body)
+        .execution_options(synchronize_session=False)
+    )
+    return None if body is None else json.loads(body)
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete what has ended a day ago."""
+    return sweep_table(connection, StoredRequest, StoredRequest.expires_at <= now - KEEP)
+
+
+def _is(kind: str, key: str) -> tuple[Any, ...]:
+    return (
+        StoredRequest.key_hash == _hash(key),
+        StoredRequest.kind == kind,
+        StoredRequest.expires_at > clock.now(),
+    )
+
+
+def _hash(key: str) -> str:
+    """SHA-256 in hex, which is enough for 256 random bits."""
+    return sha256(key.encode(errors="replace")).hexdigest()

@@ -1,0 +1,93 @@
+"""Find, link, list and remove the identities of users."""
+
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from authsite.context import Context
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+
+from .models import Identity
+
+
+class NewIdentity(NamedTuple):
+    """An identity that is to be linked; see `Identity`."""
+
+    provider: str
+    issuer: str
+    subject: str
+    email: str | None
+    trusted: bool
+
+
+class AlreadyLinked(Exception):
+    """Another user, or another request, has linked the identity."""
+
+
+def find(ctx: Context, issuer: str, subject: str) -> Identity | None:
+    """The identity, of whatever user."""
+    return ctx.db.scalar(
+        select(Identity).where(Identity.issuer == issuer, Identity.subject == subject)
+    )
+
+
+def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
+    """The identities of a user, in the order in which they were linked."""
+    return ctx.db.scalars(
+        select(Identity)
+        .where(Identity.user_id == user_id)
+        .order_by(Identity.created_at, Identity.id)
+    ).all()
+
+
+def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]:
+    """Those with which the user can sign in: of a provider that is in the settings."""
+    issuers = {provider.name: provider for provider in settings.providers}
+    return [
+        identity
+        for identity in identities
+        if (provider := issuers.get(identity.provider)) and provider.issues(identity.issuer)
+    ]
+
+
+def link(ctx: Context, user_id: uuid.UUID, new: NewIdentity) -> Identity:
+    """Link an identity to a user, in the request's transaction. Raises `AlreadyLinked`.
+
+    The caller records and mails it.
+    """
+    row = Identity(id=uuid.uuid4(), user_id=user_id, created_at=clock.now(), **new._asdict())
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.add(row)
+    except IntegrityError as error:
+        raise AlreadyLinked from error
+    return row
+
+
+def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity | None:
+    """Remove one identity of a user; what was removed, or None if there was none."""
+    return ctx.db.scalar(
+        delete(Identity)
+        .where(Identity.id == identity_id, Identity.user_id == user_id)
+        .returning(Identity)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
+    """Remove all identities of a user but trusted ones with ``address``, the account's present one.
+
+    What recovers an account calls this: an intruder may have linked an identity.
+    """
+    ctx.db.execute(
+        delete(Identity)
+        .where(
+            Identity.user_id == user_id,
+            or_(Identity.trusted.is_(False), Identity.email.is_(None), Identity.email != address),
+        )
+        .execution_options(synchronize_session=False)
+    )
