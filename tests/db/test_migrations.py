@@ -7,8 +7,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, Table, inspect, text
 
+from authsite.models import METADATA
 from authsite.platform.db import migrate, open_database
-from authsite.platform.db.base import Base
 from tests.support.servers import authsite, write_ini
 from tests.support.together import together
 
@@ -30,7 +30,7 @@ def differences(database):
     with database.autocommit.connect() as connection:
         options = {"compare_server_default": True, "version_table": migrate.VERSION_TABLE}
         context = MigrationContext.configure(connection, opts=options)
-        return compare_metadata(context, Base.metadata)
+        return compare_metadata(context, METADATA)
 
 
 def test_an_empty_database_has_no_revision(database):
@@ -68,7 +68,7 @@ def migrated_by_a_newer_version(database):
 def test_up_gives_the_schema_of_the_models(database):
     migrate.upgrade(database)
     assert migrate.current(database) == migrate.head()
-    assert tables(database) == set(Base.metadata.tables)
+    assert tables(database) == set(METADATA.tables)
     assert differences(database) == []
 
 
@@ -78,7 +78,7 @@ def test_down_takes_everything_away_and_up_brings_it_back(database):
     assert tables(database) == set()
     assert migrate.current(database) is None
     migrate.upgrade(database)
-    assert tables(database) == set(Base.metadata.tables)
+    assert tables(database) == set(METADATA.tables)
     assert differences(database) == []
 
 
@@ -195,7 +195,7 @@ def test_trial_17_a_database_that_the_hosts_alembic_manages_keeps_its_version(da
     assert migrate.current(database) is None
     migrate.upgrade(database)
     assert migrate.current(database) == migrate.head()
-    assert tables(database) == {*Base.metadata.tables, "alembic_version", "orders"}
+    assert tables(database) == {*METADATA.tables, "alembic_version", "orders"}
     migrate.downgrade(database, "base")
     assert tables(database) == {"alembic_version", "orders"}
     with database.autocommit.connect() as connection:

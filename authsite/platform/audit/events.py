@@ -1,22 +1,8 @@
 """All audit events, each with what it means. `make reference` writes docs/audit.md from them."""
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from typing import Self
 
-
-class Explained(StrEnum):
-    """A name, with its ``meaning`` for the operator and ``details`` of the row, in Markdown."""
-
-    meaning: str
-    details: str
-
-    def __new__(cls, name: str, meaning: str, details: str = "") -> Self:
-        made = str.__new__(cls, name)
-        made._value_ = name
-        made.meaning, made.details = meaning, details
-        return made
-
+from .explained import Explained
 
 _OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
 _OF_PROVIDER = "`provider`; `subject` (hash)"

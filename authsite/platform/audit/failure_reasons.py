@@ -1,6 +1,6 @@
 """Why a login failed, for the audit trail; `make reference` writes docs/audit.md from it."""
 
-from .events import Explained
+from .explained import Explained
 
 
 class FailureReason(Explained):
