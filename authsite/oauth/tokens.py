@@ -91,7 +91,9 @@ def decode(keys: Keys, kind: str, text: str, now: datetime) -> Token | None:
 def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
     """As `decode`, also for a token that has expired."""
     values = _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text)
-    return Token(UUID(bytes=values[0]), *values[1:], kind == PERSONAL_TOKEN) if values else None
+    if values is None:
+        return None
+    return Token(UUID(bytes=values[0]), values[1], values[2], kind == PERSONAL_TOKEN)
 
 
 def encode_personal(keys: Keys, token: PersonalTokenValues) -> str:
