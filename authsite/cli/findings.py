@@ -76,7 +76,7 @@ LINES: Mapping[str, tuple[str, str]] = {
     "client-admin-scope": (
         "change",
         "the client {client} ({id}) has scopes of administrators: {scopes}. If it has them from "
-        "before authsite defined what begins with admin:, or the client is not to administer, leave them "
+        "before authsite defined what begins with admin:, or is not to administer, leave them "
         "out with `authsite client update {id} --scope {rest} --default-scope {default}`, which "
         "ends its tokens",
     ),
