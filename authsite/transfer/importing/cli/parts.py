@@ -58,17 +58,16 @@ def import_parts(
 ) -> None:
     """Import the users, then the ``more`` parts, and print what became of them.
 
-    ``open_``: opens the source, if its URL or path does not tell how. ``before`` is told of the
-    users, for parts that refer to them. Raises
-    `click.ClickException` for a source, an output or a database that cannot be used, and if no row
-    was imported, now or before.
+    ``open_``: opens the source, if its URL or path does not tell how. ``before`` gets what became
+    of the users, for parts that refer to them. Raises `click.ClickException` for a source, an
+    output or a database that cannot be used, and if no row was imported, now or before.
     """
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
         if seen:
             stack.callback(seen.close)
-        told = before or Before()
-        told.seen = seen
+        earlier = before or Before()
+        earlier.seen = seen
         rules = users.Rules(
             options.cfg,
             options.system,
@@ -81,7 +80,7 @@ def import_parts(
             "users",
             options.users_table,
             options.needed,
-            lambda ctx, rows: _users(ctx, rules, rows, told),
+            lambda ctx, rows: _users(ctx, rules, rows, earlier),
         )
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
@@ -113,10 +112,12 @@ def import_parts(
         )
 
 
-def _users(ctx: "Context", rules: users.Rules, rows: Sequence[Row], told: Before) -> list[Outcome]:
+def _users(
+    ctx: "Context", rules: users.Rules, rows: Sequence[Row], earlier: Before
+) -> list[Outcome]:
     outcomes = users.write(ctx, rules, rows)
     left_out = (each.source_id for each in outcomes if each.result == "refused")
-    told.refused_users.update(each.lower() for each in left_out if each)
+    earlier.refused_users.update(each.lower() for each in left_out if each)
     return outcomes
 
 
