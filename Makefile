@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 
 PEERS ?= $(firstword $(wildcard ../peers ../*/peers))
 
+# Without its cache, each process of the tests would compile and rewrite every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The tests of `make t`: a folder, file or test (T), a part of their names (K), a marker (M).
 T ?= tests
 M ?= not slow

@@ -82,7 +82,7 @@ setup(
     # The migrations are at the top of the repository; a wheel has them inside the package.
     package_dir={"authsite.migrations": "migrations"},
     package_data={
-        "authsite": ["py.typed", "templates/**/*", "static/**/*", "locale/**/*.po"],
+        "authsite": ["py.typed", "**/templates/**/*", "static/**/*", "locale/**/*.po"],
         "authsite.migrations": ["versions/*.py", "*.mako"],
     },
     install_requires=[

@@ -37,6 +37,7 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
+        yield from _admin_scopes(database)
         yield from _registration(cfg, database)
         yield from _scopes_for_groups(cfg, database)
     except SQLAlchemyError as error:
@@ -101,6 +102,32 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
             yield line("client-good", key)
         else:
             yield line("client-type", key, type=client.type)
+
+
+def _admin_scopes(database: "Database") -> Iterator[Finding]:
+    from shlex import quote
+
+    from sqlalchemy import or_, select
+
+    from authsite.oauth.models import Client
+    from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
+
+    columns = Client.id, Client.name, Client.scope, Client.default_scope
+    has = or_(Client.scope.contains(ADMIN_PREFIX), Client.default_scope.contains(ADMIN_PREFIX))
+    query = select(*columns).where(has).order_by(Client.id)
+    with database.autocommit.connect() as connection:
+        for id_, name, *texts in connection.execute(query):
+            scope, default = map(str.split, texts)
+            if found := sorted(filter(is_admin, {*scope, *default})):
+                yield line(
+                    "client-admin-scope",
+                    "clients",
+                    id=id_,
+                    client=name,
+                    scopes=" ".join(found),
+                    rest=quote(" ".join(each for each in scope if each not in found)),
+                    default=quote(" ".join(each for each in default if each not in found)),
+                )
 
 
 def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:

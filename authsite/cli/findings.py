@@ -73,6 +73,13 @@ LINES: Mapping[str, tuple[str, str]] = {
     ),
     "client-good": ("ok", "the proxy's credentials are valid"),
     "client-type": ("wrong", "the client is of type {type}, not password"),
+    "client-admin-scope": (
+        "change",
+        "the client {client} ({id}) has scopes of administrators: {scopes}. If it has them from "
+        "before authsite defined what begins with admin:, or is not to administer, leave them "
+        "out with `authsite client update {id} --scope {rest} --default-scope {default}`, which "
+        "ends its tokens",
+    ),
     "registration-unconfirmed": (
         "change",
         "users without a confirmed e-mail address: {count}. With domains they can do nothing until "

@@ -183,8 +183,6 @@ def _write(
             record(ctx, event[step], details={"setting": name})
             edit.write(changes)  # before the commit: if it fails, nothing is recorded
             written = True
-    except fingerprints.OtherSecret as error:
-        raise click.ClickException(str(error)) from None
     except BaseException:
         if written:  # the commit failed: run again, the command does the same step
             edit.write(former)

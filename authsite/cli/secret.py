@@ -142,14 +142,11 @@ def reseal(cfg: Settings, as_json: bool) -> None:
     from authsite.platform.audit.service import record
     from authsite.platform.db.sealed import reseal as reseal_all
     from authsite.platform.db.sealed import sealed_columns
-    from authsite.platform.installation.fingerprints import OtherSecret, check
+    from authsite.platform.installation.fingerprints import check
 
     with transaction(cfg) as ctx:
         keys = ctx.services.sealing
-        try:
-            check(ctx.db.connection(), cfg)
-        except OtherSecret as error:
-            raise click.ClickException(str(error)) from None
+        check(ctx.db.connection(), cfg)
     with open_for(cfg) as database:
         done = reseal_all(database, keys, sealed_columns(METADATA))
     with transaction(cfg) as ctx:

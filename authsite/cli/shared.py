@@ -152,7 +152,7 @@ def _registered(services: "Services") -> "dict[Registered[Any], dict[str, Any]]"
 def session(cfg: Settings) -> "Iterator[Context]":
     """The context of a command that begins its own transactions, without rate limits.
 
-    Errors of the database, and `FeatureNotOpen`, become a `click.ClickException`.
+    Errors of the database, `FeatureNotOpen` and `OtherSecret` become a `click.ClickException`.
     """
     from sqlalchemy.orm import Session
 
@@ -160,6 +160,7 @@ def session(cfg: Settings) -> "Iterator[Context]":
     from authsite.platform.audit.service import RECORDED
     from authsite.platform.http.request_info import RequestInfo
     from authsite.platform.installation.features import FeatureNotOpen
+    from authsite.platform.installation.fingerprints import OtherSecret
     from authsite.platform.logs import configure_default
 
     configure_default()  # structlog's own default writes to the standard output
@@ -170,7 +171,7 @@ def session(cfg: Settings) -> "Iterator[Context]":
                 info = RequestInfo(None, "authsite command line", None, base_urls, cfg.languages[0])
                 yield Context(services, lambda: info, lambda: db)
                 recorded = RECORDED in db.info
-        except FeatureNotOpen as error:
+        except (FeatureNotOpen, OtherSecret) as error:
             raise click.ClickException(str(error)) from None
         if recorded:
             _seal(services)

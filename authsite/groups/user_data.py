@@ -24,7 +24,7 @@ class Group(TypedDict):
 
 @exported_line
 class Membership(TypedDict):
-    """A user is in a group. `authsite import` reads neither groups nor memberships."""
+    """A user is in a group. `authsite import` leaves out those of reserved groups."""
 
     type: Literal["membership"]
     user_id: Id

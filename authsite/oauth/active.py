@@ -115,6 +115,8 @@ class AskingClient(NamedTuple):
     type: str
     secret_hash: str
     previous_secret_hash: str | None
+    grant_types: str | None
+    """As stored; None for those of the type."""
     active: ActiveToken | None
 
 

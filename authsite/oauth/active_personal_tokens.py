@@ -87,6 +87,7 @@ class AskingAboutPersonal(NamedTuple):
     type: str
     secret_hash: str
     previous_secret_hash: str | None
+    grant_types: str | None
     created_at: datetime | None
     active: ActivePersonalToken | None
 

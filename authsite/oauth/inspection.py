@@ -12,7 +12,7 @@ from authsite.users.models import User
 
 from . import active_personal_tokens, families
 from .active import within_grace
-from .models import Client, Family, PersonalToken
+from .models import Client, Family, PersonalToken, may_refresh
 from .tokens import (
     ACCESS,
     PERSONAL_TOKEN,
@@ -128,9 +128,11 @@ def _why_inactive(
     if token.expires <= clock.now().timestamp():
         return "expired"
     if isinstance(row, Family) and isinstance(token, Token):
-        replaced = _why_replaced(ctx, kind, token, row)
-        if replaced:
-            return replaced
+        found = _why_replaced(ctx, kind, token, row)
+        if not found and kind == REFRESH:
+            found = _why_not_refreshable(ctx, row)
+        if found:
+            return found
     if user and ctx.settings.confirmation_required and user.email_verified_at is None:
         return "the user has not confirmed the e-mail address"
     return None
@@ -146,7 +148,15 @@ def _why_replaced(ctx: Context, kind: str, token: Token, family: Family) -> str 
         return "newer than its login in the database, which was restored from a backup"
     if behind > 1 or (behind == 1 and (rescoped or not in_grace)):
         return "replaced: its login was refreshed since, and has newer tokens"
+    return None
+
+
+def _why_not_refreshable(ctx: Context, family: Family) -> str | None:
+    """Why a refresh token of the present generation gives no new tokens; None if it does."""
     limit = family_limit(family.created_at, ctx.settings)
-    if kind == REFRESH and limit and limit <= now:
+    if limit and limit <= clock.now():
         return "its login is older than family-lifetime"
+    client = ctx.db.get(Client, family.client_id) if family.client_id else None
+    if client and not may_refresh(client.type, client.grant_types):
+        return "the grant types of its client do not have refresh_token"
     return None

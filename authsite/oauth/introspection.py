@@ -1,8 +1,9 @@
 """Token introspection (RFC 7662): whether a token is active, and for whom it acts.
 
-A token is active exactly if the api guard would accept it on a route without further conditions.
-Nothing is written, and every query is a prepared one: for an access token there is one, which reads
-the client that asks as well.
+An access token is active exactly if the api guard would accept it on a route without further
+conditions, and a refresh token exactly if its client would get new tokens for it. Nothing is
+written, and every query is a prepared one: for an access token there is one, which reads the client
+that asks as well.
 """
 
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from typing_extensions import TypedDict
 from authsite.context import Context
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
+from authsite.sign_in.conditions import find_denial
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import bound
 
@@ -23,8 +25,8 @@ from . import active_personal_tokens
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
-from .models import RESOURCE_SERVER
-from .refresh import REFRESHABLE_FAMILY, RefreshableFamily, is_accepted
+from .models import RESOURCE_SERVER, may_refresh
+from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
 
 _NO_FAMILY = UUID(int=0)
@@ -122,12 +124,13 @@ def _introspect_personal(
 def _introspect_refresh(
     ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
-    family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
+    """The token is active exactly if the client would get new tokens for it."""
+    family = find_refreshable(ctx, token, client.id)
     if (
         family is None
-        or family.client_id != client.id
+        or not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
-        or lacks_confirmation(family.account, ctx.settings)
+        or (family.account and find_denial(ctx, family.account))
     ):
         return {"active": False}
     answer = _facts(token, family, ctx.settings.refresh_expires_in)

@@ -25,6 +25,11 @@ def grant_types_of(client_type: str, stored: str | None) -> tuple[str, ...]:
     return CLIENT_TYPES.get(client_type, ()) if stored is None else tuple(stored.split())
 
 
+def may_refresh(client_type: str, stored: str | None) -> bool:
+    """Whether a client may use refresh tokens, with the grant types ``stored`` with it."""
+    return "refresh_token" in grant_types_of(client_type, stored)
+
+
 class Client(Base):
     """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one.
 

@@ -93,13 +93,13 @@ def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | Non
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
         raise InvalidGrant
-    family = _find_refreshable(ctx, token, client_id)
+    family = _find_allowed(ctx, token, client_id)
     if token.generation == family.generation:
         pair = _rotate(ctx, family, requested_scope)
         if pair:
             return pair
         # A concurrent request has rotated or revoked the family: read it again.
-        family = _find_refreshable(ctx, token, client_id)
+        family = _find_allowed(ctx, token, client_id)
     if token.generation > family.generation:
         raise InvalidGrant  # the database was restored from a backup older than the token
     now = clock.now()
@@ -126,13 +126,20 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
     return previous and within_grace(now, family.rotated_at, ctx.settings.refresh_grace)
 
 
-def _find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily:
+def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily | None:
+    """The family of the token, if it is active, of this client, and within `family-lifetime`."""
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if family is None or family.client_id != client_id:
-        raise InvalidGrant  # a request of another client changes nothing
+        return None
     limit = family_limit(family.created_at, ctx.settings)
-    if limit and limit <= clock.now():
-        raise InvalidGrant  # its tokens are from before the setting was changed
+    # The token may be from before the setting was changed.
+    return None if limit and limit <= clock.now() else family
+
+
+def _find_allowed(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily:
+    family = find_refreshable(ctx, token, client_id)
+    if family is None:
+        raise InvalidGrant  # a request of another client changes nothing
     if family.account:
         check_account(ctx, family.account)
     return family

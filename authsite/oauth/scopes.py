@@ -53,6 +53,6 @@ def confirm(ctx: Context, user_id: UUID, family_id: UUID, held: str) -> None:
     tokens are among them, or this function sees the change. In that case it ends the family,
     which is committed, and raises `InvalidGrant`.
     """
-    if bound.held_after_changes(ctx, user_id, held) != held:
+    if bound.held(ctx, user_id, held, bound.given_after_changes) != held:
         families.end_apart(ctx, family_id, families.SCOPE_LOST, user_id)
         raise InvalidGrant

@@ -12,7 +12,7 @@ generation, is longer than that of the others.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from authsite.context import Context
@@ -84,15 +84,13 @@ def encode(keys: Keys, kind: str, token: Token) -> str:
 
 def decode(keys: Keys, kind: str, text: str, now: datetime) -> Token | None:
     """The token in ``text``, or None if it is forged or has expired."""
-    return _token(kind, _FORMATS[kind].unseal(keys[_PURPOSES[kind]], text, now))
+    token = decode_expired(keys, kind, text)
+    return token if token and token.expires > now.timestamp() else None
 
 
 def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
     """As `decode`, also for a token that has expired."""
-    return _token(kind, _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text))
-
-
-def _token(kind: str, values: tuple[Any, ...] | None) -> Token | None:
+    values = _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text)
     if values is None:
         return None
     return Token(UUID(bytes=values[0]), values[1], values[2], kind == PERSONAL_TOKEN)

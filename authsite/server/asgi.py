@@ -144,19 +144,24 @@ class AsgiBridge:
         """`read_body`, for at most `BODY_SECONDS`; then its input raises `TimeoutError`."""
         try:
             return await self._deadlines.run(read_body(receive))
-        except TimeoutError as error:
-            return UnreadBody(error), True
+        except TimeoutError:
+            return UnreadBody(TimeoutError), True
 
 
 class UnreadBody:
-    """The ``wsgi.input`` of an incomplete body."""
+    """The ``wsgi.input`` of an incomplete body; ``error`` is raised when it is read.
 
-    def __init__(self, error: OSError) -> None:
+    It keeps the class and no exception. An exception refers to the frames that it has passed, and
+    these refer to ``receive``, as long as which exists Granian keeps the connection open: until the
+    next garbage collection, since the frames and the exception refer to each other.
+    """
+
+    def __init__(self, error: type[OSError]) -> None:
         self._error = error
 
     def read(self, _size: int = -1) -> bytes:
         """Raise the reason."""
-        raise self._error
+        raise self._error("The body is incomplete.")
 
 
 async def read_body(receive: Receive) -> tuple[Any, bool]:
@@ -169,7 +174,7 @@ async def read_body(receive: Receive) -> tuple[Any, bool]:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return UnreadBody(OSError("The body broke off.")), True
+            return UnreadBody(OSError), True
         part = message.get("body", b"")
         parts.append(part)
         size += len(part)

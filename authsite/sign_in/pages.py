@@ -23,9 +23,9 @@ from authsite.sign_in.wording import wording
 from authsite.users.caller import signed_in
 
 from . import undo_notice
-from .cookie import forget_key, keep_key
 from .known_address import forget_address
 from .login_url import is_elsewhere, login_url
+from .pending_cookie import forget_key, keep_key
 
 LOGIN = "authsite:templates/login/login.jinja2"
 LOGOUT = "authsite:templates/login/logout.jinja2"

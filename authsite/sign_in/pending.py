@@ -1,7 +1,7 @@
 """Pending logins: store, find, count attempts, spend, purge.
 
-The key is in a cookie (`authsite.sign_in.cookie`). It opens nothing, and what it leads to has the
-epochs that were read before the first proof.
+The key is in a cookie (`authsite.sign_in.pending_cookie`). It opens nothing, and what it leads to
+has the epochs that were read before the first proof.
 """
 
 import secrets

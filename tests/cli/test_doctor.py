@@ -1,9 +1,12 @@
 """Every line that ``authsite doctor`` can print (M10, trial 11)."""
 
+from uuid import UUID
+
 import pytest
-from sqlalchemy import MetaData, Table, delete, text
+from sqlalchemy import MetaData, Table, delete, text, update
 
 from authsite.cli.findings import LINES
+from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db import migrate, open_database
 from authsite.platform.installation.fingerprints import SECRET as KNOWN_SECRET
@@ -168,6 +171,18 @@ def client_type(found, _folder):
     assert "personal" in line(findings, "client-type", "clients.web.id")
 
 
+def client_admin_scope(found, _folder):
+    found.site.client(scope="a superadmin:x")
+    keys = found.site.client(scope="a b", name="Shop")
+    former = {"scope": "a admin:reports b", "default_scope": "a admin:reports"}
+    with found.site.db() as db:
+        db.execute(update(Client).where(Client.id == UUID(keys.client_id)).values(**former))
+        db.commit()
+    message = line(found(), "client-admin-scope", "clients")
+    assert f"client Shop ({keys.client_id}) has scopes of administrators: admin:reports." in message
+    assert f"client update {keys.client_id} --scope 'a b' --default-scope a`" in message
+
+
 def only_corp(site):
     """Settings with which one of three users is confirmed and of the domain."""
     for number, confirmed in ((1, True), (2, False)):
@@ -229,6 +244,7 @@ MAKES = {
         client_unknown,
         client_good,
         client_type,
+        client_admin_scope,
         registration_unconfirmed,
         registration_other_domains,
         scope_older_tokens,

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -82,6 +83,7 @@ def test_a_lock_that_an_outsider_keeps_is_503_and_reading_goes_on(site):
             waiting = pool.submit(every_call(site, tokens)["refresh"])
             while not waiting.done():
                 Site.me(site, tokens["access_token"])
+                time.sleep(0.02)
             assert_unavailable(waiting.result(), "refresh")
     outsider.dispose()
     site.refresh(site.keys, tokens["refresh_token"])

@@ -1,9 +1,10 @@
 """What a long header, query or body costs: linear in its length, and hardly anything (C2, L5).
 
-The worst inputs of each parser, at 4, 8 and 16 KB. 16 KB of any header cost at most 1 ms.
+The worst inputs of each parser, at 4 and 16 KB. 16 KB of any header cost at most 1 ms.
 """
 
 import json
+from functools import partial
 from itertools import product
 
 import pytest
@@ -17,10 +18,10 @@ from authsite.users.agents import describe
 from tests.support import databases
 from tests.support.host import hello
 from tests.support.site import WEB, Site
-from tests.support.timing import asking, within
+from tests.support.timing import asking, processor_seconds, within
 
 KB = 1024
-SIZES = (4 * KB, 8 * KB, 16 * KB)
+SMALL, LARGE = SIZES = (4 * KB, 16 * KB)
 MOST = 0.002  # seconds for 16 KB of a header: twice the aim, which is a millisecond
 NOISE = 0.0005
 SETTINGS = {
@@ -81,14 +82,21 @@ def filled(size, unit, prefix="", tail=""):
     return (prefix + unit * (size // len(unit) + 1))[: size - len(tail)] + tail
 
 
-def grows_linearly(costs):
-    """Whether 16 KB cost what linear growth makes of 4 KB, unless they cost hardly anything.
+def grows_faster(calls):
+    """The costs of 4 and 16 KB if they grow faster than linearly, and 16 KB cost more than `MOST`.
 
-    2.2 times for twice the input are 4.8 times for four times, and 6 on a busy machine; quadratic
-    growth is 16 times.
+    ``calls`` has a call for each of the `SIZES`. 2.2 times for twice the input are 4.8 times for
+    four times, and 6 on a busy machine; quadratic growth is 16 times.
     """
-    small, _, large = costs
-    return large <= max(MOST, 6 * small + NOISE)
+    small = large = float("inf")
+    for _ in range(7):  # only a busy machine gets better by that
+        large = min(large, processor_seconds(calls[LARGE], enough=MOST))
+        if large <= MOST:
+            return None
+        small = min(small, processor_seconds(calls[SMALL]))
+        if large <= 6 * small + NOISE:
+            return None
+    return small, large
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +119,7 @@ def test_c2_l5_sixteen_kilobytes_of_any_header_cost_a_millisecond_at_most(site, 
         plain = within(asking(site.app, method, path), 0, rounds=4)
         for prefix in PREFIXES.get(header, [""]):
             for unit, tail in product(ANY + units, TAILS):
-                value = filled(16 * KB, unit, prefix, tail)
+                value = filled(LARGE, unit, prefix, tail)
                 ask = asking(site.app, method, path, **{key: value})
                 assert ask() < 500
                 cost = within(ask, plain + MOST) - plain
@@ -130,7 +138,7 @@ def test_c2_a_guard_in_a_host_application_reads_cookies_as_fast(host_with):
     app = host_with(build).app
     plain = within(asking(app, "GET", "/mine"), 0, rounds=4)
     for unit in ("a", 'a="', ";", "device=;", "a=;", "\xff"):
-        ask = asking(app, "GET", "/mine", HTTP_COOKIE=filled(16 * KB, unit))
+        ask = asking(app, "GET", "/mine", HTTP_COOKIE=filled(LARGE, unit))
         assert ask() == 302
         assert within(ask, plain + MOST) <= plain + MOST
 
@@ -168,9 +176,8 @@ def test_a_body_costs_what_its_length_is(site, kind, path):
         body = filled(size, unit, *prefix).encode("latin-1")
         return asking(site.app, "POST", path, body, CONTENT_TYPE=content_type)
 
-    costs = [within(ask(size), MOST) for size in SIZES]
-    assert ask(SIZES[-1])() in (400, 403, 415, 422)
-    assert grows_linearly(costs), costs
+    assert ask(LARGE)() in (400, 403, 415, 422)
+    assert grows_faster({size: ask(size) for size in SIZES}) is None
 
 
 FIELDS = [
@@ -194,15 +201,14 @@ FIELDS = [
 @pytest.mark.parametrize("field", ["email", "username", "phone", "password"])
 def test_a_field_costs_what_its_length_is(site, field):
     for unit in FIELDS:
-        costs = []
+        calls = {}
         for size in SIZES:
             text = filled(size // len(unit.encode()), unit)
             body = json.dumps({field: text}, ensure_ascii=False).encode()
             for path in ("/v1/register", "/v1/clients/web/login"):
-                ask = asking(site.app, "POST", path, body, CONTENT_TYPE=JSON)
-                assert ask() in (400, 401, 422)
-            costs.append(within(ask, MOST))
-        assert grows_linearly(costs), (unit, costs)
+                calls[size] = asking(site.app, "POST", path, body, CONTENT_TYPE=JSON)
+                assert calls[size]() in (400, 401, 422)
+        assert grows_faster(calls) is None, unit
 
 
 QUERIES = ["&", "a=1&", "%", "+", "next=", "next=/&", "%2F", "/", "a;", "="]
@@ -222,14 +228,13 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_a_query_costs_what_its_length_is(site, path):
     for unit in QUERIES:
-        costs = []
+        calls = {}
         for size in SIZES:
             mark = "&" if "?" in path else "?"
             whole = path if path.endswith(("=", "/")) else f"{path}{mark}"
-            ask = asking(site.app, "GET", whole + filled(size, unit))
-            assert ask() < 500
-            costs.append(within(ask, MOST))
-        assert grows_linearly(costs), (unit, costs)
+            calls[size] = asking(site.app, "GET", whole + filled(size, unit))
+            assert calls[size]() < 500
+        assert grows_faster(calls) is None, unit
 
 
 PARSERS = {
@@ -247,7 +252,6 @@ def test_a_parser_alone_takes_linear_time(name):
     parser = PARSERS[name]
     for unit in {*ANY, *FIELDS, "device=;", "a\u0300\u0316"}:
         for prefix in ("", "/", "http://", "a"):
-            texts = [filled(size, unit, prefix) for size in SIZES]
-            costs = [within(lambda text=text: parser(text), MOST) for text in texts]
-            assert costs[-1] < 10 * MOST
-            assert grows_linearly(costs), (unit, prefix, costs)
+            calls = {size: partial(parser, filled(size, unit, prefix)) for size in SIZES}
+            assert within(calls[LARGE], 10 * MOST) < 10 * MOST
+            assert grows_faster(calls) is None, (unit, prefix)

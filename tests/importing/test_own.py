@@ -4,12 +4,17 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import select
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from authsite.cli import authsite
+from authsite.groups import administrators, members, service
+from authsite.groups.service import GroupValues
 from authsite.oauth import clients
 from authsite.oauth.models import Client
+from authsite.platform.audit.cause import Cause
 from authsite.platform.db import open_database
+from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support.acting import acting
@@ -91,6 +96,56 @@ def test_users_and_clients_are_the_same_in_another_authsite(export, backend, tmp
     imported(site.url, path, tmp_path)
     for each in keys:
         site.login(each, "annie", PASSWORD)
+
+
+def test_groups_come_along_and_no_one_becomes_an_administrator(site, backend, tmp_path):
+    ann, bo = site.user(confirmed=True), site.user("bo@example.com")
+    services, cause = site.app.registry["authsite"], Cause("command")
+    with site.db() as db:
+        ctx = acting(db, services)
+        service.create(ctx, "ops", GroupValues("Operations"), cause)
+        service.create(ctx, "old", GroupValues("Old"), cause).scopes = "gone"
+        for name in ("ops", "old"):
+            members.add(ctx, name, ann.id, cause)
+        members.add(ctx, "ops", bo.id, cause)
+        administrators.grant(ctx, db.get(User, ann.id), "owner", cause)
+    path, report = tmp_path / "authsite.jsonl", tmp_path / "report.jsonl"
+    ini = write_ini(tmp_path / "from.ini", site.url)
+    done = CliRunner().invoke(authsite, ["export", "--output", str(path), "--config", ini])
+    assert done.exit_code == 0, done.output
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:  # another user of this id is there already
+        if line["type"] == "user" and line["id"] == str(bo.id):
+            line["created_at"] = "2001-01-01T00:00:00Z"
+    other = databases.migrated(databases.new_url(backend, tmp_path, "other_groups"))
+    imported(other, path, tmp_path)
+    with Session((database := open_database(other)).transactional) as db:
+        assert [(each.name, each.title) for each in db.scalars(select(Group))] == [
+            ("ops", "Operations")
+        ]
+        found = db.scalars(select(GroupMember).order_by(GroupMember.user_id)).all()
+        assert {(each.user_id, each.group_name) for each in found} == {
+            (ann.id, "ops"), (bo.id, "ops"),
+        }  # fmt: skip
+        assert db.get(User, ann.id).labels == "ops"
+        db.execute(delete(GroupMember).where(GroupMember.user_id == bo.id))
+        db.commit()
+    path.write_text("\n".join(map(json.dumps, lines)))
+    for more in (["--dry-run"], []):
+        done = imported(other, path, tmp_path, "--report", str(report), *more)
+        assert done["groups"] == {"imported": 0, "present": 1, "refused": 1}
+        assert done["memberships"] == {"imported": 0, "present": 1, "refused": 3}
+        reasons = report.read_text()
+        for text in ("authsite admin grant", "marks with [groups]", "who was not imported"):
+            assert text in reasons
+    database.dispose()
+    empty = databases.migrated(databases.new_url(backend, tmp_path, "empty_groups"))
+    done = imported(empty, path, tmp_path, "--dry-run")
+    assert done["memberships"] == {"imported": 2, "present": 0, "refused": 2}
+    database = open_database(empty)
+    with Session(database.transactional) as db:
+        assert db.scalars(select(Group)).all() == []
+    database.dispose()
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

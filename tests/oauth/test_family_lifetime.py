@@ -45,6 +45,8 @@ def test_it_ends_families_from_before_the_setting_when_they_are_refreshed(site, 
     limited = Site(site.url, family_lifetime="1d")
     frozen.advance(DAY)
     assert limited.refresh(keys, pair["refresh_token"], 400)["error"] == "invalid_grant"
+    assert site.introspect(keys, pair["refresh_token"])["active"]
+    assert limited.introspect(keys, pair["refresh_token"]) == {"active": False}
     limited.database.dispose()
     assert site.families()[0].revoked_at is None
 

@@ -12,7 +12,7 @@ from sqlalchemy import update
 from authsite.cli import authsite
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES, Client
-from tests.support.in_process import write_ini
+from tests.support.in_process import Commands, write_ini
 from tests.support.site import PASSWORD, WEB
 
 LOGIN = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}
@@ -49,6 +49,20 @@ def test_grant_types_of_a_client_replace_those_of_its_type(site, type_, grant_ty
         else:
             refused = site.refresh(keys, answer["refresh_token"], status=400)
             assert refused["error"] == "unauthorized_client"
+
+
+def test_the_refresh_token_of_a_client_that_may_not_refresh_is_inactive(site, tmp_path):
+    site.user()
+    keys = site.client()
+    pair = site.login(keys)
+    commands = Commands(site, tmp_path)
+    for given, active in (("password", False), ("password refresh_token", True), (None, True)):
+        give(site, keys, given)
+        assert site.introspect(keys, pair["refresh_token"])["active"] is active
+        assert site.introspect(keys, pair["access_token"])["active"]
+        shown = commands.json("token", "show", "-", stdin=f"{pair['refresh_token']}\n")
+        assert shown["active"] is active
+        assert ("refresh_token" in (shown["reason"] or "")) is not active
 
 
 @pytest.mark.control("T06")

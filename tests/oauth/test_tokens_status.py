@@ -139,9 +139,11 @@ def test_a_denied_refresh_does_not_use_the_refresh_token(site, keys):
     steps["test"] = AccountCondition(step)
     try:
         site.refresh(keys, tokens["refresh_token"], status=400)
+        assert site.introspect(keys, tokens["refresh_token"]) == {"active": False}
     finally:
         steps.pop("test")
     assert site.families()[0].generation == 0
+    assert site.introspect(keys, tokens["refresh_token"])["active"]
     site.refresh(keys, tokens["refresh_token"])
 
 

@@ -4,9 +4,9 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.platform.http.errors import ApiError
 from authsite.sign_in import gate
-from authsite.sign_in.cookie import read_key
 from authsite.sign_in.method import Method
 from authsite.sign_in.pages import lead_in
+from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
 
 RIGHT = "four six"

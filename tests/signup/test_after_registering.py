@@ -35,6 +35,7 @@ def shown_address(page):
 def test_the_page_names_the_address_and_the_lifetime_of_the_link(site):
     page = register(site)
     assert lead(page).startswith("We sent you a link. It works for 1 hour. Open it to")
+    assert "in this browser within an hour, you are signed in at once." in lead(page)
     assert shown_address(page) == EMAIL
     [mail] = site.mails()
     assert mail["To"] == EMAIL

@@ -74,7 +74,7 @@ def create(
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account.id, account.epoch)
-    if bound.held_in_transaction(ctx, account.id, scope) != scope:
+    if bound.held(ctx, account.id, scope, bound.given_in_transaction) != scope:
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens

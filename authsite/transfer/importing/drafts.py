@@ -69,6 +69,25 @@ class ClientDraft(NamedTuple):
     """Separated by blanks; None for those of the type."""
 
 
+class GroupDraft(NamedTuple):
+    """A group as another authsite has it."""
+
+    name: str
+    title: str
+    scopes: str
+    require_acr: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+class MembershipDraft(NamedTuple):
+    """A user is in a group of another authsite."""
+
+    user_id: uuid.UUID
+    group_name: str
+    created_at: datetime | None
+
+
 def new_id(system: str, source_id: str) -> uuid.UUID:
     """The id of the user ``source_id`` of ``system``: a UUID stays, and another text gives one.
 

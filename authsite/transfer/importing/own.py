@@ -1,4 +1,4 @@
-"""Users and clients of another authsite, from the file that ``authsite export`` has written."""
+"""Users, clients and groups of another authsite, from a file of ``authsite export``."""
 
 import json
 import os
@@ -8,10 +8,22 @@ from pathlib import Path
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES
 
-from .drafts import ClientDraft, Fault, UserDraft, moment, required, text
+from .drafts import (
+    ClientDraft,
+    Fault,
+    GroupDraft,
+    MembershipDraft,
+    UserDraft,
+    moment,
+    new_id,
+    required,
+    text,
+)
 from .rows import FileSource, Lines, Row, SourceUnusable, readable
 
-USERS, CLIENTS = "user", "client"  # the types of the lines
+# The types of the lines.
+USERS, CLIENTS, GROUPS, MEMBERSHIPS = "user", "client", "group", "membership"
+SYSTEM = "authsite"
 _TAIL = 4096  # bytes; the last line is shorter
 
 
@@ -106,6 +118,24 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         disabled_at=disabled_at,
         grant_types=_grant_types(row),
     )
+
+
+def group(row: Mapping[str, object]) -> GroupDraft:
+    """A line of the type ``group``. Raises `Fault`."""
+    return GroupDraft(
+        name=required(row, "name"),
+        title=required(row, "title"),
+        scopes=text(row, "scopes") or "",
+        require_acr=text(row, "require_acr"),
+        created_at=moment(row, "created_at"),
+        updated_at=moment(row, "updated_at"),
+    )
+
+
+def membership(row: Mapping[str, object]) -> MembershipDraft:
+    """A line of the type ``membership``. Raises `Fault`."""
+    user_id = new_id(SYSTEM, required(row, "user_id"))
+    return MembershipDraft(user_id, required(row, "group_name"), moment(row, "created_at"))
 
 
 def _grant_types(row: Mapping[str, object]) -> str | None:

@@ -13,7 +13,6 @@ from sqlalchemy import bindparam, select
 
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
-from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
 
 from .models import Group, GroupMember
@@ -37,32 +36,36 @@ _GIVEN_AFTER_CHANGES = _GIVEN.with_for_update(read=True)
 GIVEN = PreparedQuery(_GIVEN, Given)
 GIVEN_AFTER_CHANGES = PreparedQuery(_GIVEN_AFTER_CHANGES, Given)
 
-
-def is_for_groups(cfg: Settings, scope: str) -> bool:
-    """Whether a user has the scope by a group alone."""
-    return scope in cfg.scopes.for_groups or is_admin(scope)
+Read = Callable[[Context, uuid.UUID], Iterable[Given]]
 
 
-def held(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
+def given(ctx: Context, user_id: uuid.UUID) -> Iterable[Given]:
+    """What the groups of the user give."""
+    return GIVEN.all(ctx.database, user_id=user_id)
+
+
+def given_after_changes(ctx: Context, user_id: uuid.UUID) -> Iterable[Given]:
+    """`given`, once every change of the user's groups that has begun is committed or undone."""
+    return GIVEN_AFTER_CHANGES.all(ctx.database, user_id=user_id)
+
+
+def given_in_transaction(ctx: Context, user_id: uuid.UUID) -> Iterable[Given]:
+    """`given`; until the end of the transaction of ``ctx`` the user's groups give the same."""
+    return [Given(*row) for row in ctx.db.execute(_GIVEN_AFTER_CHANGES, {"user_id": user_id})]
+
+
+def held(ctx: Context, user_id: uuid.UUID, scope: str, read: Read = given) -> str:
     """``scope`` without what is for groups and none of the user's groups gives.
 
-    No reserved group gives a scope here: no client may have ``admin:*`` for a user yet.
+    No reserved group gives a scope here: no client may have ``admin:*`` for a user yet. ``read`` is
+    called only if a part of ``scope`` is for groups.
     """
-    return _held(ctx, scope, lambda: GIVEN.all(ctx.database, user_id=user_id))
-
-
-def held_after_changes(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
-    """`held`, once every change of the user's groups that has begun is committed or undone."""
-    return _held(ctx, scope, lambda: GIVEN_AFTER_CHANGES.all(ctx.database, user_id=user_id))
-
-
-def held_in_transaction(ctx: Context, user_id: uuid.UUID, scope: str) -> str:
-    """`held`; until the end of the transaction of ``ctx`` the user's groups give the same."""
-
-    def read() -> Iterable[Given]:
-        return [Given(*row) for row in ctx.db.execute(_GIVEN_AFTER_CHANGES, {"user_id": user_id})]
-
-    return _held(ctx, scope, read)
+    scopes, bound = scope.split(), ctx.settings.scopes.for_groups
+    for_groups = {each for each in scopes if each in bound or is_admin(each)}
+    if not for_groups:
+        return scope  # most tokens: without a query
+    lost = for_groups.difference(*(row.scopes.split() for row in read(ctx, user_id)))
+    return " ".join(each for each in scopes if each not in lost)
 
 
 def given_to(ctx: Context, user_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
@@ -76,13 +79,3 @@ def given_to(ctx: Context, user_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, s
     for user_id, name, scopes in ctx.db.execute(query):
         found[user_id].update(RESERVED[name].scopes if name in RESERVED else scopes.split())
     return found
-
-
-def _held(ctx: Context, scope: str, read: Callable[[], Iterable[Given]]) -> str:
-    scopes = scope.split()
-    if not any(is_for_groups(ctx.settings, each) for each in scopes):
-        return scope  # most tokens: without a query
-    given = {each for row in read() for each in row.scopes.split()}
-    return " ".join(
-        each for each in scopes if each in given or not is_for_groups(ctx.settings, each)
-    )

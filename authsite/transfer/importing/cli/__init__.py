@@ -9,7 +9,7 @@ import click
 
 from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
-from authsite.transfer.importing import clients, django, own, passport, table
+from authsite.transfer.importing import clients, django, groups, own, passport, table
 
 from .parts import Options, Part, import_parts
 
@@ -22,7 +22,7 @@ SOURCES = (
 
 # The columns without which no row of users is imported; a file of ours has none.
 NEEDED = {"passport": ("id", "email"), "django": ("id", "email"), "csv": ("email",)}
-OWN = "authsite"  # the kind of import whose source is a file of `authsite export`
+OWN = own.SYSTEM  # the kind of import whose source is a file of `authsite export`
 
 
 @click.group("import")
@@ -173,17 +173,32 @@ def csv_(options: Options) -> None:
 
 @import_.command(
     OWN,
-    help="""Import users and clients of another authsite.
+    help="""Import users, clients and groups of another authsite.
 
-    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
-    and sign-ins are not imported.
+    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail,
+    sign-ins, and who is an administrator are not imported.
     """,
     epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
 )
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
-    of_clients = _clients(options, own.CLIENTS, own.client)
-    import_parts(options, own.user, [of_clients], lambda: own.ExportSource(options.source))
+    before = groups.Before()
+    more = [
+        _clients(options, own.CLIENTS, own.client),
+        Part(
+            "groups",
+            own.GROUPS,
+            (),
+            lambda ctx, rows: groups.write_groups(ctx, before, own.group, rows),
+        ),
+        Part(
+            "memberships",
+            own.MEMBERSHIPS,
+            (),
+            lambda ctx, rows: groups.write_memberships(ctx, before, own.membership, rows),
+        ),
+    ]
+    import_parts(options, own.user, more, lambda: own.ExportSource(options.source), before)
 
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:

@@ -13,8 +13,9 @@ from authsite.cli.shared import print_json, session, visible
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 from authsite.transfer.importing import users
-from authsite.transfer.importing.report import Report
-from authsite.transfer.importing.rows import Source, SourceUnusable
+from authsite.transfer.importing.groups import Before
+from authsite.transfer.importing.report import Outcome, Report
+from authsite.transfer.importing.rows import Row, Source, SourceUnusable
 from authsite.transfer.importing.run import WriteRows, run
 from authsite.transfer.importing.seen import Seen
 from authsite.transfer.importing.sources import open_source
@@ -53,17 +54,20 @@ def import_parts(
     read_user: users.ReadDraft,
     more: Sequence[Part],
     open_: Callable[[], Source] | None = None,
+    before: Before | None = None,
 ) -> None:
     """Import the users, then the ``more`` parts, and print what became of them.
 
-    ``open_``: opens the source, if its URL or path does not tell how. Raises
-    `click.ClickException` for a source, an output or a database that cannot be used, and if no row
-    was imported, now or before.
+    ``open_``: opens the source, if its URL or path does not tell how. ``before`` gets what became
+    of the users, for parts that refer to them. Raises `click.ClickException` for a source, an
+    output or a database that cannot be used, and if no row was imported, now or before.
     """
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
         if seen:
             stack.callback(seen.close)
+        earlier = before or Before()
+        earlier.seen = seen
         rules = users.Rules(
             options.cfg,
             options.system,
@@ -76,7 +80,7 @@ def import_parts(
             "users",
             options.users_table,
             options.needed,
-            lambda ctx, rows: users.write(ctx, rules, rows),
+            lambda ctx, rows: _users(ctx, rules, rows, earlier),
         )
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
@@ -106,6 +110,15 @@ def import_parts(
         raise click.ClickException(
             "nothing was imported: correct the source, or give other options, and start again"
         )
+
+
+def _users(
+    ctx: "Context", rules: users.Rules, rows: Sequence[Row], earlier: Before
+) -> list[Outcome]:
+    outcomes = users.write(ctx, rules, rows)
+    left_out = (each.source_id for each in outcomes if each.result == "refused")
+    earlier.refused_users.update(each.lower() for each in left_out if each)
+    return outcomes
 
 
 def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
