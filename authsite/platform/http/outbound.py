@@ -182,10 +182,10 @@ def _failures(target: "Target", is_cut: threading.Event | None = None) -> Iterat
     late = f"{where} did not answer in time"
     try:
         yield
+    except NewConnectionError as error:  # in some versions a subclass of the next one
+        raise _NotConnected(f"{where} does not accept a connection") from error
     except ConnectTimeoutError as error:
         raise _NotConnected(late) from error
-    except NewConnectionError as error:
-        raise _NotConnected(f"{where} does not accept a connection") from error
     except TimeoutError as error:
         raise Unreachable(late) from error
     except ssl.SSLCertVerificationError as error:
