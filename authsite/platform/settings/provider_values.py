@@ -13,20 +13,11 @@ W = TypeVar("W", bound=str)
 NAME = "[a-z0-9]{1,32}"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PARAMETER = re.compile(r"[A-Za-z0-9._~-]{1,100}")
-SENT: frozenset[str] = frozenset(
-    [
-        "response_type",
-        "client_id",
-        "redirect_uri",
-        "scope",
-        "state",
-        "nonce",
-        "code_challenge",
-        "code_challenge_method",
-        "login_hint",
-        "prompt",
-        "max_age",
-    ]
+SENT = frozenset(
+    (
+        *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce"),
+        *("code_challenge", "code_challenge_method", "login_hint", "prompt", "max_age"),
+    )
 )
 """The parameters of an authorization request that authsite sends itself."""
 

@@ -45,7 +45,7 @@ def _values(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def _errors(
     name: str, given: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[InvalidSetting]:
-    """What is missing, and what does not go with another key. A key that is invalid is None."""
+    """What is missing, and what does not go with another key. What is invalid is None."""
 
     def error(key: str, message: str) -> InvalidSetting:
         return InvalidSetting(f"authsite.providers.{name}.{key}", message)
@@ -60,6 +60,8 @@ def _errors(
             "it is not set; give the URL of the provider, such as https://idp.example.org, or set"
             f" authsite.providers.{name}.preset to {', '.join(list(PRESETS)[:-1])}",
         )
+    if given.get("preset", values["preset"]) is None:
+        return  # what follows depends on it
     scope = values["scope"]
     if values["preset"] != "github" and scope is not None and "openid" not in scope:
         yield error("scope", "add openid: without it the provider sends no ID token")
