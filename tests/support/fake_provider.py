@@ -129,10 +129,14 @@ class FakeProvider:
             back["code"] = code
         return f"{query['redirect_uri']}?{urlencode(back)}"
 
-    def respond(self, request):
+    def answer(self, request):
+        """What a test has put in the place of an answer, or the right one."""
         path = urlsplit(request.path).path
-        if path in self.faults:
-            return self.faults[path](request)
+        return self.faults.get(path, self.respond)(request)
+
+    def respond(self, request):
+        """The right answer to a request."""
+        path = urlsplit(request.path).path
         if path.endswith("/authorize"):
             return 302, {"Location": self.authorize(request.path)}, b""
         if path.endswith("/.well-known/openid-configuration"):
@@ -250,6 +254,6 @@ def _merged(own, changes):
 def fake_provider(preset="oidc", name=None):
     """A `FakeProvider` that answers until the end of the block."""
     fake = FakeProvider(preset, name)
-    with tiny_server(fake.respond) as server:
+    with tiny_server(fake.answer) as server:
         fake.server = server
         yield fake
