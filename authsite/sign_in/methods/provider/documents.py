@@ -57,7 +57,7 @@ class Documents:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Fetched] = {}
+        self._cached: dict[str, _Fetched] = {}
         self._refetched_at: datetime | None = None
         self._lock = threading.Lock()
 
@@ -84,16 +84,16 @@ class Documents:
         return self._fetch("keys", url, lambda: _keys(exchange, url))
 
     def _get(self, name: str, url: str, fetch: Callable[[], T]) -> T:
-        now, kept = clock.now(), self._kept.get(name)
-        if kept and kept.url == url and kept.at <= now < kept.at + KEEP:
-            value: T = kept.value
+        now, cached = clock.now(), self._cached.get(name)
+        if cached and cached.url == url and cached.at <= now < cached.at + KEEP:
+            value: T = cached.value
             return value
         return self._fetch(name, url, fetch)
 
     def _fetch(self, name: str, url: str, fetch: Callable[[], T]) -> T:
         at = clock.now()
         value = fetch()
-        self._kept[name] = _Fetched(url, value, at)
+        self._cached[name] = _Fetched(url, value, at)
         return value
 
 
