@@ -7,7 +7,6 @@ added to each answer; None leaves a member out) or replaces a whole answer in ``
 """
 
 import json
-
 from base64 import b64decode, urlsafe_b64encode
 from contextlib import contextmanager
 from hashlib import sha256
@@ -53,7 +52,12 @@ class FakeProvider:
         self.user = {"id": 583231, "login": "octocat", "name": "The Octocat", "email": None}
         self.emails = [
             {"email": "old@example.com", "primary": False, "verified": True, "visibility": None},
-            {"email": "ann@example.com", "primary": True, "verified": True, "visibility": "private"},
+            {
+                "email": "ann@example.com",
+                "primary": True,
+                "verified": True,
+                "visibility": "private",
+            },
         ]
         self.faults = {}  # path -> what answers instead: a function of the request
         self.codes, self.access_tokens = {}, set()

@@ -128,9 +128,7 @@ def test_microsofts_return_names_a_directory_in_its_issuer(trips):
         ("<script>", "provider_error", 503),
     ],
 )
-def test_an_error_of_the_return_is_refused_without_the_providers_text(
-    trips, error, reason, status
-):
+def test_an_error_of_the_return_is_refused_without_the_providers_text(trips, error, reason, status):
     fake = trips.to()
     fake.return_error, fake.return_more = error, {"error_description": "Call 555-0100"}
     answer = trips.trip(fake)
