@@ -135,7 +135,8 @@ def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Re
     """The page that continues at ``location``, a checked URL of another origin.
 
     ``reason`` is what happened before: ``signed in``; or ``unsaved`` or ``again`` for a rejected
-    form, whose session ended or whose login was too long ago.
+    form, whose session ended or whose login was too long ago; or ``provider`` on the way to another
+    provider.
     """
     values = {"location": location, "host": urlsplit(location).netloc, "reason": reason}
     response: Response = request.response
