@@ -41,7 +41,7 @@ class EmailForm(Body):
     """A new e-mail address."""
 
     email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
-    current_password: CurrentPassword
+    current_password: CurrentPassword = None
 
 
 class EndSessionForm(Body):

@@ -3,7 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
@@ -18,6 +18,7 @@ from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
+from authsite.users.account import Account
 from authsite.users.identities.models import Identity
 from authsite.users.models import User, unchanged_since
 
@@ -198,6 +199,39 @@ def renew(
         .execution_options(synchronize_session=False)
     )
     return None if remember is None else RenewedSession(key, remember)
+
+
+def confirm(
+    ctx: Context, account: Account, session_id: uuid.UUID, amr: tuple[str, ...], at: datetime
+) -> RenewedSession | None:
+    """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
+
+    The session goes on under a new key. Returns None if it has ended.
+    """
+    key = secrets.token_urlsafe(32)
+    remember = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.id == session_id,
+            BrowserSession.user_id == account.id,
+            BrowserSession.user_epoch == account.epoch,
+        )
+        .values(
+            key_hash=_row_hash(ctx, key), facts=facts.pack(amr), auth_at=at, confirmed_at=at
+        )
+        .returning(BrowserSession.remember)
+        .execution_options(synchronize_session=False)
+    )
+    return None if remember is None else RenewedSession(key, remember)
+
+
+def begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Sequence[uuid.UUID]:
+    """The ids of the user's sessions that began with this identity."""
+    return ctx.db.scalars(
+        select(BrowserSession.id).where(
+            BrowserSession.user_id == user_id, BrowserSession.identity_id == identity_id
+        )
+    ).all()
 
 
 def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
