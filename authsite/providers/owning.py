@@ -129,9 +129,7 @@ def is_signed_in_with_identity(ctx: Context, visit: Visit, caller: SignedInUser 
     if caller is None or holder is None or caller.account.id != holder.account.id:
         return False
     with Session(ctx.database.autocommit) as reading:
-        used = select(Identity).join(
-            BrowserSession, BrowserSession.identity_id == Identity.id
-        )
+        used = select(Identity).join(BrowserSession, BrowserSession.identity_id == Identity.id)
         found = reading.scalars(
             used.where(
                 BrowserSession.id == caller.browser_session_id,
@@ -176,9 +174,7 @@ def _unchanged(ctx: Context, holder: Credential) -> User:
     return user
 
 
-def _link(
-    ctx: Context, visit: Visit, user: User, former_key: str | None
-) -> BegunSession | Pending:
+def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> BegunSession | Pending:
     told = visit.waiting.told
     if visit.found.step is Step.CLAIM:
         users.confirm(ctx, user)

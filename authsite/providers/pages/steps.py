@@ -149,9 +149,7 @@ def _part(visit: Visit, given: Mapping[str, str], *, may_start_afresh: bool) -> 
     return _PARTS[step]
 
 
-page = partial(
-    view_config, request_method="GET", renderer=STEP, permission=NO_PERMISSION_REQUIRED
-)
+page = partial(view_config, request_method="GET", renderer=STEP, permission=NO_PERMISSION_REQUIRED)
 
 
 @page(route_name="authsite.provider.step")
