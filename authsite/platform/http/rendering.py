@@ -63,7 +63,7 @@ def page_values(request: Request) -> dict[str, Any]:
         "direction": direction(language),
         "languages": choices(request),
         "home": home_path(request),
-        "url": lambda name, **parts: route_path(request, f"authsite.{name}", **parts),
+        "url": lambda name, /, **parts: route_path(request, f"authsite.{name}", **parts),
         "page": lambda name: page_path(request, name),
         "static": lambda name: asset_path(request, name),
         "href": lambda place: href(request, place),

@@ -15,7 +15,7 @@ from authsite.platform.i18n import _
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
-from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.reauthentication import require_proof
 from authsite.users.caller import signed_in
 
 START = "authsite:templates/providers/start.jinja2"
@@ -73,7 +73,7 @@ def start(request: Request) -> Response:
         return see_other(request, page_path(request, "login.page"))
     ctx.limits.count("login-address", ctx.limits.address)
     if purpose is Purpose.LINK and caller:
-        reauthenticate(ctx, caller.signed_in_user(), given.current_password or "")
+        require_proof(ctx, caller.signed_in_user(), given.current_password)
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
     going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
     return lead_on(request, begin(request, provider, going), reason="provider")
