@@ -70,6 +70,7 @@ class ProofRequired(InsufficientUserAuthentication):
         "Your account has no password. Confirm on your account page that it is you, or set a "
         "password with “Forgot password”, and try again."
     )
+    shown_again = True
 
     def __init__(self) -> None:
         super().__init__(PROOF_LIFETIME)

@@ -134,7 +134,7 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             request.authsite.validated = validate(values, model)
             return view(context, request)
         except ApiError as error:
-            if show is None or error.status not in SHOWN_AGAIN:
+            if show is None or not (error.shown_again or error.status in SHOWN_AGAIN):
                 raise
             request.authsite.record_denial(error)
             # pyramid_tm does not see an error that is handled here.

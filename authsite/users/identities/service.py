@@ -2,12 +2,14 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
@@ -22,6 +24,20 @@ class NewIdentity(NamedTuple):
     subject: str
     email: str | None
     trusted: bool
+
+
+class Identified(Protocol):
+    """An identity, linked or not."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+
+
+def about(identity: Identified) -> dict[str, str]:
+    """The details of an event about an identity."""
+    return {"provider": identity.provider, "subject": pseudonym(identity.subject)}
 
 
 class AlreadyLinked(Exception):
@@ -52,6 +68,17 @@ def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]
         for identity in identities
         if (provider := issuers.get(identity.provider)) and provider.issues(identity.issuer)
     ]
+
+
+def labels(settings: Settings, identities: Sequence[Identity]) -> list[str]:
+    """How the providers of usable identities are called, each once."""
+    return list(dict.fromkeys(label(settings, each) for each in usable(settings, identities)))
+
+
+def label(settings: Settings, identity: Identified) -> str:
+    """How the provider of an identity is called; its name, if it has left the settings."""
+    provider = settings.provider(identity.provider)
+    return provider.label if provider else identity.provider
 
 
 def link(ctx: Context, user_id: uuid.UUID, new: NewIdentity) -> Identity:
@@ -88,15 +115,20 @@ def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
 
 
 def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
-    """Remove all identities of a user but trusted ones with ``address``, the account's present one.
+    """Remove all identities of a user but trusted ones with ``address``; record each.
 
-    What recovers an account calls this: an intruder may have linked an identity.
+    What recovers an account calls this, with the address whose mailbox was proved: an intruder may
+    have linked an identity. Addresses differ from each other in more than upper and lower case.
     """
-    ctx.db.execute(
+    other_address = func.lower(Identity.email) != address.lower()
+    removed = ctx.db.scalars(
         delete(Identity)
         .where(
             Identity.user_id == user_id,
-            or_(Identity.trusted.is_(False), Identity.email.is_(None), Identity.email != address),
+            or_(Identity.trusted.is_(False), Identity.email.is_(None), other_address),
         )
+        .returning(Identity)
         .execution_options(synchronize_session=False)
-    )
+    ).all()
+    for identity in removed:
+        record(ctx, Event.PROVIDER_UNLINKED, user_id=user_id, details=about(identity))
