@@ -18,7 +18,7 @@ from authsite.users.identities.service import AlreadyLinked, NewIdentity
 
 from . import mails, waiting
 from .decision import Step
-from .entering import Browser, about
+from .entering import Browser
 from .errors import Changed
 from .waiting import Waiting
 from .whose import Found, look
@@ -101,7 +101,7 @@ def join(ctx: Context, visit: Visit, user_id: uuid.UUID) -> Identity:
         identity = identities.link(ctx, user_id, new)
     except AlreadyLinked:
         raise Changed from None
-    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=about(told))
+    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=identities.about(told))
     return identity
 
 
