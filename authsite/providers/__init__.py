@@ -8,3 +8,4 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """Routes and registrations."""
+    config.include(".linking")
