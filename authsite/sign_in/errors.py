@@ -10,7 +10,6 @@ from authsite.platform.i18n import _
 
 from .wording import wording
 
-
 PROOF_LIFETIME = timedelta(minutes=10)
 """How long the proof of a user without a password counts."""
 

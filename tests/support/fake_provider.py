@@ -7,7 +7,7 @@ added to each answer; None leaves a member out) or replaces a whole answer in ``
 """
 
 import json
-import time
+
 from base64 import b64decode, urlsafe_b64encode
 from contextlib import contextmanager
 from hashlib import sha256
@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from joserfc import jwk, jws
 
+from authsite.platform.runtime import clock
 from authsite.platform.settings.secret import Secret
 from authsite.platform.settings.sections.providers import TENANT, Provider
 from tests.support.tiny_server import tiny_server
@@ -192,7 +193,7 @@ class FakeProvider:
 
     def sign(self, sent):
         """The ID token for an authorization request."""
-        now = int(time.time())
+        now = int(clock.now().timestamp())
         issuer = self.metadata()["issuer"].replace(TENANT, self.claims.get("tid", ""))
         claims = {
             "iss": issuer,

@@ -216,9 +216,7 @@ def confirm(
             BrowserSession.user_id == account.id,
             BrowserSession.user_epoch == account.epoch,
         )
-        .values(
-            key_hash=_row_hash(ctx, key), facts=facts.pack(amr), auth_at=at, confirmed_at=at
-        )
+        .values(key_hash=_row_hash(ctx, key), facts=facts.pack(amr), auth_at=at, confirmed_at=at)
         .returning(BrowserSession.remember)
         .execution_options(synchronize_session=False)
     )

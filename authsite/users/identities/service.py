@@ -130,6 +130,15 @@ def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity
     )
 
 
+def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
+    """Remove all identities of a user."""
+    ctx.db.execute(
+        delete(Identity)
+        .where(Identity.user_id == user_id)
+        .execution_options(synchronize_session=False)
+    )
+
+
 def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
     """Remove all identities of a user but trusted ones with ``address``; record each.
 
