@@ -86,7 +86,9 @@ def confirm(ctx: Context, caller: Caller, told: Told) -> RenewedSession:
     return renewed
 
 
-def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, password: str | None) -> bool:
+def unlink(
+    ctx: Context, user: SignedInUser, identity_id: UUID | None, password: str | None
+) -> bool:
     """Remove one identity of the user, and end the sessions that began with it.
 
     Returns whether the present session was one of them. The user gets a notice.

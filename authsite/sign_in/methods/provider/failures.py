@@ -112,9 +112,8 @@ _NOT_RECENT = FailurePage(
     400,
     _("This is not enough as a confirmation"),
     _(
-        "${provider} has not told us that you have just signed in there, so anyone who sits at this "
-        "browser could have come back like this. Set a password instead: your account page mails "
-        "you a link."
+        "${provider} has not told us that you have just signed in there, so this does not show "
+        "that it is you. Set a password instead: your account page mails you a link."
     ),
 )
 _CLOSED = FailurePage(
@@ -225,7 +224,7 @@ class ProviderFailure(StrEnum):
     )
     NOT_RECENT = (
         "not_recent",
-        "The provider told no `auth_time`, or one that is 10 minutes old or older, so the return is "
+        "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
         "no proof for a sensitive change.",
         _NOT_RECENT,
     )
