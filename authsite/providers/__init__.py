@@ -15,6 +15,7 @@ def includeme(config: "Configurator") -> None:
     """Routes, pages and mails; no routes where no provider is in the settings."""
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
+    config.include(".linking")
     if not config.registry["authsite"].settings.providers:
         return
     config.add_route("authsite.provider.start", "/login/with/{name}")

@@ -157,9 +157,9 @@ def replace_password(
     """Set a new password, which was checked, for a person who has proved a mailbox of ``user``.
 
     ``mailbox``: its address; by default the present one. Every session, token family and lockout
-    ends, and the identities go that `remove_untrusted` removes. Returns False, and changes nothing, if the user
-    was disabled, or another password was set, since ``user`` was read. ``changes``: further columns
-    of the user. Raises `HashCapacityExceeded`.
+    ends, and the identities go that `remove_untrusted` removes. Returns False, and changes nothing,
+    if the user was disabled, or another password was set, since ``user`` was read. ``changes``:
+    further columns of the user. Raises `HashCapacityExceeded`.
     """
     hashed = ctx.passwords.hash(password)
     unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)

@@ -18,7 +18,11 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
+from authsite.platform.settings.sections.providers import Provider
+from authsite.request_state import Request
 from authsite.users.account import SignedInUser
+from authsite.users.caller import caller_of
+from authsite.users.identities import service as identities
 from authsite.users.models import User
 
 from .errors import PROOF_LIFETIME, MissingCurrentPassword, ProofRequired, WrongCurrentPassword
@@ -49,12 +53,13 @@ STORED_PROOF = PreparedQuery(
 class ProofState(NamedTuple):
     """What a sensitive change asks of a user, for the pages.
 
-    ``by_password``: the current password; otherwise a confirmation, and ``confirmed`` says whether
-    there is one that still counts.
+    ``by_password``: the current password; otherwise a confirmation at one of ``providers``, and
+    ``confirmed`` says whether there is one that still counts.
     """
 
     by_password: bool
     confirmed: bool = False
+    providers: Sequence[Provider] = ()
 
     @property
     def can_change(self) -> bool:
@@ -72,7 +77,13 @@ def proof_state(ctx: Context, user: SignedInUser) -> ProofState:
     stored = _read(ctx, user)
     if stored is None or stored.password_hash is not None:
         return ProofState(by_password=True)
-    return ProofState(by_password=False, confirmed=is_recent(stored.confirmed_at))
+    found = identities.may_confirm(ctx.settings, identities.list_of(ctx, user.account.id))
+    return ProofState(False, is_recent(stored.confirmed_at), found)
+
+
+def proof(request: Request) -> ProofState:
+    """``request.authsite.proof``: what the forms of an account page ask for."""
+    return proof_state(request.authsite.ctx, caller_of(request).signed_in_user())
 
 
 def require_proof(

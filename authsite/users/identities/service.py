@@ -4,14 +4,16 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import Select, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
+from authsite.platform.settings.sections.providers import Provider
 
 from .models import Identity
 
@@ -53,11 +55,15 @@ def find(ctx: Context, issuer: str, subject: str) -> Identity | None:
 
 def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
     """The identities of a user, in the order in which they were linked."""
-    return ctx.db.scalars(
+    return ctx.db.scalars(_of(user_id)).all()
+
+
+def _of(user_id: uuid.UUID) -> Select[tuple[Identity]]:
+    return (
         select(Identity)
         .where(Identity.user_id == user_id)
         .order_by(Identity.created_at, Identity.id)
-    ).all()
+    )
 
 
 def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]:
@@ -75,10 +81,29 @@ def labels(settings: Settings, identities: Sequence[Identity]) -> list[str]:
     return list(dict.fromkeys(label(settings, each) for each in usable(settings, identities)))
 
 
+def labels_of(services: Services, user_id: uuid.UUID) -> list[str]:
+    """The providers with which a user can sign in, for a mail: read outside of a request."""
+    with Session(services.database.autocommit) as db:
+        return labels(services.settings, db.scalars(_of(user_id)).all())
+
+
 def label(settings: Settings, identity: Identified) -> str:
     """How the provider of an identity is called; its name, if it has left the settings."""
     provider = settings.provider(identity.provider)
     return provider.label if provider else identity.provider
+
+
+def may_confirm(settings: Settings, identities: Sequence[Identity]) -> list[Provider]:
+    """The providers with which their user can prove a sensitive change, each once.
+
+    GitHub never tells when the person has proved there to be who they are.
+    """
+    names = dict.fromkeys(each.provider for each in usable(settings, identities))
+    return [
+        provider
+        for provider in settings.providers
+        if provider.name in names and provider.preset != "github"
+    ]
 
 
 def link(ctx: Context, user_id: uuid.UUID, new: NewIdentity) -> Identity:

@@ -108,6 +108,14 @@ _NOT_LINKED = FailurePage(
         "account page, under Sign-in methods."
     ),
 )
+_NOT_RECENT = FailurePage(
+    400,
+    _("This is not enough as a confirmation"),
+    _(
+        "${provider} has not told us that you have just signed in there, so this does not show "
+        "that it is you. Set a password instead: your account page mails you a link."
+    ),
+)
 _CLOSED = FailurePage(
     403,
     _("You cannot register here"),
@@ -213,6 +221,12 @@ class ProviderFailure(StrEnum):
         "not_linked",
         "The identity is not one of the signed-in user's, so it confirms nothing.",
         _NOT_LINKED,
+    )
+    NOT_RECENT = (
+        "not_recent",
+        "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
+        "no proof for a sensitive change.",
+        _NOT_RECENT,
     )
     OTHER_BROWSER = (
         "other_browser",
