@@ -128,9 +128,7 @@ def test_microsofts_return_names_a_directory_in_its_issuer(trips):
         ("<script>", "provider_error", 503),
     ],
 )
-def test_an_error_of_the_return_is_refused_without_the_providers_text(
-    trips, error, reason, status
-):
+def test_an_error_of_the_return_is_refused_without_the_providers_text(trips, error, reason, status):
     fake = trips.to()
     fake.return_error, fake.return_more = error, {"error_description": "Call 555-0100"}
     answer = trips.trip(fake)
@@ -177,8 +175,7 @@ def test_the_redirect_uri_and_the_cookie_are_those_of_the_first_base_url(trips_w
 def test_a_way_that_began_before_the_secret_was_replaced_ends_well(trips, trips_with):
     fake = trips.to()
     back = fake.authorize(trips.start(fake))
-    newer = "N" * len(SECRET)
-    with trips_with(secret=f"{newer} {SECRET}") as replaced:
+    with trips_with(secret=f"{SECRET[::-1]} {SECRET}") as replaced:
         replaced.values = trips.values
         replaced.http.cookiejar = trips.http.cookiejar
         assert replaced.back(back)["reason"] is None
