@@ -4,7 +4,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.providers.people import with_providers
 from tests.support import databases
 from tests.support.fake_provider import FakeProvider, fake_provider
 from tests.support.site import Site
@@ -18,12 +17,11 @@ def providers():
 
 
 @pytest.fixture
-def site_of(monkeypatch, database_url):
-    """``site_of(fake)``, ``site_of(fake.provider(link="off"), registration="off")``."""
+def site_of(database_url):
+    """``site_of(fake)``, ``site_of((fake, {"link": "off"}), registration="off")``."""
 
     def make(*given, empty=True, **settings):
-        with_providers(monkeypatch, *map(as_value, given))
-        site = Site(database_url, **settings)
+        site = Site(database_url, **settings_of(given), **settings)
         if empty:
             databases.empty(site.database)
         made.append(site)
@@ -36,16 +34,19 @@ def site_of(monkeypatch, database_url):
 
 
 @pytest.fixture
-def host_of(monkeypatch, host_with):
+def host_of(host_with):
     """``host_of(build, fake)``: a host application with the provider; see `host_with`."""
 
     def make(build, *given):
-        with_providers(monkeypatch, *map(as_value, given))
-        return host_with(build)
+        return host_with(build, **settings_of(given))
 
     return make
 
 
-def as_value(given):
-    """The provider of the settings; ``given``: a fake one, or the value itself."""
-    return given.provider() if isinstance(given, FakeProvider) else given
+def settings_of(given):
+    """The settings of providers: fake ones, or pairs of one and its further keys."""
+    pairs = [(each, {}) if isinstance(each, FakeProvider) else each for each in given]
+    values = {"providers": " ".join(fake.name for fake, _ in pairs)}
+    for fake, more in pairs:
+        values |= fake.settings(**more)
+    return values

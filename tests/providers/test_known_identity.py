@@ -65,7 +65,7 @@ def test_the_time_of_the_proof_is_the_providers_and_never_in_the_future(
 
 def test_its_sessions_end_after_session_expires_in_also_with_keep_me_signed_in(site_of, google):
     hour = timedelta(hours=1)
-    site = registered(site_of(google.provider(session_expires_in=hour)), google)
+    site = registered(site_of((google, {"session-expires-in": "1h"})), google)
     come_back(site, google, remember="1")
     assert session(site).expires_at - session(site).used_at == hour
 
@@ -95,9 +95,9 @@ def test_an_unconfirmed_account_is_denied_where_confirmation_is_required(site_of
 
 def test_the_address_that_was_proved_is_asked_for_domains_at_every_return(site_of, providers):
     fake = providers("oidc")
-    site = registered(site_of(fake.provider(trust_email=True)), fake)
+    site = registered(site_of((fake, {"trust-email": "on"})), fake)
     fake.claims["email"] = None
-    closed = site_of(fake.provider(domains=("corp.example",)), empty=False)
+    closed = site_of((fake, {"domains": "corp.example"}), empty=False)
     answer = come_back(closed, fake)
     assert (answer.status_int, signed_in_as(closed)) == (403, None)
     with site.db() as db:

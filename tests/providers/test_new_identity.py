@@ -102,7 +102,7 @@ def test_before_the_proof_the_page_does_not_tell_whether_there_is_an_account(
     site_of, providers, account, settings
 ):
     fake = providers("gitlab")
-    site = site_of(fake.provider(create=not settings), **settings)
+    site = site_of((fake, {"create": "off" if settings else "on"}), **settings)
     if account:
         site.user("ann@example.com", confirmed=account == "confirmed")
     page = arrive(site, fake)
@@ -110,7 +110,7 @@ def test_before_the_proof_the_page_does_not_tell_whether_there_is_an_account(
     assert lines[:2] == [
         "Check your e-mail",
         "We sent you a link. It works for 1 hour, and only in this browser."
-        " Open it to go on with Gitlab.",
+        " Open it to go on with GitLab.",
     ]
     assert "ann@example.com" in lines[2]
     assert len(site.mails()) == 1
@@ -156,7 +156,7 @@ def test_the_password_connects_a_confirmed_account(site_of, providers):
 
 def test_with_link_off_the_page_says_how_to_link(site_of, providers):
     fake = providers("google")
-    site = site_of(fake.provider(link="off"))
+    site = site_of((fake, {"link": "off"}))
     site.user(ANN, confirmed=True)
     page = arrive(site, fake)
     assert "link it on your account page" in page.text
@@ -236,7 +236,7 @@ def test_it_is_mine_with_the_password_confirms_and_links(site_of, providers):
 
 def test_no_user_registers_where_registration_or_create_is_off(site_of, providers):
     fake = providers("google")
-    for site in (site_of(fake.provider(create=False)), site_of(fake, registration="off")):
+    for site in (site_of((fake, {"create": "off"})), site_of(fake, registration="off")):
         answer = come_back(site, fake)
         assert answer.status_int == 403
         assert heading(answer) == "You cannot register here"
