@@ -175,8 +175,7 @@ def test_the_redirect_uri_and_the_cookie_are_those_of_the_first_base_url(trips_w
 def test_a_way_that_began_before_the_secret_was_replaced_ends_well(trips, trips_with):
     fake = trips.to()
     back = fake.authorize(trips.start(fake))
-    newer = "N" * len(SECRET)
-    with trips_with(secret=f"{newer} {SECRET}") as replaced:
+    with trips_with(secret=f"{SECRET[::-1]} {SECRET}") as replaced:
         replaced.values = trips.values
         replaced.http.cookiejar = trips.http.cookiejar
         assert replaced.back(back)["reason"] is None
