@@ -6,7 +6,7 @@
 from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
 from .failures import ProviderFailure, ProviderRefused
 from .people import is_allowed
-from .protocol import begin, finish, redirect_uri, return_url
+from .protocol import begin, finish, redirect_uri, return_url, start_url
 from .values import Purpose, Returned, Start, Told
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "keep_browser",
     "redirect_uri",
     "return_url",
+    "start_url",
 ]

@@ -45,6 +45,24 @@ _OTHER_BROWSER = FailurePage(
         "Begin again in this browser."
     ),
 )
+_ENDED = FailurePage(
+    400,
+    _("This page or link no longer works"),
+    _("It was used already, or too much time has passed. Begin again with ${provider}."),
+)
+_LINK_IN_OTHER_BROWSER = FailurePage(
+    400,
+    _("Open the link in the other browser"),
+    _(
+        "For your security this link works only in the browser in which you began with "
+        "${provider}. Copy the link from the e-mail and open it there, or begin again here."
+    ),
+)
+_SIGNED_OUT = FailurePage(
+    400,
+    _("You are no longer signed in"),
+    _("The sign-in in which you left for ${provider} has ended. Sign in, and begin again."),
+)
 _NOT_OURS = FailurePage(
     400,
     _("This answer does not belong here"),
@@ -88,6 +106,14 @@ _NOT_LINKED = FailurePage(
     _(
         "This account at ${provider} is not linked to you. Choose the one that is listed on your "
         "account page, under Sign-in methods."
+    ),
+)
+_NOT_RECENT = FailurePage(
+    400,
+    _("This is not enough as a confirmation"),
+    _(
+        "${provider} has not told us that you have just signed in there, so this does not show "
+        "that it is you. Set a password instead: your account page mails you a link."
     ),
 )
 _CLOSED = FailurePage(
@@ -164,6 +190,11 @@ class ProviderFailure(StrEnum):
         "The e-mail domain, or the `hd` of Google, is not among the provider's `domains`.",
         _DOMAIN,
     )
+    ENDED = (
+        "ended",
+        "The page after a return, or a mailed link, was used before or has expired.",
+        _ENDED,
+    )
     EXPIRED = "expired", "The ID token has expired, or does not say when.", _NO_ANSWER
     ID_TOKEN = "id_token", "There is no ID token, or it cannot be parsed.", _NO_ANSWER
     ISSUED_AT = (
@@ -178,6 +209,11 @@ class ProviderFailure(StrEnum):
         "The identity is linked to another user.",
         _TAKEN,
     )
+    LINK_IN_OTHER_BROWSER = (
+        "link_in_other_browser",
+        "The page or the mailed link was opened in another browser than the one that began.",
+        _LINK_IN_OTHER_BROWSER,
+    )
     NO_CODE = "no_code", "The return has neither a code nor an error.", _NOT_OURS
     NO_EMAIL = "no_email", "The provider told no e-mail address that can be used.", _NO_EMAIL
     NONCE = "nonce", "The nonce of the ID token is not that of this start.", _NO_ANSWER
@@ -185,6 +221,12 @@ class ProviderFailure(StrEnum):
         "not_linked",
         "The identity is not one of the signed-in user's, so it confirms nothing.",
         _NOT_LINKED,
+    )
+    NOT_RECENT = (
+        "not_recent",
+        "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
+        "no proof for a sensitive change.",
+        _NOT_RECENT,
     )
     OTHER_BROWSER = (
         "other_browser",
@@ -220,6 +262,11 @@ class ProviderFailure(StrEnum):
         _CLOSED,
     )
     SIGNATURE = "signature", "The signature of the ID token is wrong.", _NO_ANSWER
+    SIGNED_OUT = (
+        "signed_out",
+        "The browser session in which this way began, to link or to confirm, has ended.",
+        _SIGNED_OUT,
+    )
     STATE = "state", "The parameter `state` is missing or was changed.", _NOT_OURS
     SUBJECT = (
         "subject",
@@ -247,6 +294,7 @@ class ProviderRefused(ApiError):
     """A way to a provider ends here. ``reason`` is the `ProviderFailure`, also for the audit.
 
     ``subject``: whom the provider told, if it came to that; a caller stores only its hash.
+    ``cause``: what is wrong with the provider's answer, for operators.
     """
 
     summary = "The return from a provider was refused."
@@ -258,9 +306,11 @@ class ProviderRefused(ApiError):
         provider: Provider,
         *,
         subject: str | None = None,
+        cause: str | None = None,
     ) -> None:
         label = {"provider": provider.label}
         self.failure, self.provider, self.subject = failure, provider, subject
+        self.cause = cause
         self.reason = str(failure)
         self.status = failure.page.status
         self.title: str = _(failure.page.title, mapping=label)

@@ -108,6 +108,11 @@ def redirect_uri(request: Request, provider: Provider) -> str:
     return return_url(own.base_url, provider)
 
 
+def start_url(request: Request, provider: Provider) -> str:
+    """The URL of the page with the button, at the `base-url` that has the redirect URI."""
+    return redirect_uri(request, provider).removesuffix("/return")
+
+
 def return_url(base_url: str, provider: Provider) -> str:
     """The redirect URI of a provider below one base URL."""
     return f"{base_url}/login/with/{provider.name}/return"
