@@ -16,6 +16,7 @@ from authsite.platform.crypto.sealing import SealingKeys, sealing_keys
 from authsite.platform.db.engine import Database, open_database
 from authsite.platform.db.last_used import LastUsedTracker, precision
 from authsite.platform.db.privileges import warn_of_superuser
+from authsite.platform.http.outbound_slots import OutboundSlots
 from authsite.platform.passwords import HashPool, Passwords
 from authsite.platform.registrations import Registrations
 from authsite.platform.settings import Settings, load_at_start, revealed
@@ -58,6 +59,7 @@ class Services:
     last_used: LastUsedTracker
     registrations: Registrations = field(default_factory=Registrations)
     mail_copies: Path | None = None
+    outbound_slots: OutboundSlots = field(default_factory=OutboundSlots)
     open_features: set[str] = field(default_factory=set)
     """What `installation.features.is_open` has found open."""
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from authsite.platform.passwords import HashPool
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.slots import THREADS
 from authsite.platform.settings import read_ini
 from authsite.server import worker
 from authsite.server.asgi import AsgiBridge
@@ -30,15 +31,13 @@ TOKENS = Table(
     Column("hash", LargeBinary(32), primary_key=True),
     Column("name", String(100)),
 )
-NO_QUEUE = f"{worker.THREADS},0,0"  # a hash thread for each thread that answers requests
+NO_QUEUE = f"{THREADS},0,0"  # a hash thread for each thread that answers requests
 BY_HASH = select(TOKENS.c.name).where(TOKENS.c.hash == bindparam("hash"))
 
 
 def engine(url):
     """An AUTOCOMMIT engine, as the guard's path has one."""
-    made = create_engine(
-        url, isolation_level="AUTOCOMMIT", pool_size=worker.THREADS, max_overflow=0
-    )
+    made = create_engine(url, isolation_level="AUTOCOMMIT", pool_size=THREADS, max_overflow=0)
     if made.dialect.name == "sqlite":
         event.listen(made, "connect", lambda c, _record: c.execute("PRAGMA journal_mode=WAL"))
     return made
@@ -54,7 +53,7 @@ def bare():
 
 def bridged():
     """The bare view on the ASGI bridge of ``authsite serve``."""
-    return AsgiBridge(bare(), worker.THREADS, worker.ACTIVE["postgresql"])
+    return AsgiBridge(bare(), THREADS, worker.ACTIVE["postgresql"])
 
 
 def prototype():
@@ -105,4 +104,4 @@ def guarded():
         config.include("authsite")
         app = config.make_wsgi_app()
     dialect = app.registry["authsite"].database.transactional.dialect.name
-    return AsgiBridge(app, worker.THREADS, worker.ACTIVE[dialect])
+    return AsgiBridge(app, THREADS, worker.ACTIVE[dialect])

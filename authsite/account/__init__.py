@@ -40,6 +40,7 @@ def includeme(config: "Configurator") -> None:
         "account.email.cancel": "/account/email/cancel",
         "account.language": "/account/language",
         "account.password": "/account/password",
+        "account.password.link": "/account/password/link",
         "account.password.check": "/account/password/check",
         "account.sessions.end_others": "/account/sessions/end-others",
         "account.sessions.end": "/account/sessions/{id}/end",

@@ -11,7 +11,7 @@ from authsite.platform.passwords import policy
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
-from authsite.sign_in.errors import DomainNotAllowed, WrongCurrentPassword
+from authsite.sign_in.errors import PROOF_ERRORS, DomainNotAllowed
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
@@ -89,7 +89,7 @@ def change(request: Request) -> UserAnswer:
         "confirmed former address gets a link that takes the change back."
     ),
     errors=(
-        WrongCurrentPassword,
+        *PROOF_ERRORS,
         page_not_allowed("verification_url"),
         DomainNotAllowed,
         AddressTaken,
@@ -138,7 +138,7 @@ def cancel_change(request: Request) -> Response:
     {200: Message},
     description="All other tokens and sessions of the user are revoked.",
     errors=(
-        WrongCurrentPassword,
+        *PROOF_ERRORS,
         policy.WEAK,
         UserRequired,
         TooManyAttempts(60),
@@ -208,7 +208,7 @@ def end_session(request: Request) -> Response:
     "Delete the account",
     {204: None},
     description="All tokens and sessions of the user are revoked, and the user is erased.",
-    errors=(WrongCurrentPassword, UserRequired, LastOwner, TooManyAttempts(60)),
+    errors=(*PROOF_ERRORS, UserRequired, LastOwner, TooManyAttempts(60)),
 )
 def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
@@ -228,7 +228,7 @@ def delete(request: Request) -> Response:
         "Never a password hash, a key or a token. Five exports a day are allowed (limit "
         "`export`). Later versions may add parts and fields."
     ),
-    errors=(WrongCurrentPassword, UserRequired, TooManyAttempts(60)),
+    errors=(*PROOF_ERRORS, UserRequired, TooManyAttempts(60)),
 )
 def export_data(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()

@@ -35,8 +35,8 @@ class EmailBody(Body):
 
     email: Email
     """The new address; it takes effect when its link is used."""
-    current_password: CurrentPassword
-    """The user's password."""
+    current_password: CurrentPassword = None
+    """The user's password. A user without one confirms with a linked provider instead."""
     verification_url: Url | None = None
     """The page that the link opens: one of those configured. The first of them by default."""
 
@@ -44,8 +44,8 @@ class EmailBody(Body):
 class PasswordBody(Body):
     description = "A new password."
 
-    current_password: CurrentPassword
-    """The current password."""
+    current_password: CurrentPassword = None
+    """The current password. A user without one confirms with a linked provider instead."""
     password: NewPassword
     """The new password."""
 
@@ -53,15 +53,15 @@ class PasswordBody(Body):
 class DeleteBody(Body):
     description = "The confirmation of the user who deletes the account."
 
-    current_password: CurrentPassword
-    """The user's password."""
+    current_password: CurrentPassword = None
+    """The user's password. A user without one confirms with a linked provider instead."""
 
 
 class ExportBody(Body):
     description = "The confirmation of the user whose data is exported."
 
-    current_password: CurrentPassword
-    """The user's password."""
+    current_password: CurrentPassword = None
+    """The user's password. A user without one confirms with a linked provider instead."""
 
 
 _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]

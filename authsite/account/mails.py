@@ -1,10 +1,13 @@
 """The mails about sign-ins."""
 
+from dataclasses import replace
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
+from authsite.users.identities import service as identities
 from authsite.users.mails import MAIL_USER, build_security_notice, content_for, forgot_page
 
 from . import not_me
@@ -34,8 +37,17 @@ def build_app_signed_out(job: MailJob) -> MailContent | None:
     return content_for(user, job, link=forgot_page(job), about=app)
 
 
+def build_failed_logins(job: MailJob) -> MailContent | None:
+    """The notice of failed logins, with the providers that the user can sign in with; or None."""
+    content = build_security_notice(job)
+    if content is None or job.mail.user_id is None:
+        return content
+    found = identities.labels_of(job.services, job.mail.user_id)
+    return replace(content, about=", ".join(found) or None)
+
+
 BUILDERS: dict[str, MailBuilder] = {
     "new_device": build_new_device,
     "app_signed_out": build_app_signed_out,
-    "failed_logins": build_security_notice,
+    "failed_logins": build_failed_logins,
 }

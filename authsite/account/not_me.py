@@ -3,6 +3,7 @@
 Its button ends everything that was issued to the user, as "sign out everywhere" does. An intruder
 who knows the password may have signed in again without a notice, or created a personal access
 token. So the password becomes unusable, too, and the same link lets its reader choose a new one.
+Identities at providers go, unless they are trusted and have the address of the link.
 All recognized browsers and addresses are forgotten, but for those of the reader.
 
 The link is a right of the mailbox that it went to. It is bound to the user and that address, and
@@ -33,12 +34,14 @@ from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.passwords import policy
 from authsite.platform.runtime import clock
+from authsite.platform.single_use.service import spend, was_spent
 from authsite.recovery.service import replace_password
 from authsite.sign_in.credentials import remember_caller
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import former
 from authsite.users import service as users
+from authsite.users.identities.service import remove_untrusted
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
 
@@ -60,19 +63,15 @@ class Notice(NamedTuple):
 class Disowned(NamedTuple):
     """What a link serves for: its user, and the address that it was mailed to.
 
-    ``is_present``: that is the account's address. ``chooses``: the password is unusable, so the
-    link shows the form for a new one.
+    ``is_present``: that is the account's address. ``chooses``: the sign-ins were ended with such a
+    link, so it shows the form for a new password.
     """
 
     user: User
     key: str
     session_id: UUID
     is_present: bool
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the next step is to choose a new password."""
-        return self.user.password_hash is None
+    chooses: bool
 
 
 def make_token(
@@ -121,7 +120,14 @@ def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disow
     ended_at = left.links_ended_at if left else user.links_ended_at
     if ended_at is not None and ended_at >= notice.mailed_at:
         raise InvalidSignature
-    return Disowned(user, key, notice.session_id, is_present)
+    # The password alone does not tell: a user who signs in with a provider may have none.
+    chooses = user.password_hash is None and was_spent(db, _ended_at(user.id, user.epoch))
+    return Disowned(user, key, notice.session_id, is_present, chooses)
+
+
+def _ended_at(user_id: UUID, epoch: int) -> str:
+    """What `end` uses up. A later epoch needs another press: it may follow another sign-in."""
+    return f"{PURPOSE} {user_id} {epoch}"
 
 
 def _keys(db: Session, user: User) -> list[str]:
@@ -143,6 +149,8 @@ def end(ctx: Context, token: str) -> Disowned:
         details = {"session": str(found.session_id)}
         record(ctx, Event.LOGIN_DISAVOWED, user_id=user_id, details=details)
         if ended:
+            spend(ctx.db, _ended_at(user_id, ended.epoch), clock.now() + LINK_LIFETIME)
+            remove_untrusted(ctx, user_id, found.key)
             remember_caller(ctx, user_id, ended.recognition_version)
     return found
 
@@ -160,7 +168,7 @@ def choose_password(ctx: Context, token: str, password: str) -> Disowned:
     if weak:
         raise ValidationFailed(details=[weak])
     changes = {"links_ended_at": clock.now()} if found.is_present else {}
-    if not replace_password(ctx, found.user, password, **changes):
+    if not replace_password(ctx, found.user, password, mailbox=found.key, **changes):
         raise InvalidSignature
     former.end_links(ctx.db, found.user.id, found.key)
     return found

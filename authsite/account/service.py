@@ -18,7 +18,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
-from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.reauthentication import require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
@@ -63,15 +63,15 @@ def change_as_administrator(
 
 
 def change_password(
-    ctx: Context, user: SignedInUser, current: str, password: str
+    ctx: Context, user: SignedInUser, current: str | None, password: str
 ) -> RenewedSession | None:
     """Change the password; everything that was issued ends, except the present sign-in.
 
     Returns the new key of a browser session. The user is notified by mail, if
-    `may_mail_own_address` allows it. Raises what `reauthenticate` raises, also for a new password
+    `may_mail_own_address` allows it. Raises what `require_proof` raises, also for a new password
     that breaks the policy, and `SignInEnded`.
     """
-    reauthenticate(ctx, user, current, lambda: _weaknesses(ctx, password, user.account))
+    require_proof(ctx, user, current, lambda: _weaknesses(ctx, password, user.account))
     hashed = ctx.passwords.hash(password)
     notify = may_mail_own_address(ctx, user.account)
     unchanged = unchanged_since(user.account.epoch)
@@ -119,12 +119,12 @@ def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
     return _exempt_present(ctx, user, changed)
 
 
-def delete(ctx: Context, user: SignedInUser, current: str) -> None:
+def delete(ctx: Context, user: SignedInUser, current: str | None) -> None:
     """Erase the account after checking the current password.
 
-    Raises what `reauthenticate` raises, `LastOwner` and `SignInEnded`.
+    Raises what `require_proof` raises, `LastOwner` and `SignInEnded`.
     """
-    reauthenticate(ctx, user, current)
+    require_proof(ctx, user, current)
     erase(ctx, user.account.id, user.account.epoch)
 
 

@@ -1,7 +1,5 @@
 """Errors of the guards."""
 
-from datetime import timedelta
-
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 
@@ -32,19 +30,6 @@ class InsufficientScope(ApiError):
             f"This endpoint needs a token with the scope {scope}.",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
-
-
-class InsufficientUserAuthentication(ApiError):
-    """The login is older than the route's ``fresh`` (RFC 9470, section 3)."""
-
-    status = 401
-    code = "insufficient_user_authentication"
-    message = "This endpoint needs a more recent login: log in again, and use the new token."
-
-    def __init__(self, max_age: timedelta) -> None:
-        seconds = int(max_age.total_seconds())
-        challenge = f'Bearer error="{self.code}", max_age={seconds}'
-        super().__init__(headers={"WWW-Authenticate": challenge})
 
 
 class ClientRequired(ApiError):

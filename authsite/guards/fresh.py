@@ -9,10 +9,10 @@ from authsite.oauth.families import LOGIN_OF_FAMILY
 from authsite.platform.db import Database
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
+from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.active import LOGIN_OF_SESSION
 from authsite.users.caller import Caller
 
-from .errors import InsufficientUserAuthentication
 from .session import asks_for_page, login_redirect
 
 

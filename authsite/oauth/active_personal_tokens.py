@@ -133,6 +133,11 @@ def end(ctx: Context, token_id: UUID, why: str, *, user_id: UUID) -> None:
     _revoke(ctx, user_id, why, PersonalToken.id == token_id)
 
 
+def end_all(ctx: Context, user_id: UUID, why: str) -> None:
+    """Revoke all tokens of this user, and record each."""
+    _revoke(ctx, user_id, why, PersonalToken.expires_at > clock.now())
+
+
 def end_created_in(ctx: Context, user_id: UUID, session_id: UUID) -> None:
     """Revoke the active tokens that were created in a session of this user, and record each."""
     created = ACTIVE_PERSONAL_TOKENS.where(

@@ -25,6 +25,7 @@ from authsite.sign_in.credentials import (
 )
 from authsite.sign_in.identifiers import normalized_key
 from authsite.users import service as users
+from authsite.users.identities.service import remove_untrusted
 from authsite.users.models import LoginName, User
 
 from . import mails, tokens
@@ -146,13 +147,19 @@ def reset(
 
 
 def replace_password(
-    ctx: Context, user: tokens.Recoverable, password: str, **changes: object
+    ctx: Context,
+    user: tokens.Recoverable,
+    password: str,
+    *,
+    mailbox: str | None = None,
+    **changes: object,
 ) -> bool:
-    """Set a new password, which was checked, for a person who has proved the mailbox of ``user``.
+    """Set a new password, which was checked, for a person who has proved a mailbox of ``user``.
 
-    Every session, token family and lockout ends. Returns False, and changes nothing, if the user
-    was disabled, or another password was set, since ``user`` was read. ``changes``: further columns
-    of the user. Raises `HashCapacityExceeded`.
+    ``mailbox``: its address; by default the present one. Every session, token family and lockout
+    ends, and the identities go that `remove_untrusted` removes. Returns False, and changes nothing,
+    if the user was disabled, or another password was set, since ``user`` was read. ``changes``:
+    further columns of the user. Raises `HashCapacityExceeded`.
     """
     hashed = ctx.passwords.hash(password)
     unchanged = User.recovery_version == user.recovery_version, User.disabled_at.is_(None)
@@ -161,6 +168,7 @@ def replace_password(
     )
     if not changed:
         return False
+    remove_untrusted(ctx, user.id, mailbox or changed.email)
     remember_caller(ctx, user.id, changed.recognition_version)
     record(ctx, Event.RECOVERY_DONE, user_id=user.id)
     after_commit(ctx.db, lambda: forget_failures(ctx, user.id))

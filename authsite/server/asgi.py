@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from authsite.platform.http.body_values import MAX_BODY
+from authsite.platform.http.outbound_slots import AT_ONCE
 from authsite.platform.http.tween import BEGAN
 from authsite.platform.runtime.slots import WorkQueue
 
@@ -90,7 +91,9 @@ class AsgiBridge:
     """The ASGI application (HTTP only, no lifespan) around the WSGI application.
 
     ``threads`` work on requests with a body. ``active``: how many requests of each kind, with a
-    body and without, are worked on at the same time. ``log`` gets a line for each request.
+    body and without, are worked on at the same time. The threads for requests without a body are
+    more, by as many as may wait for other servers at a time: a provider that is down delays no
+    other request. ``log`` gets a line for each request.
     ``immediate``: paths that the application answers at once, without waiting for anything; the
     event loop itself runs it for them, so that they are answered while all threads are busy.
     """
@@ -104,7 +107,7 @@ class AsgiBridge:
         immediate: frozenset[str] = frozenset(),
     ) -> None:
         self._application, self._immediate, self._log = application, immediate, log
-        self._bodiless = WorkerThreads(application, active, active, "request")
+        self._bodiless = WorkerThreads(application, active + AT_ONCE, active, "request")
         self._with_body = WorkerThreads(application, threads, active, "body")
         self._deadlines = Deadlines(BODY_SECONDS)
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from authsite.monitoring import HEALTH_PATH
 from authsite.platform.mail.copies import FOLDER_VARIABLE
+from authsite.platform.runtime.slots import THREADS
 from authsite.platform.settings import (
     Settings,
     SettingsError,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
     from authsite.context import Services
 
-# Per worker: requests with a body that are under way, most of which wait for a password hash.
-THREADS = 16
 # Requests of each kind, with a body and without, that a worker works on at the same time. More of
 # them contend for the GIL: with 16 instead of 6, a refresh takes a third more processor time.
 # A query of SQLite does not wait for a server, so three use less processor time than six.

@@ -6,7 +6,7 @@ from pyramid.events import ApplicationCreated
 
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.user_data import UserData
-from authsite.sign_in import known_address, login_url, undo_notice
+from authsite.sign_in import known_address, login_url, reauthentication, undo_notice
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 
@@ -47,6 +47,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.page", "/login")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)
     config.scan(".pages")

@@ -8,6 +8,7 @@ later gets a separate key.
 import json
 
 PASSWORD = ("pwd",)
+PROVIDER = ("idp",)  # another provider; RFC 8176 has no value for it
 EMAIL = ("email",)  # a mailed link or code; RFC 8176 has no value for it
 
 

@@ -116,6 +116,14 @@ def admit(
     return Verified(account, amr, recognition_version, recognition)
 
 
+def proved_at(verified: Verified, moment: datetime | None) -> Verified:
+    """``verified`` by a proof that the user gave elsewhere, at ``moment``; None if it is unknown.
+
+    A moment in the future counts as now: the clock of a provider may be ahead.
+    """
+    return verified if moment is None else verified._replace(auth_at=min(moment, clock.now()))
+
+
 def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:
     """Decide whether a first proof is enough.
 
@@ -169,7 +177,8 @@ def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
         remember_caller(ctx, account.id, verified.recognition_version)
     LOGINS.add("succeeded")
     since = recognition.since if recognition else None
-    return Complete(account, verified.amr, clock.now(), since, notify, target)
+    auth_at = verified.auth_at or clock.now()
+    return Complete(account, verified.amr, auth_at, since, notify, target)
 
 
 def _complete_pending(ctx: Context, verified: Verified, pending: Pending) -> Complete:

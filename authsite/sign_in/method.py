@@ -17,6 +17,7 @@ class Target(NamedTuple):
     """What a sign-in is for: tokens of a client with a scope, or else a browser session.
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
+    ``identity_id``: the identity at a provider with which it began.
     """
 
     client_id: uuid.UUID | None = None
@@ -24,6 +25,7 @@ class Target(NamedTuple):
     scope: str | None = None
     remember: bool = False
     next: str | None = None
+    identity_id: uuid.UUID | None = None
 
 
 class Pending(NamedTuple):
@@ -52,13 +54,15 @@ class Verified(NamedTuple):
 
     It has the account as it was read before the proof, since the epoch of that moment decides
     whether the sign-in is still valid. ``recognition`` is what was read before the proof; None if
-    it was not read. Only `gate.admit` makes one.
+    it was not read. ``auth_at``: when the user gave the proof, if that was not now. Only
+    `gate.admit` makes one.
     """
 
     account: Account
     amr: tuple[str, ...]
     recognition_version: int = 0
     recognition: Recognition | None = None
+    auth_at: datetime | None = None
 
 
 Offered = Callable[[Context, Account | None], bool]

@@ -16,7 +16,8 @@ class PendingLogin(Base):
     client is not the one stored here. ``user_id`` is NULL where the name belongs to no user;
     ``client_id`` is NULL for a browser session. ``amr``: what was proved, separated by blanks.
     ``enroll``: the user must add a second factor. ``recognized``: since when the browser has been
-    recognized; ``unrecognized``: neither the browser nor the address was.
+    recognized; ``unrecognized``: neither the browser nor the address was. ``identity_id``: the
+    identity at a provider with which the sign-in began.
     """
 
     __tablename__ = "pending_logins"
@@ -38,6 +39,7 @@ class PendingLogin(Base):
     recognized: Mapped[datetime | None]
     unrecognized: Mapped[bool]
     next: Mapped[str | None] = mapped_column(String(2048))
+    identity_id: Mapped[uuid.UUID | None]
     failures: Mapped[int]
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))

@@ -52,6 +52,7 @@ class StoredLogin(NamedTuple):
     client_epoch: int | None
     scope: str | None
     remember: bool
+    identity_id: uuid.UUID | None
     amr: str
     recognized: datetime | None
     unrecognized: bool
@@ -95,6 +96,7 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.client_epoch,
         PendingLogin.scope,
         PendingLogin.remember,
+        PendingLogin.identity_id,
         PendingLogin.amr,
         PendingLogin.recognized,
         PendingLogin.unrecognized,
@@ -149,6 +151,7 @@ def store(ctx: Context, pending: Pending) -> None:
         recognized=pending.recognized,
         unrecognized=pending.unrecognized,
         next=target.next,
+        identity_id=target.identity_id,
         failures=0,
         address=info.address,
         agent=info.agent,
@@ -170,7 +173,9 @@ def find(ctx: Context, key: str) -> Pending | None:
         recognition_version=row.recognition_version,
         amr=amr,
         methods=methods_after(ctx, row.account, amr),
-        target=Target(row.client_id, row.client_epoch, row.scope, row.remember, row.next),
+        target=Target(
+            row.client_id, row.client_epoch, row.scope, row.remember, row.next, row.identity_id
+        ),
         recognized=row.recognized,
         unrecognized=row.unrecognized,
     )

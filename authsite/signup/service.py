@@ -71,7 +71,7 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
     page_url = given.page_url and verification.choose_page(ctx, given.page_url)
     also = [
         *domain_errors(ctx.settings, given.identifiers.get("email")),
-        *_terms_errors(ctx, given.terms_accepted),
+        *terms_errors(ctx, given.terms_accepted),
     ]
     names = _validate(ctx, given, also)
     if not ctx.settings.prevent_enumeration:
@@ -140,7 +140,7 @@ def _create_registered(
 ) -> User:
     user = users.create(ctx, names, password_hash, name=given.name or None, origin="registered")
     _mail_link(ctx, user, page_url)
-    return _accept_terms(ctx, user)
+    return accept_terms(ctx, user)
 
 
 def _mail_link(ctx: Context, user: User, page_url: str | None) -> None:
@@ -150,14 +150,16 @@ def _mail_link(ctx: Context, user: User, page_url: str | None) -> None:
         verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
 
 
-def _terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:
+def terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:
+    """The error of a form that does not accept the terms of `terms-url`."""
     if ctx.settings.terms_url is None or (accepted or "").lower() in _ACCEPTED:
         return []
     message = _("Accept the terms of use to create an account.")
     return [FieldError("required", "terms_accepted", message)]
 
 
-def _accept_terms(ctx: Context, user: User) -> User:
+def accept_terms(ctx: Context, user: User) -> User:
+    """Note which terms a new user has accepted, and when; the ``user``."""
     terms_url = ctx.settings.localized("terms_url", ctx.request_info.language)
     if terms_url:
         user.terms_url, user.terms_accepted_at = terms_url, user.created_at

@@ -46,6 +46,8 @@ class AccountSection(NamedTuple):
     """Returns what the template reads."""
     deleted: str | None = None
     """A template with what of the section is deleted with the account; it reads ``values``."""
+    after: str | None = None
+    """The section of the same page below which it is shown; by default it is the last one."""
 
 
 ACCOUNT_SECTIONS = Registered[AccountSection]("sections of the account pages")
@@ -80,7 +82,12 @@ def section_id(request: Request) -> str | None:
 
 def _page(request: Request, route: str) -> AccountPage:
     sections = ACCOUNT_SECTIONS.of(request.authsite.services).values()
-    return AccountPage(route, TITLES[route], tuple(each for each in sections if each.page == route))
+    shown: list[AccountSection] = []
+    for each in sections:
+        if each.page == route:
+            ids = [item.id for item in shown]
+            shown.insert(ids.index(each.after) + 1 if each.after else len(shown), each)
+    return AccountPage(route, TITLES[route], tuple(shown))
 
 
 def show(request: Request) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
 from authsite.sign_in.fields import address_errors, read_address
 from authsite.sign_in.identifiers import Identifier, normalized_key
-from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.reauthentication import require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import former, pending
@@ -33,7 +33,7 @@ from .service import choose_page, mail_link, may_mail, may_mail_own_address, not
 def request_change(
     ctx: Context,
     user: SignedInUser,
-    current_password: str,
+    current_password: str | None,
     email: str,
     page_url: str | None = None,
 ) -> None:
@@ -44,13 +44,13 @@ def request_change(
     becomes inactive. With `prevent-enumeration` the response for an address of another user is the
     same as for a free address; the other user gets a notice instead of the link.
 
-    Raises the errors of `choose_page` and `reauthenticate` (`ValidationFailed` if ``email`` is not
+    Raises the errors of `choose_page` and `require_proof` (`ValidationFailed` if ``email`` is not
     an e-mail address, or of a domain that may not register), `AddressTaken`, `TooManyAttempts` over
     the user's limit ``verification`` (``login-names`` for a taken address), and `SignInEnded` if
     the user's epoch was raised in the meantime.
     """
     page_url, account = choose_page(ctx, page_url), user.account
-    reauthenticate(ctx, user, current_password, lambda: address_errors(ctx.settings, email))
+    require_proof(ctx, user, current_password, lambda: address_errors(ctx.settings, email))
     address = read_address(email)
     found = find_credential(ctx, email, ["email"])
     owner = found.account if found and found.account.id != account.id else None

@@ -19,6 +19,7 @@ from authsite.sign_in.credentials import remember_caller
 from authsite.sign_in.identifiers import normalized_key
 from authsite.users import former, pending
 from authsite.users import service as users
+from authsite.users.identities.service import remove_untrusted
 from authsite.users.models import FormerAddress, User
 
 from . import links, mails
@@ -83,6 +84,7 @@ def revert(ctx: Context, token: str) -> str:
     changed the address twice must not restore the one in between. Links of earlier changes stay.
     With the changes end the links "This was not me" that were mailed since, because their addresses
     can no longer be restored, and those that were mailed to the restored address before.
+    Identities at providers go, unless they are trusted and have the restored address.
     Raises `InvalidSignature`, and `AddressTaken` if another user has the address nevertheless.
     """
     found = find_former(ctx, token)
@@ -104,6 +106,7 @@ def revert(ctx: Context, token: str) -> str:
         updated_at=now,
     )
     if changed:
+        remove_untrusted(ctx, user.id, restored)
         remember_caller(ctx, user.id, changed.recognition_version)
     details = {"old": pseudonym(normalized_key("email", removed)), "new": pseudonym(key)}
     record(ctx, Event.EMAIL_CHANGE_REVERTED, user_id=user.id, details=details)

@@ -50,10 +50,14 @@ def upgrade() -> None:
         ),
     )
     op.create_index(op.f("ix_stored_requests_user_id"), "stored_requests", ["user_id"])
-    op.add_column("web_sessions", sa.Column("identity_id", sa.Uuid(), nullable=True))
+    for table in ("web_sessions", "pending_logins"):
+        op.add_column(table, sa.Column("identity_id", sa.Uuid(), nullable=True))
+    op.add_column("web_sessions", sa.Column("confirmed_at", MOMENT, nullable=True))
 
 
 def downgrade() -> None:
-    op.drop_column("web_sessions", "identity_id")
+    op.drop_column("web_sessions", "confirmed_at")
+    for table in ("pending_logins", "web_sessions"):
+        op.drop_column(table, "identity_id")
     for table in ("stored_requests", "used_ids", "identities"):
         op.drop_table(table)

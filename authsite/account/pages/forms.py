@@ -25,6 +25,7 @@ from authsite.platform.http.forms import link_view, password_check, rating
 from authsite.platform.http.rendering import found, home_path, see_other
 from authsite.platform.i18n import _
 from authsite.platform.rate_limit import device_cookie
+from authsite.recovery import service as recovery
 from authsite.request_state import Request
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.sessions import cookies
@@ -41,7 +42,7 @@ class EmailForm(Body):
     """A new e-mail address."""
 
     email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
-    current_password: CurrentPassword
+    current_password: CurrentPassword = None
 
 
 class EndSessionForm(Body):
@@ -132,6 +133,13 @@ def change_password(request: Request) -> Response:
     )
     cookies.renew_session(request, renewed)
     return back(request, "password")
+
+
+@account_form("authsite.account.password.link")
+def mail_password_link(request: Request) -> Response:
+    """Mail the link that sets a password, for a user who has none."""
+    recovery.request_reset(request.authsite.ctx, caller_of(request).acting_user().email)
+    return back(request, "link")
 
 
 @password_check("authsite.account.password.check", NewPassword)

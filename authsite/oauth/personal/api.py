@@ -14,7 +14,7 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
-from authsite.sign_in.errors import WrongCurrentPassword
+from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 
@@ -39,8 +39,8 @@ class TokenBody(Body):
     """Scopes, separated by spaces, of those that the token of the request has. By default none."""
     expires_in: Lifetime | None = None
     """The lifetime, such as `12h` or `30d`: at most `365d`, by default `90d`."""
-    current_password: CurrentPassword
-    """The user's password."""
+    current_password: CurrentPassword = None
+    """The user's password. A user without one confirms with a linked provider instead."""
 
 
 class TokenPath(Parameters):
@@ -99,7 +99,7 @@ class PersonalTokensAnswer(TypedDict):
         "mail. It is not a login: the endpoints that change the account refuse it."
     ),
     errors=(
-        WrongCurrentPassword,
+        *PROOF_ERRORS,
         ScopeNotAllowed,
         InvalidLifetime,
         TooManyTokens,

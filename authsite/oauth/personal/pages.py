@@ -21,7 +21,7 @@ class TokenForm(Body):
 
     name: Name
     expires_in: Lifetime | None = None
-    current_password: CurrentPassword
+    current_password: CurrentPassword = None
 
 
 def values(request: Request) -> dict[str, Any]:

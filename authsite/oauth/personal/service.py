@@ -25,7 +25,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
-from authsite.sign_in.reauthentication import reauthenticate
+from authsite.sign_in.reauthentication import require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
@@ -53,7 +53,7 @@ class RequestedToken:
 def create(
     ctx: Context,
     user: SignedInUser,
-    current_password: str,
+    current_password: str | None,
     requested: RequestedToken,
     allowed: Collection[str],
 ) -> tuple[ListedToken, str]:
@@ -63,12 +63,12 @@ def create(
 
     ``allowed``: the scopes that the token may have, except those for groups that the user is not
     in; without a requested scope it has none. Raises
-    `ValidationFailed` for a wrong name, scope or lifetime, what `reauthenticate` raises,
+    `ValidationFailed` for a wrong name, scope or lifetime, what `require_proof` raises,
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
     `SignInEnded` if the user's epoch was raised since the guard read it.
     """
     name, scope, lifetime = _read(requested, allowed)
-    reauthenticate(ctx, user, current_password)
+    require_proof(ctx, user, current_password)
     account = user.account
     # After the password: a person with only a token cannot use up the limit of the owner.
     ctx.limits.count("personal-tokens", limit_subject(account.id))

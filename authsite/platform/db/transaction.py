@@ -1,5 +1,7 @@
 """The session of a request, and its transaction."""
 
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +16,9 @@ READING_PATHS = Registered[str]("paths that read")
 """Paths whose POST writes nothing in the request's transaction."""
 
 
+_thread = threading.local()
+
+
 class RequestSession(Session):
     """A session that commits and rolls back with the transaction manager in its ``info``."""
 
@@ -25,6 +30,14 @@ def _join(session: Session, *_arguments: object) -> None:
     # find out whether something was written. Our session joins as changed from the start: Core's
     # statements, which those listeners do not see, are committed like all others.
     join_transaction(session, STATUS_CHANGED, session.info["tm"])
+    _thread.session = weakref.ref(session)
+
+
+def is_open_in_thread() -> bool:
+    """Whether this thread has a request's transaction in which something was read or written."""
+    latest = getattr(_thread, "session", None)
+    session: Session | None = latest() if latest else None
+    return session is not None and session.in_transaction()
 
 
 def request_session(request: Request) -> Session:

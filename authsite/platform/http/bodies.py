@@ -60,7 +60,9 @@ Password = Annotated[
     _text(4096),
     Field(json_schema_extra={"format": "password"}, examples=["correct-horse-battery-staple"]),
 ]
-CurrentPassword = Annotated[Password, Missing(_("Enter your current password."))]
+CURRENT_PASSWORD_MISSING = _("Enter your current password.")
+# Optional in every model: a user without a password proves who they are in another way.
+CurrentPassword = Annotated[Password | None, Missing(CURRENT_PASSWORD_MISSING)]
 NewPassword = Annotated[Password, Missing(_("Choose a password."))]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]

@@ -35,7 +35,8 @@ class ApiError(Exception):
     ``summary`` tells in the OpenAPI document when the error occurs. The body lists ``details``
     under ``errors``, or the error itself if there are none. With ``listed`` false the list is
     empty, as for a failed authentication. ``reason`` is for the log, where it may say more than the
-    body. With ``keeps_writes`` the transaction is committed, for a revocation or an audit event
+    body. With ``shown_again`` a form is shown again with the error, whatever the status is. With
+    ``keeps_writes`` the transaction is committed, for a revocation or an audit event
     before the error. ``audit_event`` is recorded with ``client_id``, at most once an hour for each
     client address.
     """
@@ -47,6 +48,7 @@ class ApiError(Exception):
         "Something went wrong on our side. Try again, and report it if it keeps happening."
     )
     listed = True
+    shown_again = False
     keeps_writes = False
     reason: str | None = None
     audit_event: "Event | None" = None

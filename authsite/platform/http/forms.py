@@ -134,13 +134,13 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             request.authsite.validated = validate(values, model)
             return view(context, request)
         except ApiError as error:
-            if show is None or error.status not in SHOWN_AGAIN:
+            if show is None or not (error.shown_again or error.status in SHOWN_AGAIN):
                 raise
             request.authsite.record_denial(error)
             # pyramid_tm does not see an error that is handled here.
             end_transaction = commit_and_begin if error.keeps_writes else rollback_and_begin
             end_transaction(request)
-            _set_errors(request, error)
+            set_errors(request, error)
             return renderer.render_to_response(show(request), None, request=request)
 
     return view_with_form
@@ -157,7 +157,7 @@ def _read_form(request: Request) -> dict[str, object]:
     return {name: value for name, value in values.items() if value != ""}
 
 
-def _set_errors(request: Request, error: ApiError) -> None:
+def set_errors(request: Request, error: ApiError) -> None:
     """Set the errors that the template shows, and the status and headers of the response."""
     request.environ[ERROR_OF_REQUEST] = error
     request.authsite.form_errors = error.details or [FieldError(error.code, None, error.message)]

@@ -63,7 +63,7 @@ def page_values(request: Request) -> dict[str, Any]:
         "direction": direction(language),
         "languages": choices(request),
         "home": home_path(request),
-        "url": lambda name, **parts: route_path(request, f"authsite.{name}", **parts),
+        "url": lambda name, /, **parts: route_path(request, f"authsite.{name}", **parts),
         "page": lambda name: page_path(request, name),
         "static": lambda name: asset_path(request, name),
         "href": lambda place: href(request, place),
@@ -135,7 +135,8 @@ def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Re
     """The page that continues at ``location``, a checked URL of another origin.
 
     ``reason`` is what happened before: ``signed in``; or ``unsaved`` or ``again`` for a rejected
-    form, whose session ended or whose login was too long ago.
+    form, whose session ended or whose login was too long ago; or ``provider`` on the way to another
+    provider.
     """
     values = {"location": location, "host": urlsplit(location).netloc, "reason": reason}
     response: Response = request.response

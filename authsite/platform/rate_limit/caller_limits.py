@@ -138,13 +138,16 @@ class CallerLimits:
 
     def recognized(self, owner: Owner) -> tuple[str, ...]:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
+        found = self.recognition(owner)
+        return found.subject if found else ()
+
+    def recognition(self, owner: Owner) -> Recognition | None:
+        """What is recognized of the request, for ``owner``; None with limits off."""
         if self.limiter is None:
-            return ()
+            return None
         unknown, known = self._recognize(owner)
         key = recognized.address_key(self.limiter, owner, self.address)
-        if unknown.subject or self.limiter.storage.get(key):
-            return known.subject
-        return ()
+        return known if unknown.subject or self.limiter.storage.get(key) else unknown
 
     def remember_login(self, owner: Owner) -> None:
         """`remember` for ``owner``, who has just signed in; the view sets the device cookie."""

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
+THREADS = 16
+"""Threads of a worker for requests with a body: most of them wait, such as for a password hash."""
+
 Item = TypeVar("Item")
 
 _thread = threading.local()

@@ -29,10 +29,11 @@ class RateLimit(NamedTuple):
     @property
     def counts_address(self) -> bool:
         """Whether its key ends with the client address, of which networks are counted, too."""
-        return self.key in (_ADDRESS, _CLIENT_AND_ADDRESS)
+        return self.key in (_ADDRESS, _CLIENT_AND_ADDRESS, _PROVIDER_AND_ADDRESS)
 
 
 _ADDRESS, _CLIENT_AND_ADDRESS = "client address", "client and address"
+_PROVIDER_AND_ADDRESS = "provider and client address"
 _RECIPIENT = "recipient's address"
 RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
     {
@@ -48,7 +49,18 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             growing_delay=True,
             text="Wrong current passwords for each user and sign-in.",
         ),
-        "login-address": RateLimit("30/minute", _ADDRESS, text="Logins for each client address."),
+        "login-address": RateLimit(
+            "30/minute",
+            _ADDRESS,
+            text="Logins for each client address; with another provider the start and the return"
+            " count.",
+        ),
+        "provider-failures": RateLimit(
+            "20/10 minutes",
+            _PROVIDER_AND_ADDRESS,
+            failures=frozenset({"provider_refused"}),
+            text="Returns from each provider that were refused, for each client address.",
+        ),
         "client-auth": RateLimit(
             "20/minute",
             _CLIENT_AND_ADDRESS,

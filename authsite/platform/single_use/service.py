@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
 from .models import UsedId
@@ -23,16 +24,27 @@ def spend(db: Session, value: str, expires_at: datetime) -> bool:
     value can be used again.
     """
     insert = sqlite_insert if db.get_bind().dialect.name == "sqlite" else postgresql_insert
-    digest = sha256(value.encode(errors="replace")).hexdigest()
     used = db.execute(
         insert(UsedId)
-        .values(digest=digest, expires_at=expires_at)
+        .values(digest=_digest(value), expires_at=expires_at)
         .on_conflict_do_nothing()
         .returning(UsedId.digest)
     )
     return used.scalar() is not None
 
 
+def was_spent(db: Session, value: str) -> bool:
+    """Whether ``value`` was used up, and its ``expires_at`` has not passed."""
+    used = select(UsedId.digest).where(
+        UsedId.digest == _digest(value), UsedId.expires_at > clock.now()
+    )
+    return db.scalar(used) is not None
+
+
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
     """Delete the rows of values that have expired."""
     return sweep_table(connection, UsedId, UsedId.expires_at <= now)
+
+
+def _digest(value: str) -> str:
+    return sha256(value.encode(errors="replace")).hexdigest()

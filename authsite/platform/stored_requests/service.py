@@ -6,11 +6,12 @@ import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from authsite.context import Context
+from authsite.platform.db import PreparedQuery
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
@@ -21,15 +22,36 @@ from .models import StoredRequest
 KEEP = timedelta(hours=24)  # after the end, for investigations
 
 
+class Stored(NamedTuple):
+    """What is stored under a key."""
+
+    body: str
+
+
+STORED = PreparedQuery(
+    select(StoredRequest.body).where(
+        StoredRequest.key_hash == bindparam("key_hash"),
+        StoredRequest.kind == bindparam("kind"),
+        StoredRequest.expires_at > bindparam("now"),
+    ),
+    Stored,
+)
+
+
 def store(
     ctx: Context,
     kind: str,
     body: Mapping[str, Any],
     lifetime: timedelta,
+    *,
+    key: str | None = None,
     user_id: uuid.UUID | None = None,
 ) -> str:
-    """Insert a row in the request's transaction; its key, of 256 random bits."""
-    key, now = secrets.token_urlsafe(32), clock.now()
+    """Insert a row in the request's transaction; its key.
+
+    ``key``: one that cannot be guessed; by default a new one of 256 random bits.
+    """
+    key, now = key or secrets.token_urlsafe(32), clock.now()
     row = StoredRequest(
         id=uuid.uuid4(),
         key_hash=_hash(key),
@@ -44,9 +66,12 @@ def store(
 
 
 def find(ctx: Context, kind: str, key: str) -> dict[str, Any] | None:
-    """The body stored under this key; None if there is none, or it has ended."""
-    body = ctx.db.scalar(select(StoredRequest.body).where(*_is(kind, key)))
-    return None if body is None else json.loads(body)
+    """The body stored under this key; None if there is none, or it has ended.
+
+    It is read outside of the request's transaction.
+    """
+    found = STORED.one(ctx.database, kind=kind, key_hash=_hash(key), now=clock.now())
+    return None if found is None else json.loads(found.body)
 
 
 def spend(ctx: Context, kind: str, key: str) -> dict[str, Any] | None:

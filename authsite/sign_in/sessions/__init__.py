@@ -23,7 +23,8 @@ def includeme(config: "Configurator") -> None:
         UserData(
             "sign_ins_of_browsers",
             BrowserSession,
-            "id remember created_at used_at expires_at address agent facts auth_at recognized",
+            "id remember created_at used_at expires_at address agent facts auth_at recognized"
+            " identity_id confirmed_at",
         )
     )
     config.add_cleanup("sessions", "Web sessions", purge, when="idle or old for too long")

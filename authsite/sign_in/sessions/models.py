@@ -19,7 +19,8 @@ class BrowserSession(Base):
     ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are;
     NULL, of before the column: ``created_at``. ``recognized``: since when the browser had been
     recognized before. ``identity_id``: the identity with which the session began; the row of the
-    identity may be gone.
+    identity may be gone. ``confirmed_at``: when the user last proved at a linked provider, for a
+    sensitive change, to be who they are.
     """
 
     __tablename__ = "web_sessions"
@@ -40,3 +41,4 @@ class BrowserSession(Base):
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
     identity_id: Mapped[uuid.UUID | None]
+    confirmed_at: Mapped[datetime | None]

@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
@@ -17,6 +18,8 @@ from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
+from authsite.users.account import Account
+from authsite.users.identities.models import Identity
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER
@@ -117,7 +120,7 @@ def begin(
             _end_former(ctx, former_key)
         session_id = uuid.uuid4()
         row = BrowserSession(
-            id=session_id, user_id=account.id, created_at=values["auth_at"], **values
+            id=session_id, user_id=account.id, created_at=values["used_at"], **values
         )
         ctx.db.add(row)
     record(ctx, Event.SESSION_BEGUN, user_id=account.id, details={"session": str(session_id)})
@@ -128,26 +131,37 @@ def begin(
 
 def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[str, Any]:
     """The columns that a sign-in writes, also into the row of a session that goes on."""
-    cfg = ctx.settings
+    cfg, now = ctx.settings, clock.now()
+    lifetime = cfg.session_remember if remember else cfg.session_lifetime
     return {
         "key_hash": _row_hash(ctx, key),
         "user_epoch": done.account.epoch,
         "remember": remember,
-        "used_at": done.auth_at,
-        "expires_at": done.auth_at + (cfg.session_remember if remember else cfg.session_lifetime),
+        "used_at": now,
+        "expires_at": now + min(lifetime, _longest(ctx, done.target.identity_id) or lifetime),
         "address": ctx.request_info.address,
         "agent": ctx.request_info.agent,
         "facts": facts.pack(done.amr),
         "auth_at": done.auth_at,
         "recognized": done.recognized,
+        "identity_id": done.target.identity_id,
     }
+
+
+def _longest(ctx: Context, identity_id: uuid.UUID | None) -> timedelta | None:
+    """How long a session that begins with this identity lasts at most: `session-expires-in`."""
+    if identity_id is None:
+        return None
+    name = ctx.db.scalar(select(Identity.provider).where(Identity.id == identity_id))
+    provider = ctx.settings.provider(name) if name else None
+    return provider.session_expires_in if provider else None
 
 
 def _go_on(
     ctx: Context, user_id: uuid.UUID, former_key: str, values: dict[str, Any]
 ) -> uuid.UUID | None:
     """Give the active session of this key and user the ``values``; its id, if there is one."""
-    now, idle = values["auth_at"], values["auth_at"] - ctx.settings.session_idle
+    now, idle = values["used_at"], values["used_at"] - ctx.settings.session_idle
     session_id: uuid.UUID | None = ctx.db.scalar(
         update(BrowserSession)
         .where(
@@ -185,6 +199,37 @@ def renew(
         .execution_options(synchronize_session=False)
     )
     return None if remember is None else RenewedSession(key, remember)
+
+
+def confirm(
+    ctx: Context, account: Account, session_id: uuid.UUID, amr: tuple[str, ...], at: datetime
+) -> RenewedSession | None:
+    """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
+
+    The session goes on under a new key. Returns None if it has ended.
+    """
+    key = secrets.token_urlsafe(32)
+    remember = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.id == session_id,
+            BrowserSession.user_id == account.id,
+            BrowserSession.user_epoch == account.epoch,
+        )
+        .values(key_hash=_row_hash(ctx, key), facts=facts.pack(amr), auth_at=at, confirmed_at=at)
+        .returning(BrowserSession.remember)
+        .execution_options(synchronize_session=False)
+    )
+    return None if remember is None else RenewedSession(key, remember)
+
+
+def begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Sequence[uuid.UUID]:
+    """The ids of the user's sessions that began with this identity."""
+    return ctx.db.scalars(
+        select(BrowserSession.id).where(
+            BrowserSession.user_id == user_id, BrowserSession.identity_id == identity_id
+        )
+    ).all()
 
 
 def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:

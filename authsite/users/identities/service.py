@@ -2,14 +2,18 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import Select, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.context import Context, Services
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
+from authsite.platform.settings.sections.providers import Provider
 
 from .models import Identity
 
@@ -22,6 +26,20 @@ class NewIdentity(NamedTuple):
     subject: str
     email: str | None
     trusted: bool
+
+
+class Identified(Protocol):
+    """An identity, linked or not."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+
+
+def about(identity: Identified) -> dict[str, str]:
+    """The details of an event about an identity."""
+    return {"provider": identity.provider, "subject": pseudonym(identity.subject)}
 
 
 class AlreadyLinked(Exception):
@@ -37,11 +55,15 @@ def find(ctx: Context, issuer: str, subject: str) -> Identity | None:
 
 def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
     """The identities of a user, in the order in which they were linked."""
-    return ctx.db.scalars(
+    return ctx.db.scalars(_of(user_id)).all()
+
+
+def _of(user_id: uuid.UUID) -> Select[tuple[Identity]]:
+    return (
         select(Identity)
         .where(Identity.user_id == user_id)
         .order_by(Identity.created_at, Identity.id)
-    ).all()
+    )
 
 
 def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]:
@@ -51,6 +73,36 @@ def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]
         identity
         for identity in identities
         if (provider := issuers.get(identity.provider)) and provider.issues(identity.issuer)
+    ]
+
+
+def labels(settings: Settings, identities: Sequence[Identity]) -> list[str]:
+    """How the providers of usable identities are called, each once."""
+    return list(dict.fromkeys(label(settings, each) for each in usable(settings, identities)))
+
+
+def labels_of(services: Services, user_id: uuid.UUID) -> list[str]:
+    """The providers with which a user can sign in, for a mail: read outside of a request."""
+    with Session(services.database.autocommit) as db:
+        return labels(services.settings, db.scalars(_of(user_id)).all())
+
+
+def label(settings: Settings, identity: Identified) -> str:
+    """How the provider of an identity is called; its name, if it has left the settings."""
+    provider = settings.provider(identity.provider)
+    return provider.label if provider else identity.provider
+
+
+def may_confirm(settings: Settings, identities: Sequence[Identity]) -> list[Provider]:
+    """The providers with which their user can prove a sensitive change, each once.
+
+    GitHub never tells when the person has proved there to be who they are.
+    """
+    names = dict.fromkeys(each.provider for each in usable(settings, identities))
+    return [
+        provider
+        for provider in settings.providers
+        if provider.name in names and provider.preset != "github"
     ]
 
 
@@ -78,16 +130,33 @@ def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity
     )
 
 
-def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
-    """Remove all identities of a user but trusted ones with ``address``, the account's present one.
+def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
+    """Remove all identities of a user; record each."""
+    removed = ctx.db.scalars(
+        delete(Identity)
+        .where(Identity.user_id == user_id)
+        .returning(Identity)
+        .execution_options(synchronize_session=False)
+    ).all()
+    for identity in removed:
+        record(ctx, Event.PROVIDER_UNLINKED, user_id=user_id, details=about(identity))
 
-    What recovers an account calls this: an intruder may have linked an identity.
+
+def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
+    """Remove all identities of a user but trusted ones with ``address``; record each.
+
+    What recovers an account calls this, with the address whose mailbox was proved: an intruder may
+    have linked an identity. Addresses differ from each other in more than upper and lower case.
     """
-    ctx.db.execute(
+    other_address = func.lower(Identity.email) != address.lower()
+    removed = ctx.db.scalars(
         delete(Identity)
         .where(
             Identity.user_id == user_id,
-            or_(Identity.trusted.is_(False), Identity.email.is_(None), Identity.email != address),
+            or_(Identity.trusted.is_(False), Identity.email.is_(None), other_address),
         )
+        .returning(Identity)
         .execution_options(synchronize_session=False)
-    )
+    ).all()
+    for identity in removed:
+        record(ctx, Event.PROVIDER_UNLINKED, user_id=user_id, details=about(identity))

@@ -1,1 +1,28 @@
-"""The protocol with another provider: OpenID Connect, and OAuth 2.0 of GitHub."""
+"""The protocol with another provider: OpenID Connect, and OAuth 2.0 of GitHub.
+
+`begin` leads a browser to the provider, and `finish` says who came back.
+"""
+
+from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
+from .failures import ProviderFailure, ProviderRefused
+from .people import is_allowed
+from .protocol import begin, finish, redirect_uri, return_url, start_url
+from .values import Purpose, Returned, Start, Told
+
+__all__ = [
+    "WHILE_A_MAIL_IS_AWAITED",
+    "ProviderFailure",
+    "ProviderRefused",
+    "Purpose",
+    "Returned",
+    "Start",
+    "Told",
+    "begin",
+    "browser_of",
+    "finish",
+    "is_allowed",
+    "keep_browser",
+    "redirect_uri",
+    "return_url",
+    "start_url",
+]

@@ -45,3 +45,10 @@ class Told(NamedTuple):
     name: str | None
     allowed: bool | None = True
     auth_time: datetime | None = None
+
+
+class Returned(NamedTuple):
+    """A way to a provider that came back: what it began with, and whom the provider told."""
+
+    start: Start
+    told: Told

@@ -1,0 +1,95 @@
+"""Sign in with an identity that is linked: the account conditions, the gate, the session."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import update
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.platform.audit.service import record, record_apart
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.counters import LOGINS
+from authsite.sign_in import gate, pending
+from authsite.sign_in.credentials import owner_of_user
+from authsite.sign_in.errors import WrongCredentials
+from authsite.sign_in.facts import PROVIDER
+from authsite.sign_in.method import Pending, Target, Verified
+from authsite.sign_in.methods.provider import Told
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import BegunSession
+from authsite.users.account import account_of
+from authsite.users.identities import service as identities
+from authsite.users.identities.models import Identity
+from authsite.users.models import User
+
+from .whose import Known
+
+
+class Browser(NamedTuple):
+    """What a browser wants of a sign-in. ``former_key``: the key of the session that it has."""
+
+    former_key: str | None
+    remember: bool = False
+    next: str | None = None
+
+
+def enter_known(ctx: Context, known: Known, told: Told, browser: Browser) -> BegunSession | Pending:
+    """Sign in the user of a known identity; call it before the transaction has written.
+
+    Raises `WrongCredentials` for a disabled user, and the error of an account condition.
+    """
+    account = known.account
+    if known.disabled_at:
+        _record_failure(ctx, account.id, FailureReason.DISABLED)
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    owner = owner_of_user(account.id, known.recognition_version)
+    recognition = ctx.limits.recognition(owner)
+    try:
+        verified = gate.admit(ctx, account, PROVIDER, owner.version, recognition)
+    except gate.Denied as error:
+        _record_failure(ctx, account.id, error.denial.condition.reason)
+        raise error.denial.error from None
+    return _enter(ctx, verified, known.identity_id, told, browser)
+
+
+def enter_new(
+    ctx: Context, user: User, identity: Identity, told: Told, browser: Browser
+) -> BegunSession | Pending:
+    """Sign in the ``user`` to whom this request has linked the identity.
+
+    Raises the error of an account condition: then nothing of the request stays.
+    """
+    try:
+        verified = gate.admit(ctx, account_of(user), PROVIDER, user.recognition_version)
+    except gate.Denied as error:
+        raise error.denial.error from None
+    return _enter(ctx, verified, identity.id, told, browser)
+
+
+def _enter(
+    ctx: Context, verified: Verified, identity_id: UUID, told: Told, browser: Browser
+) -> BegunSession | Pending:
+    target = Target(remember=browser.remember, next=browser.next, identity_id=identity_id)
+    done = gate.advance(ctx, gate.proved_at(verified, told.auth_time), target)
+    user_id = verified.account.id
+    ctx.db.execute(
+        update(Identity)
+        .where(Identity.id == identity_id)
+        .values(used_at=clock.now())
+        .execution_options(synchronize_session=False)
+    )
+    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(told))
+    if isinstance(done, Pending):
+        pending.store(ctx, done)
+        return done
+    begun = sessions.enter(ctx, done, former_key=browser.former_key)
+    if begun is None:
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    return begun
+
+
+def _record_failure(ctx: Context, user_id: UUID, reason: FailureReason) -> None:
+    LOGINS.add("failed")
+    record_apart(ctx, Event.LOGIN_FAILED, user_id=user_id, details={"reason": reason})

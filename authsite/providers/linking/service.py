@@ -1,0 +1,171 @@
+"""Link an identity to the signed-in user, confirm with one, and unlink one.
+
+An identity is a way to sign in, so linking and unlinking need a proof (`require_proof`). That of
+linking is asked when the browser leaves for the provider.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+
+from authsite.account import active_sessions
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in.facts import PROVIDER
+from authsite.sign_in.methods.provider import ProviderFailure, ProviderRefused, Told, is_allowed
+from authsite.sign_in.reauthentication import is_recent, require_proof
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import RenewedSession
+from authsite.users.account import Account, SignedInUser
+from authsite.users.caller import Caller
+from authsite.users.errors import SignInEnded
+from authsite.users.identities import service as identities
+from authsite.users.identities.models import Identity
+from authsite.users.identities.service import AlreadyLinked, NewIdentity
+from authsite.users.models import User, unchanged_since
+from authsite.verification.service import may_mail_own_address
+
+from . import mails
+from .errors import LastSignInMethod, UnknownIdentity
+
+
+def link(ctx: Context, caller: Caller, told: Told) -> None:
+    """Link the identity that a provider told to the signed-in user, whatever its address is.
+
+    An identity of the user stays as it is. The user gets a notice. Call it before the request has
+    written anything. Raises `ProviderRefused` for an identity of another user and for one that the
+    provider's `domains` do not allow, and `SignInEnded`.
+    """
+    account, provider = caller.acting_user(), _provider(ctx, told)
+    _require_allowed(provider, told, told.email if told.trusted else None)
+    notify = may_mail_own_address(ctx, account)
+    _lock(ctx, account)
+    if _is_linked(ctx, account, provider, told):
+        return
+    new = NewIdentity(told.provider, told.issuer, told.subject, told.email, told.trusted)
+    try:
+        made = identities.link(ctx, account.id, new)
+    except AlreadyLinked:
+        _is_linked(ctx, account, provider, told)
+        return
+    record(ctx, Event.PROVIDER_LINKED, user_id=account.id, details=identities.about(told))
+    if notify:
+        mails.send_linked(ctx, Recipient(account.id, account.email), made.id)
+
+
+def confirm(ctx: Context, caller: Caller, told: Told) -> RenewedSession:
+    """Take a recent sign-in at the provider as a proof of the signed-in user; see `require_proof`.
+
+    Returns the new key of the browser session. It counts only if the provider tells when the person
+    has proved there to be who they are, and that was less than `PROOF_LIFETIME` ago: a provider
+    that remembers the browser proves nothing about who sits in front of it. Raises
+    `ProviderRefused`, also for an identity that is not one of the user's, and `SignInEnded`.
+    """
+    account, provider = caller.acting_user(), _provider(ctx, told)
+    identity = identities.find(ctx, told.issuer, told.subject)
+    if identity is None or identity.user_id != account.id:
+        raise ProviderRefused(ProviderFailure.NOT_LINKED, provider, subject=told.subject)
+    _require_allowed(provider, told, identity.email)
+    if told.auth_time is None or not is_recent(told.auth_time):
+        raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=told.subject)
+    if caller.browser_uuid is None:
+        raise SignInEnded
+    now = clock.now()
+    renewed = sessions.confirm(
+        ctx, account, caller.browser_uuid, PROVIDER, min(told.auth_time, now)
+    )
+    if renewed is None:
+        raise SignInEnded
+    identity.used_at = now
+    record(ctx, Event.PROVIDER_CONFIRMED, user_id=account.id, details=identities.about(told))
+    return renewed
+
+
+def unlink(
+    ctx: Context, user: SignedInUser, identity_id: UUID | None, password: str | None
+) -> bool:
+    """Remove one identity of the user, and end the sessions that began with it.
+
+    Returns whether the present session was one of them. The user gets a notice.
+
+    Raises what `require_proof` raises, `UnknownIdentity` (None is no identity's id),
+    `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
+    """
+    require_proof(ctx, user, password)
+    account = user.account
+    notify = may_mail_own_address(ctx, account)
+    row = _lock(ctx, account)
+    found = identities.list_of(ctx, account.id)
+    wanted = next((each for each in found if each.id == identity_id), None)
+    if wanted is None:
+        raise UnknownIdentity
+    if not can_sign_in(ctx, row, [each for each in found if each is not wanted]):
+        raise LastSignInMethod
+    identities.remove(ctx, account.id, wanted.id)
+    began = sessions.begun_with(ctx, account.id, wanted.id)
+    for session_id in began:
+        active_sessions.end(ctx, account.id, session_id, user.session_id)
+    record(ctx, Event.PROVIDER_UNLINKED, user_id=account.id, details=identities.about(wanted))
+    if notify:
+        mails.send_unlinked(ctx, Recipient(account.id, account.email))
+    return user.session_id in began
+
+
+def can_sign_in(ctx: Context, user: User, left: Sequence[Identity]) -> bool:
+    """Whether the user has a way to sign in with the identities that are ``left``."""
+    return user.password_hash is not None or bool(identities.usable(ctx.settings, left))
+
+
+def list_removable(ctx: Context, user_id: UUID) -> list[tuple[Identity, bool]]:
+    """The identities of the user, each with whether it can be removed."""
+    user, found = ctx.db.get_one(User, user_id), identities.list_of(ctx, user_id)
+    return [
+        (item, can_sign_in(ctx, user, [each for each in found if each is not item]))
+        for item in found
+    ]
+
+
+def _provider(ctx: Context, told: Told) -> Provider:
+    provider = ctx.settings.provider(told.provider)
+    if provider is None:
+        raise RuntimeError("a provider that is not in the settings has told something")
+    return provider
+
+
+def _require_allowed(provider: Provider, told: Told, proved: str | None) -> None:
+    """Raise `ProviderRefused` unless `domains` allow what was told, else the ``proved`` address."""
+    allowed = told.allowed
+    if allowed is None:
+        allowed = proved is not None and is_allowed(provider, proved)
+    if not allowed:
+        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=told.subject)
+
+
+def _is_linked(ctx: Context, account: Account, provider: Provider, told: Told) -> bool:
+    """Whether the identity is linked to this user. Raises `ProviderRefused` if to another one."""
+    found = identities.find(ctx, told.issuer, told.subject)
+    if found is not None and found.user_id != account.id:
+        raise ProviderRefused(
+            ProviderFailure.LINKED_TO_ANOTHER_USER, provider, subject=told.subject
+        )
+    return found is not None
+
+
+def _lock(ctx: Context, account: Account) -> User:
+    """The row of the user, locked, so that two requests cannot remove the last two identities.
+
+    Raises `SignInEnded` if the sign-in has ended.
+    """
+    row = ctx.db.scalar(
+        select(User)
+        .where(User.id == account.id, *unchanged_since(account.epoch))
+        .with_for_update(key_share=True)
+    )
+    if row is None:
+        raise SignInEnded
+    return row

@@ -1,0 +1,212 @@
+"""Prove an account that has the address already, and link the identity to it.
+
+With the password, or with another identity of the account, everything in the account stays. A
+mailed link proves the mailbox alone, and acts as a reset: a stranger may have registered the
+account and had the address confirmed, and must keep nothing.
+"""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.oauth import active_personal_tokens
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.platform.audit.service import record
+from authsite.platform.db import after_commit
+from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.i18n import _
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.passwords import policy
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.counters import LOGINS
+from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in.credentials import (
+    Credential,
+    check_password,
+    forget_failures,
+    owner_of_user,
+)
+from authsite.sign_in.errors import WrongCredentials
+from authsite.sign_in.identifiers import normalized_key
+from authsite.sign_in.method import Pending
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.sign_in.sessions.service import BegunSession
+from authsite.users import service as users
+from authsite.users.account import SignedInUser
+from authsite.users.identities import service as identities
+from authsite.users.identities.models import Identity
+from authsite.users.models import User, unchanged_since
+from authsite.verification import mails as verification_mails
+
+from .decision import Step
+from .entering import enter_new
+from .errors import Changed, WrongPassword
+from .visits import Visit, join, require_step, required
+
+_ACCOUNT = (Step.CONNECT, Step.CLAIM)
+
+
+def connect(
+    ctx: Context, visit: Visit, password: str | None, former_key: str | None
+) -> BegunSession | Pending:
+    """Link the identity to the account whose password this is, confirm the address, and sign in.
+
+    Limited and recorded as a login. Raises `WrongPassword`, `TooManyAttempts` before any hash,
+    `HashCapacityExceeded`, `Changed` and `ProviderRefused`.
+    """
+    holder = _holder(visit, *_ACCOUNT)
+    if not password:
+        raise required("password", _("Enter your password."))
+    _require_password(ctx, holder, password)
+    return _link(ctx, visit, _unchanged(ctx, holder), former_key)
+
+
+def connect_signed_in(
+    ctx: Context, visit: Visit, caller: SignedInUser | None, former_key: str | None
+) -> BegunSession | Pending:
+    """Link the identity to the account that is signed in with another one of its identities.
+
+    Raises `Changed`, also for another sign-in, and `ProviderRefused`.
+    """
+    holder = _holder(visit, Step.CONNECT)
+    if not is_signed_in_with_identity(ctx, visit, caller):
+        raise Changed
+    return _link(ctx, visit, _unchanged(ctx, holder), former_key)
+
+
+def recover(
+    ctx: Context, visit: Visit, password: str | None, former_key: str | None
+) -> BegunSession | Pending:
+    """Link the identity to the account whose mailbox a mailed link has proved, and sign in.
+
+    An account that has never confirmed the address gets a new ``password``; that of another one
+    becomes unusable, and can be set again by mail. Raises `ValidationFailed` for a password that
+    breaks the policy, `WrongCredentials` for a disabled user, `HashCapacityExceeded`, `Changed` and
+    `ProviderRefused`.
+    """
+    holder = _holder(visit, *_ACCOUNT)
+    if not visit.by_mail:
+        raise Changed
+    hashed = None
+    if visit.found.step is Step.CLAIM:
+        hashed = _hash_new(ctx, holder, password)
+    return _link(ctx, visit, reset_by_mail(ctx, holder, hashed), former_key)
+
+
+def reset_by_mail(ctx: Context, holder: Credential, password_hash: str | None) -> User:
+    """What a mailed link does to an account that was there: nothing of before opens it any more.
+
+    Every sign-in ends, and with it every token; the password is replaced, or unusable (None); all
+    identities and personal access tokens are removed, and no browser is recognized. The user, as
+    they are now. Raises `WrongCredentials` if the user is disabled, and `Changed`.
+    """
+    if holder.disabled_at:
+        raise WrongCredentials(ctx.settings.login_identifiers)
+    user_id, now = holder.account.id, clock.now()
+    changed = users.end_sign_ins(
+        ctx,
+        user_id,
+        *unchanged_since(holder.account.epoch),
+        end_reset_links=True,
+        forget_recognized=True,
+        password_hash=password_hash,
+        links_ended_at=now,  # the links "This was not me" in the same mailbox
+        updated_at=now,
+    )
+    if changed is None:
+        raise Changed
+    identities.remove_all(ctx, user_id)
+    active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")
+    record(ctx, Event.RECOVERY_DONE, user_id=user_id)
+    after_commit(ctx.db, lambda: forget_failures(ctx, user_id))
+    return ctx.db.get_one(User, user_id, populate_existing=True)
+
+
+def is_signed_in_with_identity(ctx: Context, visit: Visit, caller: SignedInUser | None) -> bool:
+    """Whether the account with the address is signed in, with one of its usable identities."""
+    holder = visit.found.holder
+    if caller is None or holder is None or caller.account.id != holder.account.id:
+        return False
+    with Session(ctx.database.autocommit) as reading:
+        used = select(Identity).join(BrowserSession, BrowserSession.identity_id == Identity.id)
+        found = reading.scalars(
+            used.where(
+                BrowserSession.id == caller.browser_session_id,
+                Identity.user_id == holder.account.id,
+            )
+        ).all()
+    return bool(identities.usable(ctx.settings, found))
+
+
+def other_providers(ctx: Context, visit: Visit) -> list[Provider]:
+    """The providers whose identities the account with the address has, for its owner to prove it.
+
+    Only for a proved address: what an account has must not be told to others.
+    """
+    holder = visit.found.holder
+    if holder is None or visit.found.step is not Step.CONNECT:
+        return []
+    with Session(ctx.database.autocommit) as reading:
+        linked = select(Identity).where(Identity.user_id == holder.account.id)
+        usable = identities.usable(ctx.settings, reading.scalars(linked).all())
+    names = {identity.provider for identity in usable} - {visit.provider.name}
+    return [each for each in ctx.settings.providers if each.name in names]
+
+
+def _holder(visit: Visit, *steps: Step) -> Credential:
+    require_step(visit, *steps)
+    if visit.found.holder is None:
+        raise Changed
+    return visit.found.holder
+
+
+def _unchanged(ctx: Context, holder: Credential) -> User:
+    """The row of the account, locked. Raises `Changed` if its sign-ins were ended since then."""
+    account = holder.account
+    user = ctx.db.scalar(
+        select(User)
+        .where(User.id == account.id, *unchanged_since(account.epoch))
+        .with_for_update(key_share=True)
+    )
+    if user is None:
+        raise Changed
+    return user
+
+
+def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> BegunSession | Pending:
+    told = visit.waiting.told
+    if visit.found.step is Step.CLAIM:
+        users.confirm(ctx, user)
+        verification_mails.send_welcome(ctx, Recipient(user.id, user.email))
+        details = {**identities.about(told), "way": "mine"}
+        record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
+    identity = join(ctx, visit, user.id)
+    return enter_new(ctx, user, identity, told, visit.browser(former_key))
+
+
+def _require_password(ctx: Context, holder: Credential, password: str) -> None:
+    account = holder.account
+    owner = owner_of_user(account.id, holder.recognition_version)
+    hidden = ctx.settings.prevent_enumeration
+    counted = normalized_key("email", account.email) if hidden else owner.key
+    with ctx.limits.login(counted, owner) as attempt:
+        right = check_password(ctx, holder, password) is not None
+        attempt.succeeded = right
+    if right:
+        return
+    LOGINS.add("failed")
+    reason = FailureReason.DISABLED if holder.disabled_at else FailureReason.WRONG_PASSWORD
+    record(ctx, Event.LOGIN_FAILED, user_id=account.id, details={"reason": reason})
+    if attempt.locked:
+        record(ctx, Event.LOGIN_LOCKED, user_id=account.id)
+    raise WrongPassword
+
+
+def _hash_new(ctx: Context, holder: Credential, password: str | None) -> str:
+    if not password:
+        raise required("password", _("Choose a password."))
+    weak = policy.weakness(ctx.settings, ctx.passwords, password, holder.account)
+    if weak:
+        raise ValidationFailed(details=[weak])
+    return ctx.passwords.hash(password)

@@ -1,0 +1,138 @@
+"""The return from a provider."""
+
+import uuid
+from typing import Any
+
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from authsite.platform.db.transaction import transaction
+from authsite.platform.http.address import route_path
+from authsite.platform.http.errors import ApiError
+from authsite.platform.http.forms import set_errors
+from authsite.platform.http.rendering import go_on, render_page, see_other
+from authsite.platform.settings.sections.providers import Provider
+from authsite.request_state import Request
+from authsite.sign_in.methods.provider import (
+    WHILE_A_MAIL_IS_AWAITED,
+    ProviderFailure,
+    ProviderRefused,
+    Purpose,
+    Returned,
+    browser_of,
+    finish,
+    keep_browser,
+)
+from authsite.sign_in.pages import LOGIN, lead_in, login_form
+from authsite.sign_in.sessions import cookies
+from authsite.users.caller import signed_in
+
+from .. import linking, waiting
+from ..decision import Step
+from ..entering import Browser, enter_known
+from ..refusals import recording_refusals
+from ..visits import mail_link
+from ..waiting import Waiting
+from ..whose import Found, look
+from .start import provider_of
+
+
+@view_config(
+    route_name="authsite.provider.return",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+)
+def come_back(request: Request) -> Response:
+    """Check what the provider says, and go on with it: sign in, or lead to the page that asks."""
+    ctx, provider = request.authsite.ctx, provider_of(request)
+    ctx.limits.count("login-address", ctx.limits.address)
+    subject = provider.name, ctx.limits.address
+    with recording_refusals(ctx), ctx.limits.failures("provider-failures", *subject):
+        returned = finish(request, provider)
+        if returned.start.purpose is Purpose.SIGN_IN:
+            return _sign_in(request, provider, returned)
+        return _for_signed_in(request, provider, returned)
+
+
+def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> Response:
+    """Link the identity to the signed-in user, or take it as a proof of a sensitive change.
+
+    Only in the session in which that began: its user gave the proof, or asked for one.
+    """
+    ctx, told, caller = request.authsite.ctx, returned.told, signed_in(request)
+    if caller is None or caller.browser_uuid != returned.start.session_id:
+        raise ProviderRefused(ProviderFailure.SIGNED_OUT, provider, subject=told.subject)
+    if returned.start.purpose is Purpose.LINK:
+        done = "connected"
+        with transaction(request):
+            linking.link(ctx, caller, told)
+    else:
+        done = "confirmed"
+        with transaction(request):
+            renewed = linking.confirm(ctx, caller, told)
+        cookies.renew_session(request, renewed)
+    page = (returned.start.next or route_path(request, "authsite.account.security")).partition("?")
+    return go_on(request, f"{page[0]}?done={done}")
+
+
+def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:
+    ctx, told = request.authsite.ctx, returned.told
+    found = look(ctx, provider, told)
+    refuse(provider, found, told.subject)
+    if found.known:
+        return _enter(request, found, returned)
+    with transaction(request):
+        waits = _keep(request, provider, returned, found)
+    return see_other(request, step_path(request, provider, waits.id))
+
+
+def _enter(request: Request, found: Found, returned: Returned) -> Response:
+    """Begin the session, or show the login page with the error of a wrong password."""
+    start = returned.start
+    browser = Browser(cookies.session_key(request), start.remember, start.next)
+    if found.known is None:
+        raise RuntimeError("a known identity has a user")
+    try:
+        with transaction(request):
+            outcome = enter_known(request.authsite.ctx, found.known, returned.told, browser)
+    except ApiError as error:
+        set_errors(request, error)
+        response: Response = request.response
+        response.text = render_page(request, LOGIN, login_form(request))
+        return response
+    return lead_in(request, outcome)
+
+
+def _keep(request: Request, provider: Provider, returned: Returned, found: Found) -> Waiting:
+    """Keep what was told for the next page, and mail a link where that has to prove the address."""
+    ctx, start = request.authsite.ctx, returned.start
+    waits = Waiting(
+        uuid.uuid4(),
+        browser_of(request) or "",
+        returned.told,
+        start.remember,
+        start.next,
+        found.address,
+    )
+    if found.step is not Step.PROVE_ADDRESS or found.address is None:
+        waiting.keep(ctx, waits)
+        return waits
+    keep_browser(request, WHILE_A_MAIL_IS_AWAITED)
+    return mail_link(ctx, provider, waits, found.address)
+
+
+def refuse(provider: Provider, found: Found, subject: str) -> None:
+    """Raises `ProviderRefused` where the next step is a refusal."""
+    failure = {
+        Step.NOT_ALLOWED: ProviderFailure.DOMAIN,
+        Step.CLOSED: ProviderFailure.REGISTRATION_CLOSED,
+    }.get(found.step)
+    if failure:
+        raise ProviderRefused(failure, provider, subject=subject)
+
+
+def step_path(request: Request, provider: Provider, key: uuid.UUID, **more: Any) -> str:
+    """The path of the page of the next step."""
+    query = {"key": str(key), **more}
+    return route_path(request, "authsite.provider.step", name=provider.name, _query=query)

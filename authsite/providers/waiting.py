@@ -1,0 +1,111 @@
+"""What waits after the return from a provider: for a form, or for the press on a mailed link.
+
+A row of `stored_requests` has what the provider told. Its key is in the paths of our pages and, in
+a sealed form that only the server can make, in the mailed link: neither opens anything in another
+browser than the one that began, which has the cookie of `browser`.
+"""
+
+import hmac
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from authsite.context import Context
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_id
+from authsite.platform.settings.sections.providers import Provider
+from authsite.platform.stored_requests import service as stored_requests
+from authsite.sign_in.methods.provider.browser import LIFETIME, WHILE_A_MAIL_IS_AWAITED
+from authsite.sign_in.methods.provider.failures import ProviderFailure, ProviderRefused
+from authsite.sign_in.methods.provider.values import Told
+
+KIND = "provider"
+LINK_PURPOSE = "provider link"
+_LINK = SealedFormat("16s")
+
+
+class Waiting(NamedTuple):
+    """A return that goes on. ``browser``: the value of the cookie of the browser that began.
+
+    ``address``: the one that is proved or has to be; None if it has to be asked for. ``mailed``: a
+    link to it was mailed. ``remember`` and ``next``: those of the start.
+    """
+
+    id: uuid.UUID
+    browser: str
+    told: Told
+    remember: bool = False
+    next: str | None = None
+    address: str | None = None
+    mailed: bool = False
+
+    @property
+    def lifetime(self) -> timedelta:
+        """How long it waits."""
+        return WHILE_A_MAIL_IS_AWAITED if self.mailed else LIFETIME
+
+
+def keep(ctx: Context, waiting: Waiting) -> None:
+    """Store it in the request's transaction."""
+    told = waiting.told
+    at = told.auth_time
+    body = {
+        "browser": _hash(waiting.browser),
+        "told": told._replace(auth_time=None)._asdict(),
+        "auth_time": at.isoformat() if at else None,
+        "remember": waiting.remember,
+        "next": waiting.next,
+        "address": waiting.address,
+        "mailed": waiting.mailed,
+    }
+    stored_requests.store(ctx, KIND, body, waiting.lifetime, key=str(waiting.id))
+
+
+def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Waiting:
+    """What waits under ``key`` in this browser. Raises `ProviderRefused`."""
+    id_ = as_id(key)
+    body = stored_requests.find(ctx, KIND, str(id_)) if id_ else None
+    if id_ is None or body is None or body["told"]["provider"] != provider.name:
+        raise ProviderRefused(ProviderFailure.ENDED, provider)
+    if browser is None or not hmac.compare_digest(_hash(browser), body["browser"]):
+        raise ProviderRefused(ProviderFailure.LINK_IN_OTHER_BROWSER, provider)
+    return Waiting(
+        id_,
+        browser,
+        _told(body),
+        body["remember"],
+        body["next"],
+        body["address"],
+        body["mailed"],
+    )
+
+
+def spend(ctx: Context, provider: Provider, waiting: Waiting) -> None:
+    """Use it up in the request's transaction. Raises `ProviderRefused` if another request has."""
+    if stored_requests.spend(ctx, KIND, str(waiting.id)) is None:
+        raise ProviderRefused(ProviderFailure.ENDED, provider)
+
+
+def link_token(keys: Mapping[str, Any], id_: uuid.UUID, expires_at: datetime) -> str:
+    """The token of the mailed link, until ``expires_at`` (whole seconds)."""
+    return _LINK.seal(keys[LINK_PURPOSE], id_.bytes, expires=int(expires_at.timestamp()))
+
+
+def read_link(ctx: Context, provider: Provider, token: str) -> str:
+    """The key that a mailed link has. Raises `ProviderRefused`."""
+    values = _LINK.unseal(ctx.services.keys[LINK_PURPOSE], token, clock.now())
+    if values is None:
+        raise ProviderRefused(ProviderFailure.ENDED, provider)
+    return str(uuid.UUID(bytes=values[0]))
+
+
+def _told(body: Mapping[str, Any]) -> Told:
+    at = body["auth_time"]
+    return Told(**body["told"])._replace(auth_time=datetime.fromisoformat(at) if at else None)
+
+
+def _hash(browser: str) -> str:
+    return sha256(browser.encode()).hexdigest()

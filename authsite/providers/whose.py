@@ -1,0 +1,135 @@
+"""Read what the decision depends on: the identity, the account with the address, the settings."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from authsite.context import Context
+from authsite.platform.db import PreparedQuery
+from authsite.platform.runtime import clock
+from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in.credentials import Credential, find_credential
+from authsite.sign_in.fields import domain_errors
+from authsite.sign_in.methods.provider.people import is_allowed
+from authsite.sign_in.methods.provider.values import Told
+from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.identities.models import Identity
+from authsite.users.models import Origin, User
+
+from .decision import Case, Holder, Step, decide
+
+START_AFRESH_WITHIN = timedelta(days=30)  # since the account was registered
+
+
+class Known(NamedTuple):
+    """A known identity, and its user."""
+
+    identity_id: UUID
+    email: str | None
+    trusted: bool
+    disabled_at: datetime | None
+    recognition_version: int
+    account: Account
+
+
+KNOWN = PreparedQuery(
+    select(
+        Identity.id.label("identity_id"),
+        Identity.email,
+        Identity.trusted,
+        User.disabled_at,
+        User.recognition_version,
+        *ACCOUNT_COLUMNS,
+    )
+    .join(User, User.id == Identity.user_id)
+    .where(Identity.issuer == bindparam("issuer"), Identity.subject == bindparam("subject")),
+    Known,
+)
+
+
+class _Origin(NamedTuple):
+    origin: Origin | None
+
+
+_ORIGIN = PreparedQuery(select(User.origin).where(User.id == bindparam("user_id")), _Origin)
+
+
+class Found(NamedTuple):
+    """The next step, and what it is about: the user of the identity, the account with the address.
+
+    ``address``: the one that was asked for the step.
+    """
+
+    step: Step
+    known: Known | None
+    holder: Credential | None
+    address: str | None
+
+
+def look(
+    ctx: Context,
+    provider: Provider,
+    told: Told,
+    address: str | None = None,
+    *,
+    by_mail: bool = False,
+) -> Found:
+    """What happens next with the identity that was told; read outside of the transaction.
+
+    ``address``: the one that the person has entered, instead of the one that was told;
+    ``by_mail``: a mailed link has proved it.
+    """
+    known = KNOWN.one(ctx.database, issuer=told.issuer, subject=told.subject)
+    address = address or told.email
+    holder = find_credential(ctx, address, ["email"]) if address and not known else None
+    case = Case(
+        known=known is not None,
+        allowed=_allowed(provider, told, known, address),
+        address=address,
+        proved=by_mail or (told.trusted and address == told.email),
+        holder=_holder(holder),
+        may_register=may_register(ctx, provider, address),
+        asks=provider.link == "ask",
+    )
+    return Found(decide(case), known, holder, address)
+
+
+def may_register(ctx: Context, provider: Provider, address: str | None) -> bool:
+    """Whether a new user may come from this provider, with this address."""
+    cfg = ctx.settings
+    return provider.create and cfg.registration_open and not domain_errors(cfg, address)
+
+
+def may_start_afresh(ctx: Context, provider: Provider, holder: Credential) -> bool:
+    """Whether the account of a never confirmed address may be erased for a new one.
+
+    Only a young one that was registered here and has no group: an administrator's choice stays.
+    """
+    account = holder.account
+    origin = _ORIGIN.one(ctx.database, user_id=account.id)
+    return (
+        may_register(ctx, provider, account.email)
+        and holder.disabled_at is None
+        and not account.confirmed
+        and account.created_at > clock.now() - START_AFRESH_WITHIN
+        and origin is not None
+        and origin.origin == "registered"
+        and account.labels is None
+    )
+
+
+def _allowed(
+    provider: Provider, told: Told, known: Known | None, address: str | None
+) -> bool | None:
+    if told.allowed is not None:
+        return told.allowed
+    proved = address if known is None else known.email if known.trusted else None
+    return None if proved is None else is_allowed(provider, proved)
+
+
+def _holder(found: Credential | None) -> Holder:
+    if found is None:
+        return Holder.NONE
+    return Holder.CONFIRMED if found.account.confirmed else Holder.UNCONFIRMED

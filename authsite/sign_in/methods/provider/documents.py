@@ -1,0 +1,152 @@
+"""What a provider publishes about itself: discovery and keys, which a process keeps for an hour."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from structlog import get_logger
+
+from authsite.context import Services
+from authsite.platform.registrations import Registered
+from authsite.platform.runtime import clock
+from authsite.platform.settings.sections.providers import Provider
+from authsite.platform.settings.urls import host_of, is_loopback, web_url
+
+from .exchange import Exchange, text_in
+from .failures import ProviderFailure, ProviderRefused
+from .issuers import discovery_url
+
+log = get_logger("authsite.providers")
+
+KEEP = timedelta(hours=1)
+BETWEEN_REFETCHES = timedelta(minutes=1)
+ALGORITHMS = ("RS256", "PS256", "ES256")
+EVERY_PROVIDERS = "RS256"  # every provider has it (OpenID Connect Discovery 1.0, section 3)
+Keys = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
+
+
+class Discovery(NamedTuple):
+    """What we read of a provider's discovery (OpenID Connect Discovery 1.0, section 3).
+
+    ``algorithms``: those of `ALGORITHMS` that are announced. ``basic``: HTTP Basic authentication
+    is announced. ``sends_issuer``: every return has ``iss`` (RFC 9207).
+    """
+
+    authorization_endpoint: str
+    token_endpoint: str
+    userinfo_endpoint: str | None
+    jwks_uri: str
+    algorithms: tuple[str, ...]
+    basic: bool
+    sends_issuer: bool
+
+
+class _Fetched(NamedTuple):
+    url: str
+    value: Any
+    at: datetime
+
+
+class Documents:
+    """The documents of one provider that this process keeps.
+
+    No lock is held during a request: a provider that hangs must not hold more threads than it has
+    slots.
+    """
+
+    def __init__(self) -> None:
+        self._cached: dict[str, _Fetched] = {}
+        self._refetched_at: datetime | None = None
+        self._lock = threading.Lock()
+
+    def discovery(self, exchange: Exchange) -> Discovery:
+        """The discovery document, checked. Raises `ProviderRefused`."""
+        url = discovery_url(exchange.provider)
+        return self._get(
+            "discovery", url, lambda: _checked(exchange.provider, exchange.document(url))
+        )
+
+    def keys(self, exchange: Exchange, url: str) -> Keys:
+        """The provider's keys (RFC 7517) at ``url``. Raises `ProviderRefused`."""
+        return self._get("keys", url, lambda: _keys(exchange, url))
+
+    def newer_keys(self, exchange: Exchange, url: str) -> Keys:
+        """The keys, fetched again for a ``kid`` that is unknown, once a minute at most."""
+        now = clock.now()
+        with self._lock:
+            is_due = self._refetched_at is None or now >= self._refetched_at + BETWEEN_REFETCHES
+            if is_due:
+                self._refetched_at = now
+        if not is_due:
+            return self.keys(exchange, url)
+        return self._fetch("keys", url, lambda: _keys(exchange, url))
+
+    def _get(self, name: str, url: str, fetch: Callable[[], T]) -> T:
+        now, cached = clock.now(), self._cached.get(name)
+        if cached and cached.url == url and cached.at <= now < cached.at + KEEP:
+            value: T = cached.value
+            return value
+        return self._fetch(name, url, fetch)
+
+    def _fetch(self, name: str, url: str, fetch: Callable[[], T]) -> T:
+        at = clock.now()
+        value = fetch()
+        self._cached[name] = _Fetched(url, value, at)
+        return value
+
+
+_DOCUMENTS = Registered[Documents]("documents of providers")
+
+
+def documents_of(services: Services, provider: Provider) -> Documents:
+    """The documents of a provider that this application keeps in this process."""
+    return _DOCUMENTS.of(services).setdefault(provider.name, Documents())
+
+
+def _keys(exchange: Exchange, url: str) -> Keys:
+    found = exchange.document(url).get("keys")
+    return [key for key in found if isinstance(key, dict)] if isinstance(found, list) else []
+
+
+def _checked(provider: Provider, found: Mapping[str, Any]) -> Discovery:
+    methods = _texts(found, "token_endpoint_auth_methods_supported")
+    algorithms = _texts(found, "id_token_signing_alg_values_supported") or [EVERY_PROVIDERS]
+    issuer, expected = text_in(found, "issuer"), provider.announced_issuer
+    if issuer != expected:
+        raise _unusable(provider, f"its issuer is {issuer!r}, and not {expected!r}")
+    return Discovery(
+        authorization_endpoint=_endpoint(provider, found, "authorization_endpoint"),
+        token_endpoint=_endpoint(provider, found, "token_endpoint"),
+        userinfo_endpoint=(
+            _endpoint(provider, found, "userinfo_endpoint")
+            if found.get("userinfo_endpoint") is not None
+            else None
+        ),
+        jwks_uri=_endpoint(provider, found, "jwks_uri"),
+        algorithms=tuple(each for each in ALGORITHMS if each in algorithms),
+        basic="client_secret_basic" in methods,
+        sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+def _endpoint(provider: Provider, found: Mapping[str, Any], name: str) -> str:
+    """The URL of an endpoint: https, or http on loopback, as the issuer itself."""
+    url = text_in(found, name) or ""
+    try:
+        if web_url(url).startswith("https:") or is_loopback(host_of(url)):
+            return url
+    except ValueError:
+        pass
+    raise _unusable(provider, f"its {name} is not an https URL")
+
+
+def _texts(found: Mapping[str, Any], name: str) -> list[str]:
+    value = found.get(name)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _unusable(provider: Provider, cause: str) -> ProviderRefused:
+    log.warning("provider_discovery_unusable", provider=provider.name, cause=cause)
+    return ProviderRefused(ProviderFailure.DISCOVERY, provider, cause=cause)

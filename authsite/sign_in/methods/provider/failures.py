@@ -1,0 +1,196 @@
+"""Why a way to a provider failed: for the person a page, for the operator a reason."""
+
+from enum import StrEnum
+from typing import Self
+
+from authsite.platform.http.errors import ApiError
+from authsite.platform.i18n import _
+from authsite.platform.settings.sections.providers import Provider
+
+from . import failure_pages as pages
+
+
+class ProviderFailure(StrEnum):
+    """Why a way to a provider failed: the detail `reason` of `provider.refused`.
+
+    ``meaning`` is for the operator; the person sees ``page``. A page never has a text of the
+    provider.
+    """
+
+    meaning: str
+    page: pages.FailurePage
+
+    def __new__(cls, name: str, meaning: str, page: pages.FailurePage) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.meaning, made.page = meaning, page
+        return made
+
+    ACCESS_TOKEN = (
+        "access_token",
+        "The provider's token answer has no access token, or one that no header can carry.",
+        pages.NO_ANSWER,
+    )
+    ALGORITHM = (
+        "algorithm",
+        "The ID token is signed with an algorithm that is not among RS256, PS256 and ES256, or "
+        "that the provider's discovery does not announce.",
+        pages.NO_ANSWER,
+    )
+    AT_HASH = (
+        "at_hash",
+        "The `at_hash` of the ID token is not that of the access token.",
+        pages.NO_ANSWER,
+    )
+    AUDIENCE = (
+        "audience",
+        "The ID token is for another client: `aud`, or with several audiences `azp`, is not the "
+        "setting `client-id`.",
+        pages.NO_ANSWER,
+    )
+    CANCELED = (
+        "canceled",
+        "The person canceled at the provider, or was not signed in.",
+        pages.CANCELED,
+    )
+    CODE = (
+        "code",
+        "The provider rejected the authorization code: it was used before or has expired.",
+        pages.ENDED,
+    )
+    DISCOVERY = (
+        "discovery",
+        "The provider's discovery document is not usable: an address is missing, or its `issuer` "
+        "is not the setting `issuer`. `authsite doctor` says more.",
+        pages.NO_ANSWER,
+    )
+    DOMAIN = (
+        "domain",
+        "The e-mail domain, or the `hd` of Google, is not among the provider's `domains`.",
+        pages.DOMAIN,
+    )
+    ENDED = (
+        "ended",
+        "The page after a return, or a mailed link, was used before or has expired.",
+        pages.ENDED,
+    )
+    EXPIRED = "expired", "The ID token has expired, or does not say when.", pages.NO_ANSWER
+    ID_TOKEN = "id_token", "There is no ID token, or it cannot be parsed.", pages.NO_ANSWER
+    ISSUED_AT = (
+        "issued_at",
+        "The ID token was issued more than 60 seconds ahead of our clock, or does not say when.",
+        pages.NO_ANSWER,
+    )
+    ISSUER = "issuer", "The ID token is of another issuer.", pages.NO_ANSWER
+    KEY = "key", "The provider's keys have none for this ID token.", pages.NO_ANSWER
+    LINKED_TO_ANOTHER_USER = (
+        "linked_to_another_user",
+        "The identity is linked to another user.",
+        pages.TAKEN,
+    )
+    LINK_IN_OTHER_BROWSER = (
+        "link_in_other_browser",
+        "The page or the mailed link was opened in another browser than the one that began.",
+        pages.LINK_IN_OTHER_BROWSER,
+    )
+    NO_CODE = "no_code", "The return has neither a code nor an error.", pages.NOT_OURS
+    NO_EMAIL = "no_email", "The provider told no e-mail address that can be used.", pages.NO_EMAIL
+    NONCE = "nonce", "The nonce of the ID token is not that of this start.", pages.NO_ANSWER
+    NOT_LINKED = (
+        "not_linked",
+        "The identity is not one of the signed-in user's, so it confirms nothing.",
+        pages.NOT_LINKED,
+    )
+    NOT_RECENT = (
+        "not_recent",
+        "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
+        "no proof for a sensitive change.",
+        pages.NOT_RECENT,
+    )
+    OTHER_BROWSER = (
+        "other_browser",
+        "The browser has not the cookie with which this way began: it is another one, it takes no "
+        "cookies, or it was led here by another site (login CSRF).",
+        pages.OTHER_BROWSER,
+    )
+    OTHER_PROVIDER = (
+        "other_provider",
+        "The way began with another provider than the one whose path was called, or the "
+        "parameter `iss` names another issuer (mix-up).",
+        pages.NOT_OURS,
+    )
+    PROFILE = (
+        "profile",
+        "The provider's answer about the person is not usable.",
+        pages.NO_ANSWER,
+    )
+    PROFILE_SUBJECT = (
+        "profile_subject",
+        "The profile is of another subject than the ID token.",
+        pages.NO_ANSWER,
+    )
+    PROVIDER_ERROR = (
+        "provider_error",
+        "The provider came back with an error other than a cancellation. Its code is in the log.",
+        pages.NO_ANSWER,
+    )
+    REGISTRATION_CLOSED = (
+        "registration_closed",
+        "The identity is unknown, and `registration`, `create` or `registration-domains` lets no "
+        "user register with it.",
+        pages.CLOSED,
+    )
+    SIGNATURE = "signature", "The signature of the ID token is wrong.", pages.NO_ANSWER
+    SIGNED_OUT = (
+        "signed_out",
+        "The browser session in which this way began, to link or to confirm, has ended.",
+        pages.SIGNED_OUT,
+    )
+    STATE = "state", "The parameter `state` is missing or was changed.", pages.NOT_OURS
+    SUBJECT = (
+        "subject",
+        "The provider told no subject, or one of more than 255 characters.",
+        pages.NO_ANSWER,
+    )
+    TENANT = "tenant", "The directory (`tid`) is not among the provider's `tenants`.", pages.TENANT
+    TOKEN = (
+        "token",
+        "The token endpoint of the provider rejected us. Check `client-id` and `client-secret`; "
+        "the error code is in the log.",
+        pages.NO_ANSWER,
+    )
+    TOO_OLD = "too_old", "The return came more than 10 minutes after the start.", pages.TOO_OLD
+    UNREACHABLE = (
+        "unreachable",
+        "The provider did not answer in time, or its answer was too long or not JSON. The log "
+        "says which address.",
+        pages.NO_ANSWER,
+    )
+    USED = "used", "The return was used before.", pages.USED
+
+
+class ProviderRefused(ApiError):
+    """A way to a provider ends here. ``reason`` is the `ProviderFailure`, also for the audit.
+
+    ``subject``: whom the provider told, if it came to that; a caller stores only its hash.
+    ``cause``: what is wrong with the provider's answer, for operators.
+    """
+
+    summary = "The return from a provider was refused."
+    code = "provider_refused"
+
+    def __init__(
+        self,
+        failure: ProviderFailure,
+        provider: Provider,
+        *,
+        subject: str | None = None,
+        cause: str | None = None,
+    ) -> None:
+        label = {"provider": provider.label}
+        self.failure, self.provider, self.subject = failure, provider, subject
+        self.cause = cause
+        self.reason = str(failure)
+        self.status = failure.page.status
+        self.title: str = _(failure.page.title, mapping=label)
+        super().__init__(_(failure.page.sentence, mapping=label))

@@ -1,0 +1,154 @@
+"""Whom a provider told, and how far we believe what it says about the e-mail address.
+
+Microsoft Entra's `email` is free text, which anyone with a directory may set (nOAuth); a provider
+that says nothing about an address has not verified it.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings, mail_domain
+from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in.identifiers import InvalidIdentifier, parse_identifier
+
+from .exchange import seconds_in, text_in
+from .failures import ProviderFailure, ProviderRefused
+from .values import Told
+
+AHEAD = timedelta(seconds=60)  # that the provider's clock may be ahead of ours
+LONGEST_NAME = 255  # characters
+GMAIL = "gmail.com"
+
+
+class Person(NamedTuple):
+    """A person as a provider describes them, after the checks of its answers.
+
+    ``verified``: the provider says that it has verified ``email``. ``authority``: it says that the
+    domain of the address is that of the person's organization, which the provider knows.
+    ``hosted``: the claim ``hd`` of Google.
+    """
+
+    issuer: str
+    subject: str
+    email: str | None = None
+    verified: bool = False
+    authority: bool = False
+    hosted: str | None = None
+    name: str | None = None
+    auth_time: datetime | None = None
+
+
+def person_of(provider: Provider, claims: Mapping[str, Any], profile: Mapping[str, Any]) -> Person:
+    """The person of an ID token, and of the profile of the same subject."""
+    address = _about_address(claims, profile)
+    email = usable_address(text_in(address, "email"))
+    hosted = text_in(claims, "hd") or text_in(profile, "hd")
+    of_organization = email is not None and _domain_of(email) == _domain(hosted)
+    verified = address.get("email_verified") is True
+    match provider.preset:
+        case "google":
+            authority = verified and of_organization
+            verified = authority or (verified and _domain_of(email) == GMAIL)
+        case "microsoft":
+            # Entra writes this boolean as the text "1", too.
+            owner_verified = address.get("xms_edov")
+            authority = verified = owner_verified is True or owner_verified == "1"
+        case _:
+            authority = False
+    return Person(
+        issuer=claims["iss"],
+        subject=claims["sub"],
+        email=email,
+        verified=verified,
+        authority=authority,
+        hosted=hosted,
+        name=usable_name(text_in(claims, "name") or text_in(profile, "name")),
+        auth_time=_auth_time(claims),
+    )
+
+
+def told_of(settings: Settings, provider: Provider, person: Person) -> Told:
+    """What is passed on of a person: trusted or not, and allowed.
+
+    Raises `ProviderRefused` if the domain that the provider tells is not among its `domains`.
+    """
+    domain = _domain_of(person.email)
+    allowed = _allowed(provider, person)
+    if allowed is False:
+        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=person.subject)
+    protected = domain in (*settings.registration_domains, *provider.domains)
+    may_say = provider.trust_email and (
+        not protected or person.authority or provider.domain_authority
+    )
+    return Told(
+        provider=provider.name,
+        issuer=person.issuer,
+        subject=person.subject,
+        email=person.email,
+        trusted=person.email is not None and person.verified and may_say,
+        name=person.name,
+        allowed=allowed,
+        auth_time=person.auth_time,
+    )
+
+
+def is_allowed(provider: Provider, email: str) -> bool:
+    """Whether `domains` allows an address that was proved, where `Told.allowed` is None."""
+    return not provider.domains or _domain_of(email) in provider.domains
+
+
+def _allowed(provider: Provider, person: Person) -> bool | None:
+    if not provider.domains:
+        return True
+    if provider.preset == "google":
+        return _domain(person.hosted) in provider.domains
+    return None if person.email is None else is_allowed(provider, person.email)
+
+
+def _about_address(claims: Mapping[str, Any], profile: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where to read the address and all that is said about it: one source, never a mixture.
+
+    The ID token counts first. If it says nothing about whether its address was verified, the
+    profile may say so of the same address.
+    """
+    if text_in(claims, "email") is None:
+        return profile
+    if "email_verified" not in claims and profile.get("email") == claims["email"]:
+        return {**claims, "email_verified": profile.get("email_verified")}
+    return claims
+
+
+def _auth_time(claims: Mapping[str, Any]) -> datetime | None:
+    """When the person proved to be who they are; a time far ahead of ours counts as none."""
+    seconds = seconds_in(claims, "auth_time")
+    at = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return at if at and at <= clock.now() + AHEAD else None
+
+
+def usable_address(text: str | None) -> str | None:
+    """An e-mail address as we would store it; None for other text."""
+    try:
+        return parse_identifier("email", text or "").display
+    except InvalidIdentifier:
+        return None
+
+
+def usable_name(text: str | None) -> str | None:
+    """A name in one line; None if nothing is left."""
+    printable = "".join(each if each.isprintable() else " " for each in text or "")
+    return " ".join(printable.split())[:LONGEST_NAME] or None
+
+
+def _domain_of(email: str | None) -> str | None:
+    """The domain of a usable address, in its canonical form."""
+    return email.rpartition("@")[2].lower() if email else None
+
+
+def _domain(text: str | None) -> str | None:
+    """A domain in its canonical form; None for other text."""
+    try:
+        return mail_domain(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,168 @@
+"""The way to a provider and back: OpenID Connect Core 1.0, section 3.1, with PKCE (RFC 7636)."""
+
+from base64 import b64encode
+from urllib.parse import quote_plus, urlencode
+
+from sqlalchemy.orm import Session
+from structlog import get_logger
+
+from authsite.context import Context
+from authsite.platform.http.application import HttpApplication
+from authsite.platform.settings.sections.providers import Provider
+from authsite.platform.single_use.service import spend
+from authsite.platform.stored_requests import service as stored_requests
+from authsite.request_state import Request
+
+from . import state as states
+from .browser import LIFETIME, browser_of, keep_browser
+from .endpoints import Endpoints, endpoints_of
+from .exchange import Exchange, text_in
+from .failures import ProviderFailure, ProviderRefused
+from .github import person_of as github_person
+from .id_token import Tokens, verified_claims
+from .people import Person, person_of, told_of
+from .values import Purpose, Returned, Start
+
+log = get_logger("authsite.providers")
+
+NEXT = "provider-next"  # the kind of a stored request
+# Errors with which a provider says that the person has not signed in (RFC 6749, section 4.1.2.1;
+# OpenID Connect Core 1.0, section 3.1.2.6).
+_CANCELED = ("access_denied", "login_required", "interaction_required", "consent_required")
+
+
+def begin(
+    request: Request, provider: Provider, start: Start, *, login_hint: str | None = None
+) -> str:
+    """The URL at ``provider`` that the browser goes to; sets the cookie on ``request.response``.
+
+    It may ask the provider for its discovery, which takes up to five seconds: call it before the
+    request reads or writes in its transaction. A long ``start.next`` is stored there. Raises
+    `ProviderRefused` if the provider does not answer.
+    """
+    ctx = request.authsite.ctx
+    endpoints = endpoints_of(Exchange(ctx.services, provider))
+    browser = keep_browser(request)
+    stored = len((start.next or "").encode()) > states.LONGEST_NEXT
+    if stored:
+        start = start._replace(
+            next=stored_requests.store(ctx, NEXT, {"next": start.next}, LIFETIME)
+        )
+    ring = ctx.services.keys[states.KEY_PURPOSE]
+    state = states.seal(ring, browser, provider, start, stored)
+    sent = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": redirect_uri(request, provider),
+        "scope": " ".join(provider.scope),
+        "state": state,
+        "code_challenge": states.challenge_of(states.verifier_of(browser, state)),
+        "code_challenge_method": "S256",
+    }
+    if endpoints.discovery:
+        sent["nonce"] = states.nonce_of(browser, state)
+        if login_hint:
+            sent["login_hint"] = login_hint
+        if start.purpose is Purpose.CONFIRM:
+            sent |= {"prompt": "login", "max_age": "0"}
+    url = endpoints.authorization
+    return f"{url}{'&' if '?' in url else '?'}{urlencode([*sent.items(), *provider.extra])}"
+
+
+def finish(request: Request, provider: Provider) -> Returned:
+    """The end of a way to ``provider``, on the path of its redirect URI.
+
+    It uses the ``state`` up in a separate transaction, and then asks the provider, which takes up
+    to `RETURN_SECONDS`: call it while the request has no transaction. Raises `ProviderRefused`.
+    """
+    given, browser = request.GET, browser_of(request)
+    ctx, state = request.authsite.ctx, given.get("state", "")
+    found = states.unseal(ctx.services.keys[states.KEY_PURPOSE], browser, provider, state)
+    start = _spend(ctx, provider, state, found)
+    if error := given.get("error"):
+        if error in _CANCELED:
+            raise ProviderRefused(ProviderFailure.CANCELED, provider)
+        log.warning("provider_error", provider=provider.name, error=error[:100])
+        raise ProviderRefused(ProviderFailure.PROVIDER_ERROR, provider)
+    exchange = Exchange(ctx.services, provider)
+    endpoints = endpoints_of(exchange)
+    if not endpoints.returned_issuer(given.get("iss")):
+        raise ProviderRefused(ProviderFailure.OTHER_PROVIDER, provider)
+    if not given.get("code"):
+        raise ProviderRefused(ProviderFailure.NO_CODE, provider)
+    body = {
+        "grant_type": "authorization_code",
+        "code": given["code"],
+        "redirect_uri": redirect_uri(request, provider),
+        "code_verifier": states.verifier_of(browser or "", state),
+    }
+    tokens = _redeem(exchange, endpoints, body)
+    person = _person(exchange, endpoints, tokens, states.nonce_of(browser or "", state))
+    return Returned(start, told_of(ctx.settings, provider, person))
+
+
+def redirect_uri(request: Request, provider: Provider) -> str:
+    """The redirect URI to register at the provider: at the first `base-url`."""
+    http: HttpApplication = request.registry["authsite.http"]
+    own = http.addresses[0] if http.addresses else request.authsite.address
+    return return_url(own.base_url, provider)
+
+
+def start_url(request: Request, provider: Provider) -> str:
+    """The URL of the page with the button, at the `base-url` that has the redirect URI."""
+    return redirect_uri(request, provider).removesuffix("/return")
+
+
+def return_url(base_url: str, provider: Provider) -> str:
+    """The redirect URI of a provider below one base URL."""
+    return f"{base_url}/login/with/{provider.name}/return"
+
+
+def _spend(ctx: Context, provider: Provider, state: str, found: states.State) -> Start:
+    """Use the ``state`` up, and the stored ``next`` with it."""
+    with Session(ctx.database.transactional) as db, db.begin():
+        if not spend(db, state, found.expires_at):
+            raise ProviderRefused(ProviderFailure.USED, provider)
+        if not found.stored:
+            return found.start
+        apart = Context(ctx.services, lambda: ctx.request_info, lambda: db)
+        body = stored_requests.spend(apart, NEXT, found.start.next or "") or {}
+        return found.start._replace(next=body.get("next"))
+
+
+def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> Tokens:
+    """Redeem the code (RFC 6749, sections 4.1.3 and 2.3.1)."""
+    provider = exchange.provider
+    secret = provider.client_secret.reveal()
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    if endpoints.basic:
+        pair = f"{quote_plus(provider.client_id)}:{quote_plus(secret)}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    else:
+        body |= {"client_id": provider.client_id, "client_secret": secret}
+    answer = exchange.post(endpoints.token, headers, urlencode(body).encode())
+    if "error" in answer:
+        log.warning("provider_error", provider=provider.name, error=str(answer["error"])[:100])
+        rejected = answer["error"] in ("invalid_grant", "bad_verification_code")
+        failure = ProviderFailure.CODE if rejected else ProviderFailure.TOKEN
+        raise ProviderRefused(failure, provider)
+    access_token = text_in(answer, "access_token") or ""
+    if not (access_token.isascii() and access_token.isprintable() and access_token.strip()):
+        raise ProviderRefused(ProviderFailure.ACCESS_TOKEN, provider)
+    return Tokens(text_in(answer, "id_token") or "", access_token)
+
+
+def _person(exchange: Exchange, endpoints: Endpoints, tokens: Tokens, nonce: str) -> Person:
+    discovery = endpoints.discovery
+    if discovery is None:
+        return github_person(exchange, tokens.access_token)
+    claims = verified_claims(exchange, discovery, tokens, nonce)
+    profile = {}
+    if discovery.userinfo_endpoint:
+        profile = exchange.profile(discovery.userinfo_endpoint, tokens.access_token)
+        if not isinstance(profile, dict):
+            raise ProviderRefused(ProviderFailure.PROFILE, exchange.provider)
+        if profile.get("sub") != claims["sub"]:  # section 5.3.2
+            failure = ProviderFailure.PROFILE_SUBJECT
+            raise ProviderRefused(failure, exchange.provider, subject=claims["sub"])
+    return person_of(exchange.provider, claims, profile)
