@@ -25,6 +25,7 @@ from authsite.platform.settings.durations import format_duration
 from authsite.platform.settings.envfile import env_file_path
 from authsite.platform.settings.inifile import FILE_KEY
 from authsite.platform.settings.lookup import find_definition, limit_name, normalize, unknown_key
+from authsite.platform.settings.sections import PROVIDER
 from authsite.platform.settings.sources import read_sources
 
 from .shared import config_path, examples, ini_option, json_option, print_json, print_table
@@ -92,7 +93,7 @@ def _name(key: str) -> str:
 
 
 def _all_settings(ini: dict[str, str]) -> Iterator[Shown]:
-    """Every setting, in the order of the documentation; then the limits and the clients."""
+    """Every setting, in the order of the documentation; then limits, providers and clients."""
     folder = folder_of(ini)
     environ = environment(folder)
     cfg = load(ini, environ)
@@ -102,6 +103,12 @@ def _all_settings(ini: dict[str, str]) -> Iterator[Shown]:
         yield _shown(definition.key, name, _hidden(value, cfg, name), found, ini)
     for limit, rate in cfg.limit_values.items():
         yield _shown(f"authsite.limits.{limit}", limit_name(limit), rate, found, ini)
+    for provider in cfg.providers:
+        for key in PROVIDER:
+            name = normalize(f"providers.{provider.name}.{key}")
+            value = found[name].text if name in found else getattr(provider, normalize(key))
+            text = HIDDEN if PROVIDER[key].secret else _as_text(value)
+            yield _shown(f"authsite.providers.{provider.name}.{key}", name, text, found, ini)
     for name, given in found.items():
         if name.startswith("clients_"):
             value = HIDDEN if given.definition.secret else given.text

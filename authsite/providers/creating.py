@@ -15,11 +15,12 @@ from authsite.signup.service import accept_terms, terms_errors
 from authsite.users import service as users
 from authsite.users.erasure import erase
 from authsite.users.errors import SignInEnded
+from authsite.users.identities import service as identities
 from authsite.users.models import User
 
 from . import mails
 from .decision import Step
-from .entering import about, enter_new
+from .entering import enter_new
 from .errors import Changed
 from .visits import Visit, join, require_step
 from .whose import may_start_afresh
@@ -54,7 +55,7 @@ def create(
     identity = join(ctx, visit, user.id)
     told = visit.waiting.told
     if afresh:
-        details = about(told, way="afresh")
+        details = {**identities.about(told), "way": "afresh"}
         record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
         mails.send_started_afresh(ctx, Recipient(user.id, user.email))
     return enter_new(ctx, user, identity, told, visit.browser(former_key))

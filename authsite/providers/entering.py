@@ -8,7 +8,7 @@ from sqlalchemy import update
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.platform.audit.service import pseudonym, record, record_apart
+from authsite.platform.audit.service import record, record_apart
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate, pending
@@ -20,6 +20,7 @@ from authsite.sign_in.methods.provider import Told
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.users.account import account_of
+from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.models import User
 
@@ -32,11 +33,6 @@ class Browser(NamedTuple):
     former_key: str | None
     remember: bool = False
     next: str | None = None
-
-
-def about(told: Told, **more: str) -> dict[str, str]:
-    """The details of an event about an identity: the provider, and a hash of the subject."""
-    return {"provider": told.provider, "subject": pseudonym(told.subject), **more}
 
 
 def enter_known(ctx: Context, known: Known, told: Told, browser: Browser) -> BegunSession | Pending:
@@ -84,7 +80,7 @@ def _enter(
         .values(used_at=clock.now())
         .execution_options(synchronize_session=False)
     )
-    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=about(told))
+    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(told))
     if isinstance(done, Pending):
         pending.store(ctx, done)
         return done

@@ -40,7 +40,7 @@ from authsite.users.models import User, unchanged_since
 from authsite.verification import mails as verification_mails
 
 from .decision import Step
-from .entering import about, enter_new
+from .entering import enter_new
 from .errors import Changed, WrongPassword
 from .visits import Visit, join, require_step, required
 
@@ -179,7 +179,7 @@ def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> Beg
     if visit.found.step is Step.CLAIM:
         users.confirm(ctx, user)
         verification_mails.send_welcome(ctx, Recipient(user.id, user.email))
-        details = about(told, way="mine")
+        details = {**identities.about(told), "way": "mine"}
         record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
     identity = join(ctx, visit, user.id)
     return enter_new(ctx, user, identity, told, visit.browser(former_key))

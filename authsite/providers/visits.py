@@ -7,6 +7,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.mail.outbox import Recipient
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.errors import DomainNotAllowed
 from authsite.sign_in.fields import read_address
@@ -18,8 +19,9 @@ from authsite.users.identities.service import AlreadyLinked, NewIdentity
 
 from . import mails, waiting
 from .decision import Step
-from .entering import Browser, about
+from .entering import Browser
 from .errors import Changed
+from .linking import mails as linking_mails
 from .waiting import Waiting
 from .whose import Found, look
 
@@ -92,7 +94,7 @@ def read_entered(visit: Visit, text: str) -> str:
 def join(ctx: Context, visit: Visit, user_id: uuid.UUID) -> Identity:
     """Link the identity, whose address is proved, to the user, and use up what waits.
 
-    Raises `Changed` if another request has linked it.
+    The user gets a notice. Raises `Changed` if another request has linked it.
     """
     waiting.spend(ctx, visit.provider, visit.waiting)
     told = visit.waiting.told
@@ -101,7 +103,8 @@ def join(ctx: Context, visit: Visit, user_id: uuid.UUID) -> Identity:
         identity = identities.link(ctx, user_id, new)
     except AlreadyLinked:
         raise Changed from None
-    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=about(told))
+    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=identities.about(told))
+    linking_mails.send_new(ctx, Recipient(user_id, visit.address), identity.id)
     return identity
 
 

@@ -1,10 +1,7 @@
 """A person with a browser, who signs in with a fake provider."""
 
-from dataclasses import replace
-
 from sqlalchemy import select
 
-from authsite import context
 from authsite.users.identities.models import Identity
 from authsite.users.models import User
 from tests.support.pages import csrf_of
@@ -55,10 +52,3 @@ def signed_in_as(site):
     if answer.status_int != 200:
         return None
     return answer.html.select_one("main").get_text()
-
-
-def with_providers(monkeypatch, *providers):
-    original = context.load_at_start
-    monkeypatch.setattr(
-        context, "load_at_start", lambda raw: replace(original(raw), providers=providers)
-    )

@@ -1,14 +1,14 @@
 """Another provider on 127.0.0.1, which plays every preset and gives wrong answers on demand.
 
-``provider = fake_provider("google")`` is a context manager. Its `settings` go into `with_provider`;
-`sign_in_at` does what a person's browser does there. A test changes ``provider.claims``,
-``provider.profile``, ``provider.user``, ``provider.emails``, ``provider.discovery`` (what is
-added to each answer; None leaves a member out) or replaces a whole answer in ``provider.faults``.
+`fake_provider` is a context manager. `FakeProvider.settings` are keyword arguments of a site, and
+`FakeProvider.authorize` does what a person's browser does there. A test changes ``provider.claims``,
+``provider.profile`` and ``provider.discovery`` (what replaces parts of each answer; None leaves a
+member out), ``provider.user`` and ``provider.emails`` of GitHub, or a whole answer: its path and
+a function in ``provider.faults``.
 """
 
 import json
-
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from contextlib import contextmanager
 from hashlib import sha256
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
@@ -53,7 +53,12 @@ class FakeProvider:
         self.user = {"id": 583231, "login": "octocat", "name": "The Octocat", "email": None}
         self.emails = [
             {"email": "old@example.com", "primary": False, "verified": True, "visibility": None},
-            {"email": "ann@example.com", "primary": True, "verified": True, "visibility": "private"},
+            {
+                "email": "ann@example.com",
+                "primary": True,
+                "verified": True,
+                "visibility": "private",
+            },
         ]
         self.faults = {}  # path -> what answers instead: a function of the request
         self.codes, self.access_tokens = {}, set()
@@ -61,7 +66,9 @@ class FakeProvider:
         self.keys = [key("k1")]
         self.signing_key = self.keys[0]
         self.algorithm = "RS256"
-        self.id_token = None  # a whole one instead of ours
+        self.forge = None  # makes the whole ID token instead
+        self.sent = {}  # the parameters of the authorization request whose code is redeemed
+        self.access_token = None  # instead of a new one
         self.return_error = None
         self.return_more = {}
         self.server = None
@@ -174,14 +181,14 @@ class FakeProvider:
         if sent is None or sent["redirect_uri"] != request.form.get("redirect_uri"):
             return self._no_code()
         verifier = request.form.get("code_verifier", "")
-        challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-        if challenge != sent["code_challenge"]:
+        if _base64url(sha256(verifier.encode()).digest()) != sent["code_challenge"]:
             return self._no_code()
-        access_token = f"access-{len(self.access_tokens)}"
+        self.sent = sent
+        access_token = self.access_token or f"access-{len(self.access_tokens)}"
         self.access_tokens.add(access_token)
         answer = {"access_token": access_token, "token_type": "Bearer", "expires_in": 3600}
         if self.preset != "github":
-            answer["id_token"] = self.id_token or self.sign(sent)
+            answer["id_token"] = self.forge(self) if self.forge else self.signed()
         elif "application/json" not in request.headers.get("Accept", ""):
             return 200, {}, urlencode(answer).encode()
         return 200, {}, answer
@@ -191,22 +198,46 @@ class FakeProvider:
             return 200, {}, {"error": "bad_verification_code"}
         return 400, {}, {"error": "invalid_grant"}
 
-    def sign(self, sent):
-        """The ID token for an authorization request."""
+    def sign_with(self, algorithm):
+        """Sign with this algorithm and a key for it, which is published."""
+        self.algorithm = algorithm
+        self.signing_key = key("k1", "EC" if algorithm == "ES256" else "RSA")
+        self.keys = [self.signing_key]
+
+    def signed(self):
+        """The ID token for the present authorization request."""
+        header = _merged({"alg": self.algorithm, "kid": self.signing_key.kid}, self.header)
+        return _serialized(header, self.payload(), self.algorithm, self.signing_key)
+
+    def forged(self, algorithm, secret):
+        """The ID token with a signature under a shared secret."""
+        header = {"alg": algorithm, "kid": self.signing_key.kid}
+        shared = jwk.import_key({"kty": "oct", "k": _base64url(secret)})
+        return _serialized(header, self.payload(), algorithm, shared)
+
+    def payload(self, **changes):
+        """The claims of the ID token for the present authorization request, in base64url."""
         now = int(clock.now().timestamp())
-        issuer = self.metadata()["issuer"].replace(TENANT, self.claims.get("tid", ""))
+        issuer = self.metadata()["issuer"].replace(TENANT, self.claims.get("tid") or "")
         claims = {
             "iss": issuer,
             "sub": self.subject,
             "aud": CLIENT_ID,
             "iat": now,
             "exp": now + 300,
-            "nonce": sent.get("nonce"),
+            "nonce": self.sent.get("nonce"),
         }
-        header = _merged({"alg": self.algorithm, "kid": self.signing_key.kid}, self.header)
-        payload = json.dumps(_merged(claims, self.claims))
-        registry = jws.JWSRegistry(algorithms=[self.algorithm], strict_check_header=False)
-        return jws.serialize_compact(header, payload, self.signing_key, registry=registry)
+        return _base64url(json.dumps(_merged(_merged(claims, self.claims), changes)).encode())
+
+
+def _serialized(header, payload, algorithm, signing_key):
+    registry = jws.JWSRegistry(algorithms=[algorithm], strict_check_header=False)
+    raw = urlsafe_b64decode(payload + "==")
+    return jws.serialize_compact(header, raw, signing_key, registry=registry)
+
+
+def _base64url(raw):
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _merged(own, changes):

@@ -1,8 +1,9 @@
-"""Ways to providers and back, through `begin` and `finish` alone: a host with a view for each."""
+"""Ways to fake providers and back, through `begin` and `finish` alone: a host with two views."""
 
+import itertools
 import json
 from contextlib import ExitStack, contextmanager
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from webtest import TestApp
 
@@ -11,40 +12,57 @@ from tests.support.fake_provider import fake_provider
 from tests.support.host import HostSite
 
 ADDRESS = {"REMOTE_ADDR": "192.0.2.1"}
+NUMBERS = itertools.count(1)
 
 
 class Trips:
-    """A site with ``/start`` and ``/login/with/…/return``, and providers that answer at once."""
+    """A site with ``/start/…`` and ``/login/with/…/return``; `Trips.to` adds a provider.
 
-    def __init__(self, url, providers, **settings):
-        self.providers = {each.name: each for each in providers}
-        self.values = {each.name: each.provider() for each in providers}
+    The name of each provider is new: a process keeps discovery and keys for an hour.
+    """
+
+    def __init__(self, url, **settings):
+        self.values = {}
         self.site = HostSite(url, self._build, **settings)
         self.http = self.site.http
+        self.stack = ExitStack()
 
-    def configure(self, name, **changes):
-        """Change a provider's settings."""
-        self.values[name] = self.providers[name].provider(**changes)
+    def to(self, preset="oidc", **settings):
+        """A `FakeProvider` that answers until the end of the test."""
+        fake = self.stack.enter_context(fake_provider(preset, f"{preset}{next(NUMBERS)}"))
+        self.set(fake, **settings)
+        return fake
+
+    def set(self, fake, **settings):
+        """Other settings of the provider."""
+        self.values[fake.name] = fake.provider(**settings)
 
     def browser(self):
         """Another browser."""
         return TestApp(self.site.app, extra_environ=ADDRESS)
 
-    def start(self, name, *, browser=None, status=200, **query):
-        """The URL of the provider, for one more start."""
-        browser = browser or self.http
-        answer = browser.get(f"/start/{name}", query, status=status)
-        return answer.json if status != 200 else answer.text
+    def start(self, fake, *, browser=None, **query):
+        """The URL of the provider for one more start, or why there is none."""
+        answer = (browser or self.http).get(f"/start/{fake.name}", query, status="*")
+        return answer.json if answer.status_int != 200 else answer.text
 
-    def back(self, url, *, browser=None, name=None):
+    def sent(self, fake, **query):
+        """The parameters of an authorization request."""
+        return dict(parse_qsl(urlsplit(self.start(fake, **query)).query))
+
+    def back(self, url, *, browser=None, path=None):
         """Call the redirect URI in ``url``: what `finish` returned, or why it refused."""
         parts = urlsplit(url)
-        path = f"/login/with/{name}/return" if name else parts.path
-        return (browser or self.http).get(f"{path}?{parts.query}", status="*").json
+        target = f"{path or parts.path}?{parts.query}"
+        return (browser or self.http).get(target, status="*").json
 
-    def trip(self, name, **query):
+    def trip(self, fake, **query):
         """There and back."""
-        return self.back(self.providers[name].authorize(self.start(name, **query)))
+        return self.back(fake.authorize(self.start(fake, **query)))
+
+    def reason(self, fake, **query):
+        """Why a way there and back is refused; None if it is not."""
+        return self.trip(fake, **query)["reason"]
 
     def _build(self, config):
         config.add_route("start", "/start/{name}")
@@ -54,17 +72,18 @@ class Trips:
 
     def _start(self, request):
         query = request.GET
-        start = Start(
-            Purpose(query.get("purpose", "sign-in")), "remember" in query, query.get("next")
-        )
+        purpose = Purpose(query.get("purpose", "sign-in"))
+        start = Start(purpose, "remember" in query, query.get("next"))
         provider = self.values[request.matchdict["name"]]
+        request.tm.begin()
+        request.environ["tm.active"] = True
         try:
-            with request.tm:
-                request.response.text = begin(
-                    request, provider, start, login_hint=query.get("login_hint")
-                )
+            url = begin(request, provider, start, login_hint=query.get("login_hint"))
         except ProviderRefused as error:
+            request.tm.abort()
             return _refused(request, error)
+        request.tm.commit()
+        request.response.text = url
         return request.response
 
     def _back(self, request):
@@ -89,8 +108,8 @@ def _json(request, found):
 
 
 @contextmanager
-def trips_with(url, *presets, **settings):
-    """`Trips` to a fake of each preset."""
-    with ExitStack() as stack:
-        fakes = [stack.enter_context(fake_provider(each)) for each in presets]
-        yield Trips(url, fakes, **settings)
+def trips_at(url, **settings):
+    """`Trips` whose providers answer until the end of the block."""
+    trips = Trips(url, **settings)
+    with trips.stack:
+        yield trips

@@ -13,7 +13,7 @@ from pathlib import Path
 from authsite.platform.settings.definition import PREFIX
 from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
 from authsite.platform.settings.lookup import LIMITS, localized_definition
-from authsite.platform.settings.sections import CLIENT, LOCALIZED
+from authsite.platform.settings.sections import CLIENT, LOCALIZED, PROVIDER
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/settings.md"
@@ -32,6 +32,8 @@ def definitions(section):
             yield shortened(localized_definition(field.name, "<language>"))
         if field.name == "clients":
             yield from map(shortened, CLIENT.values())
+        if field.name == "providers":
+            yield from map(shortened, PROVIDER.values())
         if field.name == "limit_values":
             yield from map(shortened, LIMITS.values())
 

@@ -5,15 +5,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .definition import METADATA, PREFIX, Definition
-from .sections import Accounts, Login, Mail, Operations, Pages, Provider, Storage, Tokens
+from .sections import Accounts, Login, Mail, Operations, Pages, Provider, Providers, Storage, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Storage, Login, Tokens, Accounts, Pages, Mail, Operations):
+class Settings(Storage, Login, Tokens, Providers, Accounts, Pages, Mail, Operations):
     """All settings, checked. An attribute is the key with ``_`` for ``-`` and ``.``."""
-
-    providers: tuple[Provider, ...] = ()
-    """Other providers, in the order of their buttons."""
 
     def provider(self, name: str) -> Provider | None:
         """The provider of this name."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import authsite
 from authsite.platform.runtime.catalogs import compiled
 
+from .definition import PREFIX
 from .definitions import Settings
 from .envfile import env_file_path
 from .errors import InvalidSetting
@@ -69,10 +70,16 @@ def folder_errors(cfg: Settings) -> Iterator[InvalidSetting]:
         except ValueError as error:
             yield _error("static_folder", error, cfg.static_folder)
             return
+    missing = "there is no such file in static-folder; "
     for attribute, place in _places(cfg):
         if is_file_name(place) and place not in files:
             advice = "give https://…, a path that begins with /, or a file's name in static-folder"
-            yield _error(attribute, f"there is no such file in static-folder; {advice}", place)
+            yield _error(attribute, f"{missing}{advice}", place)
+    for each in cfg.providers:
+        if each.icon and is_file_name(each.icon) and each.icon not in files:
+            key = f"{PREFIX}providers.{each.name}.icon"
+            advice = "give a path that begins with /, or a file's name in static-folder"
+            yield InvalidSetting(key, f"{missing}{advice}", value=repr(each.icon))
 
 
 def _template_errors(folder: str) -> Iterator[object]:

@@ -14,10 +14,18 @@ from .envfile import environment
 from .errors import InvalidSetting, SettingsError
 from .files import exposed, folder_errors, private_paths
 from .inifile import folder_of
-from .lookup import CLIENT_NAME, documented_key, hide_secrets, limit_name, localized_name
+from .lookup import (
+    CLIENT_NAME,
+    PROVIDER_NAME,
+    documented_key,
+    hide_secrets,
+    limit_name,
+    localized_name,
+)
+from .providers import callback_error, make_providers
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED, WARNED_LATER
-from .sections import ProxyClient
+from .sections import Provider, ProxyClient
 from .sources import SourceValue, read_sources, unknown_variables
 from .unsafe_choices import broken_rules
 from .urls import host_of, is_address
@@ -45,6 +53,7 @@ def load(ini: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
             values[name] = str(folder / values[name])
     values["limit_values"] = _limit_values(found, errors)
     values["clients"] = _clients(found, errors)
+    values["providers"] = _providers(values["providers"], found, errors)
     values["translated"] = _translated(found, errors)
     settings = Settings(**values)  # an invalid value is None; its error is in `errors`
     reported = {each.key for each in errors}
@@ -134,6 +143,8 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             "it is not set, and registration is domains; give the domains whose addresses may"
             " register, such as corp.example",
         )
+    if settings.providers and (message := callback_error(base_urls)):
+        yield InvalidSetting(documented_key("base_url"), message, value=repr(base_urls[0]))
     if settings.production:
         yield from broken_rules(settings, REFUSED, REQUIRED)
 
@@ -207,6 +218,20 @@ def _clients(
     return MappingProxyType(
         {client: ProxyClient(**pair) for client, pair in credentials.items() if len(pair) == 2}
     )
+
+
+def _providers(
+    names: tuple[str, ...] | None,
+    found: Mapping[str, SourceValue],
+    errors: list[InvalidSetting],
+) -> tuple[Provider, ...]:
+    parsed = {
+        name: _parse(each, errors) for name, each in found.items() if PROVIDER_NAME.fullmatch(name)
+    }
+    providers, wrong = make_providers(names or (), parsed)
+    reported = {each.key for each in errors}
+    errors += [each for each in wrong if each.key not in reported]
+    return providers
 
 
 def _default_sender(base_urls: Sequence[str] | None) -> str:

@@ -9,11 +9,14 @@ from authsite.platform.runtime.catalogs import LANGUAGES
 from .definition import PREFIX, Definition
 from .definitions import DEFINITIONS
 from .errors import InvalidSetting, display_value
+from .provider_values import NAME
 from .rate_limits import RATE_LIMITS, rate, single_rate
 from .secret import HiddenText
-from .sections import CLIENT, LOCALIZED
+from .sections import CLIENT, LOCALIZED, PROVIDER
 
 CLIENT_NAME = re.compile(r"clients_([a-z0-9](?:[a-z0-9_]*[a-z0-9])?)_(id|secret)")
+_OF_PROVIDER = {key.replace("-", "_"): key for key in PROVIDER}
+PROVIDER_NAME = re.compile(rf"providers_({NAME})_({'|'.join(_OF_PROVIDER)})")
 LOCALIZED_NAME = re.compile(rf"({'|'.join(LOCALIZED)})_([a-z]{{2,3}}(?:_[a-z]{{2}})?)")
 # A misspelled key with one of these words may have a secret as its value.
 _SENSITIVE = re.compile(r"secret|pepper|pass|token|key|url|storage|client")
@@ -52,6 +55,9 @@ def find_definition(name: str) -> Definition | None:
     if found := localized_name(name):
         attribute, language = found
         return localized_definition(attribute, language)
+    if provider := PROVIDER_NAME.fullmatch(name):
+        key = _OF_PROVIDER[provider[2]]
+        return replace(PROVIDER[key], key=f"{PREFIX}providers.{provider[1]}.{key}")
     client = CLIENT_NAME.fullmatch(name)
     if client is None:
         return None
@@ -97,6 +103,8 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     if name.startswith("clients_"):
         message = "write authsite.clients.<name>.id and authsite.clients.<name>.secret"
         return InvalidSetting(key, message, value="(hidden)")
+    if name.startswith("providers_"):
+        return InvalidSetting(key, _advice_about_provider(name), value="(hidden)")
     if parts := LOCALIZED_NAME.fullmatch(name):
         message = f"there is no language {parts[2]}; there are {', '.join(LANGUAGES)}"
         return InvalidSetting(key, message, value=display_value(text, hidden=False))
@@ -116,3 +124,19 @@ def unknown_key(key: str, name: str, text: str) -> InvalidSetting:
     message = f"there is no such key; did you mean {suggested.key}?"
     hidden = suggested.secret or _SENSITIVE.search(name) is not None
     return InvalidSetting(key, message, value=display_value(text, hidden=hidden))
+
+
+def _advice_about_provider(name: str) -> str:
+    """What to write for an unknown key that begins with ``providers.``."""
+    from difflib import get_close_matches
+
+    if any(name.endswith(f"_{key}") for key in _OF_PROVIDER):
+        return (
+            "the name of a provider has at most 32 characters a-z and 0-9, without - and _: write"
+            f" {PREFIX}providers.<name>.<key>"
+        )
+    _, provider, key = [*name.split("_", 2), ""][:3]
+    if similar := get_close_matches(key, _OF_PROVIDER, n=1, cutoff=0.6):
+        known = f"{PREFIX}providers.{provider}.{_OF_PROVIDER[similar[0]]}"
+        return f"there is no such key; did you mean {known}?"
+    return f"there is no such key of a provider; there are {', '.join(PROVIDER)}"

@@ -11,7 +11,7 @@ from authsite.platform.db.transaction import transaction
 from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import set_errors
-from authsite.platform.http.rendering import render_page, see_other
+from authsite.platform.http.rendering import go_on, render_page, see_other
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in.methods.provider import (
@@ -26,8 +26,9 @@ from authsite.sign_in.methods.provider import (
 )
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
 from authsite.sign_in.sessions import cookies
+from authsite.users.caller import signed_in
 
-from .. import waiting
+from .. import linking, waiting
 from ..decision import Step
 from ..entering import Browser, enter_known
 from ..refusals import recording_refusals
@@ -51,7 +52,28 @@ def come_back(request: Request) -> Response:
         returned = finish(request, provider)
         if returned.start.purpose is Purpose.SIGN_IN:
             return _sign_in(request, provider, returned)
-        raise NotImplementedError
+        return _for_signed_in(request, provider, returned)
+
+
+def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> Response:
+    """Link the identity to the signed-in user, or take it as a proof of a sensitive change.
+
+    Only in the session in which that began: its user gave the proof, or asked for one.
+    """
+    ctx, told, caller = request.authsite.ctx, returned.told, signed_in(request)
+    if caller is None or caller.browser_uuid != returned.start.session_id:
+        raise ProviderRefused(ProviderFailure.SIGNED_OUT, provider, subject=told.subject)
+    if returned.start.purpose is Purpose.LINK:
+        done = "connected"
+        with transaction(request):
+            linking.link(ctx, caller, told)
+    else:
+        done = "confirmed"
+        with transaction(request):
+            renewed = linking.confirm(ctx, caller, told)
+        cookies.renew_session(request, renewed)
+    page = (returned.start.next or route_path(request, "authsite.account.security")).partition("?")
+    return go_on(request, f"{page[0]}?done={done}")
 
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:

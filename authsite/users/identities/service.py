@@ -135,12 +135,15 @@ def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity
 
 
 def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
-    """Remove all identities of a user."""
-    ctx.db.execute(
+    """Remove all identities of a user; record each."""
+    removed = ctx.db.scalars(
         delete(Identity)
         .where(Identity.user_id == user_id)
+        .returning(Identity)
         .execution_options(synchronize_session=False)
-    )
+    ).all()
+    for identity in removed:
+        record(ctx, Event.PROVIDER_UNLINKED, user_id=user_id, details=about(identity))
 
 
 def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:

@@ -8,19 +8,21 @@ from .login import Login
 from .mail import Mail
 from .operations import Operations
 from .pages import LOCALIZED, Pages
-from .providers import Provider
+from .providers import PROVIDER, Provider, Providers
 from .storage import Storage
 from .tokens import CLIENT, ProxyClient, Tokens
 
 __all__ = [
     "CLIENT",
     "LOCALIZED",
+    "PROVIDER",
     "Accounts",
     "Login",
     "Mail",
     "Operations",
     "Pages",
     "Provider",
+    "Providers",
     "ProxyClient",
     "Storage",
     "Tokens",

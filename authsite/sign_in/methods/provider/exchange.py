@@ -52,17 +52,17 @@ class Exchange:
         body: bytes | None = None,
         limit: int = LONGEST_ANSWER,
     ) -> outbound.Answer:
-        """One request. Raises `ProviderRefused` (`ProviderFailure.UNREACHABLE`)."""
+        """One request. Raises `ProviderRefused` (`ProviderFailure.UNREACHABLE`), and `NoSlot`."""
         seconds = min(REQUEST_SECONDS, self._ends - time.monotonic())
         if seconds <= 0:
             raise self._unusable(url, "no time left")
         try:
             return outbound.send(
                 self.services,
-                f"provider:{self.provider.name}",
+                self.provider.name,
                 method,
                 url,
-                headers={"Accept": "application/json", "User-Agent": "authsite", **headers},
+                headers={"Accept": "application/json", **headers},
                 body=body,
                 limit=limit,
                 deadline=seconds,
