@@ -17,7 +17,6 @@ from authsite.platform.settings.sections.providers import Provider
 
 from .models import Identity
 
-
 MAX_LISTED = 100  # identities of one user
 
 
