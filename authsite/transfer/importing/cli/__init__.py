@@ -181,8 +181,8 @@ def csv_(options: Options) -> None:
     OWN,
     help="""Import users and clients of another authsite.
 
-    Also the identities at other providers with which the users sign in. SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
-    and sign-ins are not imported.
+    SOURCE is a file of `authsite export`. Ids, passwords, client secrets and the identities with
+    which users sign in at other providers stay; the audit trail and sign-ins are not imported.
     """,
     epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
 )
