@@ -102,11 +102,11 @@ def unsigned(fake):
 
 
 def signed_with_the_public_key(fake):
-    return fake.forged("HS256", fake.keys[0].as_pem(private=False))
+    return fake.forged(fake.keys[0].as_pem(private=False))
 
 
 def signed_with_the_client_secret(fake):
-    return fake.forged("HS256", CLIENT_SECRET.encode())
+    return fake.forged(CLIENT_SECRET.encode())
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,11 @@ from authsite.users.cli.shared import named
 
 from .rows import facts, in_words
 
-_REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure]] = {
+REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure]] = {
     Event.LOGIN_FAILED: FailureReason,
     Event.PROVIDER_REFUSED: ProviderFailure,
 }
+"""Events with the meanings of their detail `reason`."""
 
 
 @click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))
@@ -62,12 +63,12 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
 
 
 def _meaning(event: AuditEvent) -> str:
-    """What the event means, and for a failure why it failed."""
+    """What the event means, and why a login or a return from a provider failed."""
     known = Event.of(event.event)
     if known is None:
         return "This version does not know the event."
     reason = (event.details or {}).get("reason")
-    why = [each.meaning for each in _REASONS.get(known, ()) if each == reason]
+    why = [each.meaning for each in REASONS.get(known, ()) if each == reason]
     return " ".join([known.meaning, *why])
 
 
