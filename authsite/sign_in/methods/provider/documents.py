@@ -147,4 +147,4 @@ def _texts(found: Mapping[str, Any], name: str) -> list[str]:
 
 def _unusable(provider: Provider, cause: str) -> ProviderRefused:
     log.warning("provider_discovery_unusable", provider=provider.name, cause=cause)
-    return ProviderRefused(ProviderFailure.DISCOVERY, provider)
+    return ProviderRefused(ProviderFailure.DISCOVERY, provider, cause=cause)

@@ -86,7 +86,7 @@ class Exchange:
 
     def _unusable(self, url: str, cause: str) -> ProviderRefused:
         log.warning("provider_unusable", provider=self.provider.name, url=url, cause=cause)
-        return ProviderRefused(ProviderFailure.UNREACHABLE, self.provider)
+        return ProviderRefused(ProviderFailure.UNREACHABLE, self.provider, cause=f"{url}: {cause}")
 
 
 def text_in(found: Mapping[str, Any], name: str) -> str | None:

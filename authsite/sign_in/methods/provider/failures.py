@@ -294,6 +294,7 @@ class ProviderRefused(ApiError):
     """A way to a provider ends here. ``reason`` is the `ProviderFailure`, also for the audit.
 
     ``subject``: whom the provider told, if it came to that; a caller stores only its hash.
+    ``cause``: what is wrong with the provider's answer, for operators.
     """
 
     summary = "The return from a provider was refused."
@@ -305,9 +306,11 @@ class ProviderRefused(ApiError):
         provider: Provider,
         *,
         subject: str | None = None,
+        cause: str | None = None,
     ) -> None:
         label = {"provider": provider.label}
         self.failure, self.provider, self.subject = failure, provider, subject
+        self.cause = cause
         self.reason = str(failure)
         self.status = failure.page.status
         self.title: str = _(failure.page.title, mapping=label)
