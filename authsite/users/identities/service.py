@@ -17,6 +17,8 @@ from authsite.platform.settings.sections.providers import Provider
 
 from .models import Identity
 
+MAX_LISTED = 100  # identities of one user
+
 
 class NewIdentity(NamedTuple):
     """An identity that is to be linked; see `Identity`."""
@@ -54,7 +56,7 @@ def find(ctx: Context, issuer: str, subject: str) -> Identity | None:
 
 
 def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
-    """The identities of a user, in the order in which they were linked."""
+    """The identities of a user in the order in which they were linked, at most `MAX_LISTED`."""
     return ctx.db.scalars(_of(user_id)).all()
 
 
@@ -63,6 +65,7 @@ def _of(user_id: uuid.UUID) -> Select[tuple[Identity]]:
         select(Identity)
         .where(Identity.user_id == user_id)
         .order_by(Identity.created_at, Identity.id)
+        .limit(MAX_LISTED)
     )
 
 
