@@ -91,9 +91,7 @@ def test_s8_an_intruder_s_identity_opens_nothing_after_the_reset(site_of, provid
     site = site_of(google)
     ann = site.user(confirmed=True)
     with site.db() as db:
-        linked(
-            db, ann.id, issuer=google.issuer, subject=google.subject, email="eve@gmail.com"
-        )
+        linked(db, ann.id, issuer=google.issuer, subject=google.subject, email="eve@gmail.com")
     arrive(site, google)
     assert "ann@example.com" in signed_in_as(site)
     token = site.reset_token(ann)
