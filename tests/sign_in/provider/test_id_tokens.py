@@ -34,6 +34,8 @@ def encoded(value):
         ({"exp": -1}, "expired"),
         ({"exp": None}, "expired"),
         ({"exp": float("inf")}, "expired"),
+        ({"exp": float("nan")}, "expired"),
+        ({"exp": 10**400}, "expired"),
         ({"exp": "2099-01-01"}, "expired"),
         ({"exp": True}, "expired"),
         ({"iat": None}, "issued_at"),

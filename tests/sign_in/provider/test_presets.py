@@ -152,7 +152,7 @@ def test_github_without_the_scope_for_addresses_tells_none(trips):
     assert trips.trip(fake)["email"] is None
 
 
-@pytest.mark.parametrize("number", [None, "583231", True, 0, -1, 5.5])
+@pytest.mark.parametrize("number", [None, "583231", True, 0, -1, 5.5, 10**400])
 def test_github_without_a_number_is_refused(trips, number):
     fake = trips.to("github")
     fake.user["id"] = number

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from structlog import get_logger
 
@@ -24,6 +24,7 @@ BETWEEN_REFETCHES = timedelta(minutes=1)
 ALGORITHMS = ("RS256", "PS256", "ES256")
 EVERY_PROVIDERS = "RS256"  # every provider has it (OpenID Connect Discovery 1.0, section 3)
 Keys = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
 
 
 class Discovery(NamedTuple):
@@ -56,7 +57,7 @@ class Documents:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Fetched] = {}
+        self._cached: dict[str, _Fetched] = {}
         self._refetched_at: datetime | None = None
         self._lock = threading.Lock()
 
@@ -82,16 +83,17 @@ class Documents:
             return self.keys(exchange, url)
         return self._fetch("keys", url, lambda: _keys(exchange, url))
 
-    def _get(self, name: str, url: str, fetch: Callable[[], Any]) -> Any:
-        now, kept = clock.now(), self._kept.get(name)
-        if kept and kept.url == url and kept.at <= now < kept.at + KEEP:
-            return kept.value
+    def _get(self, name: str, url: str, fetch: Callable[[], T]) -> T:
+        now, cached = clock.now(), self._cached.get(name)
+        if cached and cached.url == url and cached.at <= now < cached.at + KEEP:
+            value: T = cached.value
+            return value
         return self._fetch(name, url, fetch)
 
-    def _fetch(self, name: str, url: str, fetch: Callable[[], Any]) -> Any:
+    def _fetch(self, name: str, url: str, fetch: Callable[[], T]) -> T:
         at = clock.now()
         value = fetch()
-        self._kept[name] = _Fetched(url, value, at)
+        self._cached[name] = _Fetched(url, value, at)
         return value
 
 
