@@ -97,8 +97,8 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     lines = exported(filled, tmp_path)
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
-        "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1, "clients": 2, "families": 2,
-        "personal_tokens": 0, "audit_events": len(filled.events()),
+        "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1, "clients": 2,
+        "families": 2, "personal_tokens": 0, "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
         rows = {str(user.id): user for user in db.scalars(select(User))}

@@ -1,4 +1,4 @@
-"""Users, identities and clients of another authsite, from the file that ``authsite export`` has written."""
+"""Users, identities and clients from the file that another ``authsite export`` has written."""
 
 import json
 import os

@@ -61,7 +61,7 @@ def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
     return ctx.db.scalars(_of(user_id)).all()
 
 
-def _of(user_id: uuid.UUID) -> Select[tuple[Identity]]:
+def _of(user_id: uuid.UUID) -> Select[Identity]:
     return (
         select(Identity)
         .where(Identity.user_id == user_id)
