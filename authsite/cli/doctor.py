@@ -20,13 +20,20 @@ from authsite.platform.settings.unsafe_choices import RULES
 
 from .database_checks import database_findings
 from .findings import Finding, line
+from .provider_checks import provider_findings
 from .shared import config_path, examples, ini_option, json_option, print_json
 from .starting import application_error, other_program
 
-MARKS = {"ok": ("ok", "green"), "change": ("change", "yellow"), "wrong": ("WRONG", "red")}
+MARKS = {
+    "ok": ("ok", "green"),
+    "note": ("note", "blue"),
+    "change": ("change", "yellow"),
+    "wrong": ("WRONG", "red"),
+}
 
 PRODUCTION_MARKS = {
     "ok": ("OK", "green"),
+    "note": ("NOTE", "blue"),
     "change": ("WARNING", "yellow"),
     "wrong": ("ERROR", "red"),
 }
@@ -80,7 +87,7 @@ def _print(
 ) -> None:
     """Print the problems, the worst first; what is fine only if it is ``verbose``."""
     width = max(len(mark) for mark, _ in marks.values())
-    for state in ("wrong", "change", *(["ok"] if verbose else [])):
+    for state in ("wrong", "change", "note", *(["ok"] if verbose else [])):
         mark, color = marks[state]
         styled = click.style(f"{mark:<{width}}", fg=color)
         for finding in findings:
@@ -111,7 +118,7 @@ def examine(
     """All findings; only one if the settings are invalid, since the other checks need them.
 
     ``production``: those of `production_checks`, too, for this number of ``workers``. Without
-    ``application`` it is not tried to make the application.
+    ``application`` it is not tried to make the application, and no provider is asked.
     """
     path = config_path(config)
     try:
@@ -134,6 +141,8 @@ def examine(
     if application and not other_program(ini):
         yield from _application(path, cfg)
     yield from database_findings(cfg)
+    if application:
+        yield from provider_findings(cfg)
     yield from _rules(cfg, STRICT if production else LENIENT)
     if production:
         from .production_checks import production_findings

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class Finding:
     """One line of the report.
 
-    ``state``: ``ok``; ``change`` before production; ``wrong``: an error that has an effect.
+    ``state``: ``ok``; ``note``: what an operator has to know; ``change`` before production;
+    ``wrong``: an error that has an effect.
     """
 
     state: str
@@ -88,6 +89,17 @@ LINES: Mapping[str, tuple[str, str]] = {
         "{scope} is for groups, and tokens carry it that were issued before, to users in none of "
         "them: {count}. They go on until `authsite token revoke --scope {scope}`, which ends all "
         "tokens with this scope",
+    ),
+    "provider-redirect": ("note", "the redirect URI to register at the provider: {uri}"),
+    "provider-address": (
+        "change",
+        "set base-url, with which the redirect URI to register at the provider begins: {uri}",
+    ),
+    "provider-answers": ("ok", "its discovery document is usable, and it has keys: {count}"),
+    "provider-unusable": (
+        "wrong",
+        "users cannot sign in with it: {cause}. Check its issuer ({issuer}), and that this machine "
+        "reaches it",
     ),
     "key-fine": ("ok", "ready for production"),
 }

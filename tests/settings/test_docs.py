@@ -11,7 +11,7 @@ import pytest
 from authsite.platform.settings import Settings, load, rate_limits, read_ini
 from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
 from authsite.platform.settings.lookup import documented_key, find_definition, normalize
-from authsite.platform.settings.sections import LOCALIZED
+from authsite.platform.settings.sections import LOCALIZED, PROVIDER
 from tests.support import settings_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +23,7 @@ DEFAULTS = {
 }
 DEFAULTS |= {f"limits.{name}": limit.default for name, limit in rate_limits.RATE_LIMITS.items()}
 DEFAULTS |= {"clients.<name>.id": None, "clients.<name>.secret": None}
+DEFAULTS |= {f"providers.<name>.{key}": each.default for key, each in PROVIDER.items()}
 DEFAULTS |= {f"{documented_key(name)[9:]}.<language>": None for name in LOCALIZED}
 
 

@@ -4,13 +4,14 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Select, delete, func, or_, select
+from sqlalchemy import Select, bindparam, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.sections.providers import Provider
@@ -121,6 +122,29 @@ def link(ctx: Context, user_id: uuid.UUID, new: NewIdentity) -> Identity:
     except IntegrityError as error:
         raise AlreadyLinked from error
     return row
+
+
+class _Address(NamedTuple):
+    """The address that a provider told."""
+
+    email: str | None
+
+
+_ADDRESS_AT = PreparedQuery(
+    select(func.max(Identity.email).label("email")).where(
+        Identity.user_id == bindparam("user_id"), Identity.provider == bindparam("provider")
+    ),
+    _Address,
+)
+
+
+def address_at(ctx: Context, user_id: uuid.UUID, provider: str) -> str | None:
+    """The address of the user's identity at this provider, read outside of the transaction.
+
+    Of several identities it is one of theirs. It tells the provider which account there is meant.
+    """
+    found = _ADDRESS_AT.one(ctx.database, user_id=user_id, provider=provider)
+    return found.email if found else None
 
 
 def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity | None:
