@@ -104,7 +104,7 @@ class ProviderFailure(StrEnum):
     NOT_RECENT = (
         "not_recent",
         "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
-        "no proof for a sensitive change.",
+        "not a proof for a sensitive change.",
         pages.NOT_RECENT,
     )
     OTHER_BROWSER = (
