@@ -181,3 +181,12 @@ def test_two_tabs_come_back_one_after_the_other(visitor, servers):
     second.get_by_text("You have an account already").first.wait_for()
     person.send("/login/with/corp/connect", password=PASSWORD)
     person.at("/account")
+
+
+def test_a_person_who_cancels_there_is_led_to_the_other_ways(visitor):
+    person = visitor()
+    go_to_provider(person)
+    person.page.get_by_text("Cancel").click()
+    person.page.get_by_role("link", name="Other ways to sign in").click()
+    person.at("/login")
+    assert not person.opens_account()
