@@ -129,10 +129,7 @@ def test_an_identity_belongs_to_the_issuer_of_its_provider():
         ({"icon": "https://cdn.example/x.svg"}, "icon", "static-folder"),
         ({"extra": "hd"}, "extra", "give name=value"),
         ({"extra": "hd=a hd=b"}, "extra", "give hd once"),
-        *(
-            ({"extra": f"{name}=x"}, "extra", f"give no {name}")
-            for name in sorted(SENT)
-        ),
+        *(({"extra": f"{name}=x"}, "extra", f"give no {name}") for name in sorted(SENT)),
     ],
 )
 def test_a_wrong_key_stops_the_start_with_what_to_write(keys, key, advice):
