@@ -140,6 +140,8 @@ class ExportAnswer(TypedDict):
     """When this was read."""
     user: dict[str, Any]
     """The user, with a pending change of the address and the accepted terms."""
+    identities: _Rows
+    """The accounts at other providers with which the user can sign in."""
     login_names: _Rows
     """The names that the user logs in with."""
     former_addresses: _Rows

@@ -56,6 +56,7 @@ TAGS = (
     "Account",
     "E-mail verification",
     "Password recovery",
+    "Sign-in with other providers",
     "Personal access tokens",
     "Forward auth",
     "API description",

@@ -57,7 +57,7 @@ def keep(ctx: Context, waiting: Waiting) -> None:
         "told": told._replace(auth_time=None)._asdict(),
         "auth_time": at.isoformat() if at else None,
         "remember": waiting.remember,
-        "next": waiting.next,
+        "target": waiting.next,
         "address": waiting.address,
         "mailed": waiting.mailed,
     }
@@ -77,7 +77,7 @@ def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Wai
         browser,
         _told(body),
         body["remember"],
-        body["next"],
+        body["target"],
         body["address"],
         body["mailed"],
     )

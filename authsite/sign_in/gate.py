@@ -121,7 +121,10 @@ def proved_at(verified: Verified, moment: datetime | None) -> Verified:
 
     A moment in the future counts as now: the clock of a provider may be ahead.
     """
-    return verified if moment is None else verified._replace(auth_at=min(moment, clock.now()))
+    if moment is None:
+        return verified
+    account, amr, version, recognition, _ = verified
+    return Verified(account, amr, version, recognition, min(moment, clock.now()))
 
 
 def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:

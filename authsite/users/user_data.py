@@ -47,6 +47,25 @@ class User(TypedDict):
     updated_at: Moment
 
 
+@exported_line
+class LinkedIdentity(TypedDict):
+    type: Literal["identity"]
+    id: Id
+    user_id: Id
+    provider: str
+    """The name of the provider in the settings."""
+    issuer: str
+    subject: str
+    """What identifies the person at the issuer."""
+    email: str | None
+    """As the provider told it, or as a mailed link has proved it."""
+    trusted: bool
+    """Whether the address was proved, by a trusted provider or by mail."""
+    created_at: Moment
+    used_at: Moment | None
+    """When the user last signed in or confirmed with it."""
+
+
 def _with_password(line: dict[str, Any]) -> None:
     stored = line["password"]
     if stored is not None:
@@ -63,7 +82,12 @@ USER_DATA = (
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),
-    UserData("identities", Identity, "id provider issuer subject email trusted created_at used_at"),
+    UserData(
+        "identities",
+        Identity,
+        "id provider issuer subject email trusted created_at used_at",
+        line=Line("identities", LinkedIdentity),
+    ),
     UserData("login_names", models.LoginName, "kind key"),
     UserData(
         "former_addresses",

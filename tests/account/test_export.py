@@ -12,6 +12,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db.base import Base
 from authsite.platform.runtime import clock
 from authsite.platform.settings.rate_limits import RATE_LIMITS
+from authsite.platform.stored_requests.models import StoredRequest
 from authsite.platform.user_data import USER_DATA
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
@@ -31,6 +32,8 @@ WITHHELD = {
         "kind", "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",
     },
     "web_sessions": {"key_hash", "user_id", "user_epoch"},
+    "identities": {"user_id"},
+    "stored_requests": set(StoredRequest.__table__.columns.keys()),  # they last an hour
     "pending_logins": set(PendingLogin.__table__.columns.keys()),  # they last ten minutes
     "personal_tokens": {"user_id", "user_epoch", "client_epoch"},
     "outbox": {"user_id", "lease_until", "lease_owner"},

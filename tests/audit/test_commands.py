@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from authsite.oauth.client_auth import MAX_BASIC_LENGTH
+from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users.erasure import erase
 from authsite.users.models import User
@@ -263,3 +264,15 @@ def test_f13_the_logins_of_a_user_are_listed_with_why_they_failed(home, site):
 
     explained = home.run("explain", refused.headers["X-Request-Id"]).stdout
     assert "login.failed: A login failed. An administrator has disabled the user." in explained
+
+
+def test_explain_says_which_check_of_a_provider_failed(home, site):
+    refused = {"provider": "corp", "reason": "nonce"}
+    with site.db() as db:
+        row = AuditEvent(
+            at=clock.now(), event="provider.refused", request_id="5f1c9a", details=refused
+        )
+        db.add(row)
+    explained = home.run("explain", "5f1c9a").stdout
+    assert "refused. The nonce of the ID token is not that of this start." in explained
+    assert "provider: corp" in explained

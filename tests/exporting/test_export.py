@@ -24,6 +24,7 @@ from authsite.users.models import User
 from tests.support import personal
 from tests.support.acting import acting
 from tests.support.home import CHECKOUT
+from tests.support.identities import linked
 from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD
 
@@ -35,6 +36,7 @@ SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
     " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at labels",
+    "Identity": "",
     "Group": "",
     "GroupMember": "",
     "Client": "epoch",
@@ -80,6 +82,7 @@ def filled(site):
     site.token(machine, grant_type="client_credentials")
     with site.db() as db:
         bo = db.scalars(select(User).where(User.email == "bo@example.com")).one()
+        linked(db, bo.id, email=None, trusted=False)
         bo.name = "line\u2028separator </script> \N{GRINNING FACE}"
         bo.password_hash = "pbkdf2_sha256$1000$salt$" + "a" * 43 + "="
         users.disable(acting(db), bo)
@@ -94,8 +97,8 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     lines = exported(filled, tmp_path)
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
-        "type": "end", "users": 2, "groups": 1, "memberships": 1, "clients": 2, "families": 2,
-        "personal_tokens": 0, "audit_events": len(filled.events()),
+        "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1, "clients": 2,
+        "families": 2, "personal_tokens": 0, "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
         rows = {str(user.id): user for user in db.scalars(select(User))}
@@ -168,7 +171,7 @@ def test_a_file_is_for_its_owner_only_and_replaced_only_by_a_whole_one(filled, t
     assert (numbers["users"], numbers["file"]) == (2, str(path))
     assert path.stat().st_mode & 0o777 == 0o600
     assert json.loads(path.read_text().splitlines()[-1])["users"] == 2
-    assert "2 users, 2 clients" in run(filled, tmp_path, "--output", str(path)).stdout
+    assert "2 users, 1 identities, 2 clients" in run(filled, tmp_path, "--output", str(path)).stdout
     assert "others" not in run(filled, tmp_path).stderr
     assert "--output" in run(filled, tmp_path, "--json", status=2).stderr
     assert not [each for each in tmp_path.iterdir() if each.suffix == ".part"]

@@ -13,6 +13,7 @@ import pytest
 from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support import databases
 from tests.support.described import Described
+from tests.support.identities import linked
 from tests.support.mails import link_in
 from tests.support.pages import sign_in
 from tests.support.site import WEB, bearer
@@ -64,6 +65,10 @@ class Issued:
     def personal_token(self):
         body = {"name": "backup", "current_password": PASSWORD}
         return {"id": self.http.post_json("/v1/user/tokens", body, headers=self.headers).json["id"]}
+
+    def identity(self):
+        with self.site.db() as db:
+            return {"id": str(linked(db, self.ann.id).id)}
 
     def pending_address(self):
         body = {"email": "ann.lee@example.com", "current_password": PASSWORD}
@@ -123,6 +128,8 @@ VALUES = {
     "get_user_email_pending": lambda issued, _: issued.pending_address(),
     "delete_user_session": lambda issued, _: issued.another_session(),
     "delete_user_token": lambda issued, _: issued.personal_token(),
+    "delete_user_identity": lambda issued, _: issued.identity(),
+    "get_providers": lambda issued, _: {"client": "web"},
     "get_verification_verify": lambda issued, _: issued.link(),
     "post_verification_verify": lambda issued, _: issued.link(),
     "post_oauth_token": lambda issued, example: issued.grant(example),

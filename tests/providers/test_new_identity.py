@@ -159,7 +159,7 @@ def test_with_link_off_the_page_says_how_to_link(site_of, providers):
     site = site_of((fake, {"link": "off"}))
     site.user(ANN, confirmed=True)
     page = arrive(site, fake)
-    assert "link it on your account page" in page.text
+    assert "connect it on your account page" in page.text
     assert not any(each.action.endswith("/connect") for each in page.forms.values())
 
 

@@ -120,6 +120,7 @@ def test_an_identity_belongs_to_the_issuer_of_its_provider():
         ({"issuer": "http://idp.example"}, "issuer", "https://"),
         ({"issuer": "idp.example"}, "issuer", "give the URL"),
         ({"issuer": "https://idp.example/?x=1"}, "issuer", "without a query"),
+        ({"issuer": f"https://idp.example/{'x' * 181}"}, "issuer", "at most 200 characters"),
         ({"preset": "facebook"}, "preset", "give google, microsoft, github, gitlab or oidc"),
         ({"scope": "email profile"}, "scope", "add openid"),
         ({"link": "on"}, "link", "give ask or off"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.sign_in.methods.provider.failures import ProviderFailure
 
 PAGE = Path(__file__).parents[2] / "docs/audit.md"
 BEGIN = "<!-- Generated from the code by `python -m tests.support.audit_reference`. -->\n"
@@ -22,6 +23,15 @@ def reference():
             "| reason | meaning |",
             "|---|---|",
             *(f"| `{reason}` | {reason.meaning} |" for reason in FailureReason),
+            "\n## Why a provider was refused\n",
+            "The detail `reason` of `provider.refused`. The page tells the person what to do, and",
+            "the request id for `authsite explain`.\n",
+            "| reason | status | meaning |",
+            "|---|---|---|",
+            *(
+                f"| `{reason}` | {reason.page.status} | {reason.meaning} |"
+                for reason in sorted(ProviderFailure)
+            ),
             "\n## Former names\n",
             "Some events had another name in earlier versions. A row keeps its name, since it is",
             "sealed. An upgraded database gets the new names after",

@@ -1,12 +1,13 @@
 """Another provider on 127.0.0.1, which plays every preset and gives wrong answers on demand.
 
 `fake_provider` is a context manager. `FakeProvider.settings` are keyword arguments of a site, and
-`FakeProvider.authorize` does what a person's browser does there. A test changes ``provider.claims``,
-``provider.profile`` and ``provider.discovery`` (what replaces parts of each answer; None leaves a
-member out), ``provider.user`` and ``provider.emails`` of GitHub, or a whole answer: its path and
-a function in ``provider.faults``.
+`FakeProvider.authorize` does what a person's browser does there. A test changes
+``provider.claims``, ``provider.profile`` and ``provider.discovery`` (what replaces parts of each
+answer; None leaves a member out), ``provider.user`` and ``provider.emails`` of GitHub, or a whole
+answer: its path and a function in ``provider.faults``.
 """
 
+import hmac
 import json
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from contextlib import contextmanager
@@ -128,10 +129,14 @@ class FakeProvider:
             back["code"] = code
         return f"{query['redirect_uri']}?{urlencode(back)}"
 
-    def respond(self, request):
+    def answer(self, request):
+        """What a test has put in the place of an answer, or the right one."""
         path = urlsplit(request.path).path
-        if path in self.faults:
-            return self.faults[path](request)
+        return self.faults.get(path, self.respond)(request)
+
+    def respond(self, request):
+        """The right answer to a request."""
+        path = urlsplit(request.path).path
         if path.endswith("/authorize"):
             return 302, {"Location": self.authorize(request.path)}, b""
         if path.endswith("/.well-known/openid-configuration"):
@@ -209,11 +214,11 @@ class FakeProvider:
         header = _merged({"alg": self.algorithm, "kid": self.signing_key.kid}, self.header)
         return _serialized(header, self.payload(), self.algorithm, self.signing_key)
 
-    def forged(self, algorithm, secret):
-        """The ID token with a signature under a shared secret."""
-        header = {"alg": algorithm, "kid": self.signing_key.kid}
-        shared = jwk.import_key({"kty": "oct", "k": _base64url(secret)})
-        return _serialized(header, self.payload(), algorithm, shared)
+    def forged(self, secret):
+        """The ID token with an HMAC under a secret that is not one (HS256)."""
+        header = _base64url(json.dumps({"alg": "HS256", "kid": self.signing_key.kid}).encode())
+        signed = f"{header}.{self.payload()}"
+        return f"{signed}.{_base64url(hmac.digest(secret, signed.encode(), 'sha256'))}"
 
     def payload(self, **changes):
         """The claims of the ID token for the present authorization request, in base64url."""
@@ -249,6 +254,6 @@ def _merged(own, changes):
 def fake_provider(preset="oidc", name=None):
     """A `FakeProvider` that answers until the end of the block."""
     fake = FakeProvider(preset, name)
-    with tiny_server(fake.respond) as server:
+    with tiny_server(fake.answer) as server:
         fake.server = server
         yield fake

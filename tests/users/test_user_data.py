@@ -14,7 +14,15 @@ from tests.support.pages import sign_in
 from tests.support.personal import created
 
 PERSONAL = {"user_id", "address", "email", "agent"}  # columns that say something about a person
-READ = {"user": own.user, "client": own.client}  # of the lines, what an import makes
+READ = {
+    "user": own.user,
+    "identity": own.identity,
+    "client": own.client,
+}  # of the lines, what an import makes
+REQUIRED = {
+    "id": "1", "name": "n", "client_type": "password", "user_id": "1", "provider": "google",
+    "issuer": "https://accounts.example", "subject": "1",
+}  # fmt: skip
 NOT_READ = {"origin"}  # that of an imported user is the import
 
 
@@ -71,7 +79,7 @@ def test_an_import_reads_every_field_of_the_lines_that_it_takes(registered):
         [kind] = fields["type"].__args__
         if kind in READ:
             read = {"type"}
-            given = dict.fromkeys(fields) | {"id": "1", "name": "n", "client_type": "password"}
+            given = dict.fromkeys(fields) | REQUIRED
             READ[kind](Noting(json.loads(json.dumps(given))))
             assert read == set(fields) - NOT_READ, data.name
 

@@ -145,7 +145,8 @@ class Event(Explained):
     PROVIDER_REFUSED = (
         "provider.refused",
         "A return from a provider was refused.",
-        "`provider`; `subject` (hash) if the provider told it; `reason`: which check failed",
+        "`provider`; `subject` (hash) if the provider told it; `reason`, one of "
+        "[these](#why-a-provider-was-refused)",
     )
     PROVIDER_SIGNED_IN = (
         "provider.signed_in",

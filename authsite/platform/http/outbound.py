@@ -152,7 +152,9 @@ def _cut_at(ends: float, connection: "HTTPConnection") -> Iterator[threading.Eve
     never exceed it.
     """
     sock, is_cut = connection.sock, threading.Event()
-    sock.settimeout(max(ends - time.monotonic(), 0.001))
+    # urllib3 gives the socket this timeout again before it reads the answer.
+    connection.timeout = max(ends - time.monotonic(), 0.001)
+    sock.settimeout(connection.timeout)
 
     def cut() -> None:
         is_cut.set()

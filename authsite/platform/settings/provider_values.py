@@ -13,6 +13,7 @@ W = TypeVar("W", bound=str)
 NAME = "[a-z0-9]{1,32}"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PARAMETER = re.compile(r"[A-Za-z0-9._~-]{1,100}")
+LONGEST_ISSUER = 200  # characters: a tenant id may come in addition (`Identity.issuer` has 255)
 SENT = frozenset(
     (
         *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce"),
@@ -59,6 +60,8 @@ def issuer(text: str) -> str:
         raise ValueError(message) from None
     if "?" in text:
         raise ValueError(message)
+    if len(text) > LONGEST_ISSUER:
+        raise ValueError(f"give a URL of at most {LONGEST_ISSUER} characters")
     if not secure:
         raise ValueError(
             "give a URL that begins with https://; http is for a provider on this machine (such as"

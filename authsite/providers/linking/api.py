@@ -89,6 +89,12 @@ class IdentityAnswer(TypedDict):
     """When the user last signed in or confirmed with it; null before the first time."""
 
 
+Providers = Annotated[list[ProviderAnswer], Field(description="The providers, perhaps none.")]
+Identities = Annotated[
+    list[IdentityAnswer], Field(description="In the order in which they were connected.")
+]
+
+
 @view_config(
     route_name="authsite.providers",
     request_method="GET",
@@ -97,7 +103,7 @@ class IdentityAnswer(TypedDict):
 )
 @Operation(
     "List the providers with which users can sign in",
-    {200: list[ProviderAnswer]},
+    {200: Providers},
     description=(
         "In the order of the setting `providers`. An application opens `start_url` in the browser; "
         "it never posts a token of a provider to authsite."
@@ -118,7 +124,7 @@ def list_providers(request: Request) -> list[ProviderAnswer]:
 @view_config(route_name="authsite.user.identities", request_method="GET", renderer="json")
 @Operation(
     "List the providers that the user is connected with",
-    {200: list[IdentityAnswer]},
+    {200: Identities},
     errors=(UserRequired,),
 )
 def list_identities(request: Request) -> list[IdentityAnswer]:

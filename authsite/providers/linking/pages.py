@@ -19,6 +19,7 @@ from .api import UnlinkBody
 def values(request: Request) -> dict[str, Any]:
     """The identities of the user, and the providers that are not connected."""
     ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
+    found = service.list_removable(ctx, user_id)
     rows = [
         {
             "id": item.id,
@@ -29,9 +30,9 @@ def values(request: Request) -> dict[str, Any]:
             "last_used": item.used_at,
             "removable": removable,
         }
-        for item, removable in service.list_removable(ctx, user_id)
+        for item, removable in found
     ]
-    linked = {item.provider for item in identities.list_of(ctx, user_id)}
+    linked = {item.provider for item, _removable in found}
     others = [each for each in ctx.settings.providers if each.name not in linked]
     return {"identities": rows, "other_providers": others}
 

@@ -30,8 +30,8 @@ from authsite.users.caller import signed_in
 
 from .. import linking, waiting
 from ..decision import Step
+from ..denials import recording_denials
 from ..entering import Browser, enter_known
-from ..refusals import recording_refusals
 from ..visits import mail_link
 from ..waiting import Waiting
 from ..whose import Found, look
@@ -48,7 +48,7 @@ def come_back(request: Request) -> Response:
     ctx, provider = request.authsite.ctx, provider_of(request)
     ctx.limits.count("login-address", ctx.limits.address)
     subject = provider.name, ctx.limits.address
-    with recording_refusals(ctx), ctx.limits.failures("provider-failures", *subject):
+    with recording_denials(ctx), ctx.limits.failures("provider-failures", *subject):
         returned = finish(request, provider)
         if returned.start.purpose is Purpose.SIGN_IN:
             return _sign_in(request, provider, returned)
@@ -116,6 +116,7 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
         found.address,
     )
     if found.step is not Step.PROVE_ADDRESS or found.address is None:
+        keep_browser(request)
         waiting.keep(ctx, waits)
         return waits
     keep_browser(request, WHILE_A_MAIL_IS_AWAITED)

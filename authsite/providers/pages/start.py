@@ -15,8 +15,9 @@ from authsite.platform.i18n import _
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
-from authsite.sign_in.reauthentication import require_proof
+from authsite.sign_in.reauthentication import proof_state, require_proof
 from authsite.users.caller import signed_in
+from authsite.users.identities import service as identities
 
 START = "authsite:templates/providers/start.jinja2"
 
@@ -40,10 +41,14 @@ def provider_of(request: Request) -> Provider:
 def start_page(request: Request) -> dict[str, Any]:
     """The page with the button, also after a mistake."""
     given = request.authsite.form_data or request.GET
+    purpose, caller = given.get("purpose", Purpose.SIGN_IN), signed_in(request)
+    links = purpose == Purpose.LINK and caller is not None
     return {
         "provider": provider_of(request),
-        "purpose": given.get("purpose", Purpose.SIGN_IN),
+        "purpose": purpose,
         "remember": given.get("remember"),
+        "asks_password": links
+        and proof_state(request.authsite.ctx, caller.signed_in_user()).by_password,
     }
 
 
@@ -51,7 +56,7 @@ def show_start(request: Request) -> dict[str, Any] | Response:
     """The page with the button, at the first base URL."""
     if elsewhere := _at_first_address(request):
         return found(request, elsewhere)
-    return {**start_page(request), "purpose": Purpose.SIGN_IN}
+    return {**start_page(request), "purpose": Purpose.SIGN_IN, "asks_password": False}
 
 
 @form_view(
@@ -76,7 +81,11 @@ def start(request: Request) -> Response:
         require_proof(ctx, caller.signed_in_user(), given.current_password)
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
     going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
-    return lead_on(request, begin(request, provider, going), reason="provider")
+    hint = None
+    if purpose is Purpose.CONFIRM and caller:
+        hint = identities.address_at(ctx, caller.acting_user().id, provider.name)
+    url = begin(request, provider, going, login_hint=hint)
+    return lead_on(request, url, reason="provider")
 
 
 def _purpose(text: str) -> Purpose:

@@ -39,7 +39,7 @@ from authsite.users.caller import signed_in
 
 from .. import creating, owning
 from ..decision import Step
-from ..refusals import recording_refusals
+from ..denials import recording_denials
 from ..visits import Visit, mail_link, open_visit, read_entered, require_step
 from ..whose import may_start_afresh
 from .back import refuse, step_path
@@ -93,7 +93,7 @@ class CheckForm(ProofForm):
 def _open(request: Request, given: Mapping[str, str]) -> Visit:
     """What waits; of a form its fields count, else the path or the query."""
     ctx, provider = request.authsite.ctx, provider_of(request)
-    with recording_refusals(ctx):
+    with recording_denials(ctx):
         visit = open_visit(
             ctx, provider, browser_of(request), given.get("key") or "", given.get("token")
         )

@@ -50,6 +50,20 @@ class UserDraft(NamedTuple):
     """Of mails to the user."""
 
 
+class IdentityDraft(NamedTuple):
+    """An identity at a provider as the source has it; ``user_id``: as the source has it."""
+
+    source_id: str
+    user_id: str
+    provider: str
+    issuer: str
+    subject: str
+    email: str | None
+    trusted: bool
+    created_at: datetime | None
+    used_at: datetime | None
+
+
 class ClientDraft(NamedTuple):
     """A client as the source has it; ``type`` is one of ours."""
 

@@ -1,4 +1,4 @@
-"""Users and clients of another authsite, from the file that ``authsite export`` has written."""
+"""Users, identities and clients from the file that another ``authsite export`` has written."""
 
 import json
 import os
@@ -8,10 +8,10 @@ from pathlib import Path
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES
 
-from .drafts import ClientDraft, Fault, UserDraft, moment, required, text
+from .drafts import ClientDraft, Fault, IdentityDraft, UserDraft, flag, moment, required, text
 from .rows import FileSource, Lines, Row, SourceUnusable, readable
 
-USERS, CLIENTS = "user", "client"  # the types of the lines
+USERS, CLIENTS, IDENTITIES = "user", "client", "identity"  # the types of the lines
 _TAIL = 4096  # bytes; the last line is shorter
 
 
@@ -80,6 +80,21 @@ def user(row: Mapping[str, object]) -> UserDraft:
         disabled_at=disabled_at,
         language=text(row, "language"),
         terms=(text(row, "terms_url"), moment(row, "terms_accepted_at")),
+    )
+
+
+def identity(row: Mapping[str, object]) -> IdentityDraft:
+    """A line of the type ``identity``. Raises `Fault`."""
+    return IdentityDraft(
+        source_id=required(row, "id"),
+        user_id=required(row, "user_id"),
+        provider=required(row, "provider"),
+        issuer=required(row, "issuer"),
+        subject=required(row, "subject"),
+        email=text(row, "email"),
+        trusted=flag(row, "trusted"),
+        created_at=moment(row, "created_at"),
+        used_at=moment(row, "used_at"),
     )
 
 

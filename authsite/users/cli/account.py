@@ -12,6 +12,7 @@ from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase
 from authsite.users.groups.members import groups_of
+from authsite.users.identities import service as identities
 
 from .shared import (
     facts_of,
@@ -81,7 +82,7 @@ def list_(cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: i
 @user_argument
 @result_command
 def show(cfg: Settings, email_or_id: str) -> Facts:
-    """Show one user and the number of sign-ins."""
+    """Show one user, the ways to sign in, and the number of sign-ins."""
     from authsite.account.active_sessions import list_active
 
     with transaction(cfg) as ctx:
@@ -91,6 +92,11 @@ def show(cfg: Settings, email_or_id: str) -> Facts:
         facts = {
             **facts_of(found),
             "origin": found.origin,
+            "has_password": found.password_hash is not None,
+            "identities": [
+                f"{each.provider}: {each.email or each.subject}"
+                for each in identities.list_of(ctx, found.id)
+            ],
             "groups": groups_of(ctx.db, found.id),
             "pending_email": change.email if change else None,
             "active_sessions": len(sessions),

@@ -4,18 +4,21 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Select, delete, func, or_, select
+from sqlalchemy import Select, bindparam, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.sections.providers import Provider
 
 from .models import Identity
+
+MAX_LISTED = 100  # identities of one user
 
 
 class NewIdentity(NamedTuple):
@@ -54,15 +57,16 @@ def find(ctx: Context, issuer: str, subject: str) -> Identity | None:
 
 
 def list_of(ctx: Context, user_id: uuid.UUID) -> Sequence[Identity]:
-    """The identities of a user, in the order in which they were linked."""
+    """The identities of a user in the order in which they were linked, at most `MAX_LISTED`."""
     return ctx.db.scalars(_of(user_id)).all()
 
 
-def _of(user_id: uuid.UUID) -> Select[tuple[Identity]]:
+def _of(user_id: uuid.UUID) -> Select[Identity]:
     return (
         select(Identity)
         .where(Identity.user_id == user_id)
         .order_by(Identity.created_at, Identity.id)
+        .limit(MAX_LISTED)
     )
 
 
@@ -118,6 +122,29 @@ def link(ctx: Context, user_id: uuid.UUID, new: NewIdentity) -> Identity:
     except IntegrityError as error:
         raise AlreadyLinked from error
     return row
+
+
+class _Address(NamedTuple):
+    """The address that a provider told."""
+
+    email: str | None
+
+
+_ADDRESS_AT = PreparedQuery(
+    select(func.max(Identity.email).label("email")).where(
+        Identity.user_id == bindparam("user_id"), Identity.provider == bindparam("provider")
+    ),
+    _Address,
+)
+
+
+def address_at(ctx: Context, user_id: uuid.UUID, provider: str) -> str | None:
+    """The address of the user's identity at this provider, read outside of the transaction.
+
+    Of several identities it is one of theirs. It tells the provider which account there is meant.
+    """
+    found = _ADDRESS_AT.one(ctx.database, user_id=user_id, provider=provider)
+    return found.email if found else None
 
 
 def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity | None:

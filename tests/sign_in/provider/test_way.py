@@ -3,7 +3,9 @@
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from sqlalchemy import func, select
 
+from authsite.platform.stored_requests.models import StoredRequest
 from tests.support.site import SECRET
 
 
@@ -26,15 +28,15 @@ def test_the_return_has_what_the_start_began_with(trips):
 def test_a_next_of_more_than_512_bytes_is_a_row_until_the_return(trips, length, stored):
     fake, target = trips.to(), "/" + "n" * (length - 1)
     url = trips.start(fake, next=target)
-    assert rows(trips, "stored_requests") == stored
+    assert stored_requests(trips) == stored
     assert (target in url) is False
     assert trips.back(fake.authorize(url))["next"] == target
-    assert rows(trips, "stored_requests") == 0
+    assert stored_requests(trips) == 0
 
 
-def rows(trips, table):
+def stored_requests(trips):
     with trips.site.db() as db:
-        return db.connection().exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+        return db.scalar(select(func.count()).select_from(StoredRequest))
 
 
 @pytest.mark.both_databases

@@ -1,5 +1,7 @@
 """``authsite explain``."""
 
+from collections.abc import Iterable, Mapping
+
 import click
 
 from authsite.cli.shared import (
@@ -18,10 +20,17 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import Filter, search
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
+from authsite.sign_in.methods.provider.failures import ProviderFailure
 from authsite.users import service as users
 from authsite.users.cli.shared import named
 
 from .rows import facts, in_words
+
+REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure]] = {
+    Event.LOGIN_FAILED: FailureReason,
+    Event.PROVIDER_REFUSED: ProviderFailure,
+}
+"""Events with the meanings of their detail `reason`."""
 
 
 @click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))
@@ -54,12 +63,12 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
 
 
 def _meaning(event: AuditEvent) -> str:
-    """What the event means, and for a failed login why it failed."""
+    """What the event means, and why a login or a return from a provider failed."""
     known = Event.of(event.event)
     if known is None:
         return "This version does not know the event."
-    reason = (event.details or {}).get("reason") if known is Event.LOGIN_FAILED else None
-    why = [each.meaning for each in FailureReason if each == reason]
+    reason = (event.details or {}).get("reason")
+    why = [each.meaning for each in REASONS.get(known, ()) if each == reason]
     return " ".join([known.meaning, *why])
 
 

@@ -67,12 +67,16 @@ class Provider:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def announced_issuer(self) -> str:
+        """The ``issuer`` of its discovery document, with `TENANT` for several directories."""
+        several = has_several_tenants(self.preset, self.issuer)
+        return _SEVERAL.sub(f"/{TENANT}", self.issuer) if several else self.issuer
+
     def issues(self, issuer: str) -> bool:
         """Whether an identity of this ``issuer`` is one of this provider."""
-        if not has_several_tenants(self.preset, self.issuer):
-            return issuer == self.issuer
-        pattern = re.escape(_SEVERAL.sub(f"/{TENANT}", self.issuer))
-        return re.fullmatch(pattern.replace(re.escape(TENANT), _GUID), issuer) is not None
+        pattern = re.escape(self.announced_issuer).replace(re.escape(TENANT), _GUID)
+        return re.fullmatch(pattern, issuer) is not None
 
 
 def has_several_tenants(preset: Preset, issuer: str) -> bool:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from structlog import get_logger
 
@@ -15,7 +15,7 @@ from authsite.platform.settings.urls import host_of, is_loopback, web_url
 
 from .exchange import Exchange, text_in
 from .failures import ProviderFailure, ProviderRefused
-from .issuers import announced_issuer, discovery_url
+from .issuers import discovery_url
 
 log = get_logger("authsite.providers")
 
@@ -24,6 +24,7 @@ BETWEEN_REFETCHES = timedelta(minutes=1)
 ALGORITHMS = ("RS256", "PS256", "ES256")
 EVERY_PROVIDERS = "RS256"  # every provider has it (OpenID Connect Discovery 1.0, section 3)
 Keys = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
 
 
 class Discovery(NamedTuple):
@@ -33,7 +34,6 @@ class Discovery(NamedTuple):
     is announced. ``sends_issuer``: every return has ``iss`` (RFC 9207).
     """
 
-    issuer: str
     authorization_endpoint: str
     token_endpoint: str
     userinfo_endpoint: str | None
@@ -57,7 +57,7 @@ class Documents:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Fetched] = {}
+        self._cached: dict[str, _Fetched] = {}
         self._refetched_at: datetime | None = None
         self._lock = threading.Lock()
 
@@ -76,18 +76,25 @@ class Documents:
         """The keys, fetched again for a ``kid`` that is unknown, once a minute at most."""
         now = clock.now()
         with self._lock:
-            if self._refetched_at and now < self._refetched_at + BETWEEN_REFETCHES:
-                return self.keys(exchange, url)
-            self._refetched_at = now
-        self._kept.pop("keys", None)
-        return self.keys(exchange, url)
+            is_due = self._refetched_at is None or now >= self._refetched_at + BETWEEN_REFETCHES
+            if is_due:
+                self._refetched_at = now
+        if not is_due:
+            return self.keys(exchange, url)
+        return self._fetch("keys", url, lambda: _keys(exchange, url))
 
-    def _get(self, name: str, url: str, fetch: Callable[[], Any]) -> Any:
-        now, kept = clock.now(), self._kept.get(name)
-        if kept and kept.url == url and kept.at <= now < kept.at + KEEP:
-            return kept.value
-        fetched = self._kept[name] = _Fetched(url, fetch(), now)
-        return fetched.value
+    def _get(self, name: str, url: str, fetch: Callable[[], T]) -> T:
+        now, cached = clock.now(), self._cached.get(name)
+        if cached and cached.url == url and cached.at <= now < cached.at + KEEP:
+            value: T = cached.value
+            return value
+        return self._fetch(name, url, fetch)
+
+    def _fetch(self, name: str, url: str, fetch: Callable[[], T]) -> T:
+        at = clock.now()
+        value = fetch()
+        self._cached[name] = _Fetched(url, value, at)
+        return value
 
 
 _DOCUMENTS = Registered[Documents]("documents of providers")
@@ -106,16 +113,15 @@ def _keys(exchange: Exchange, url: str) -> Keys:
 def _checked(provider: Provider, found: Mapping[str, Any]) -> Discovery:
     methods = _texts(found, "token_endpoint_auth_methods_supported")
     algorithms = _texts(found, "id_token_signing_alg_values_supported") or [EVERY_PROVIDERS]
-    issuer, expected = text_in(found, "issuer"), announced_issuer(provider)
+    issuer, expected = text_in(found, "issuer"), provider.announced_issuer
     if issuer != expected:
         raise _unusable(provider, f"its issuer is {issuer!r}, and not {expected!r}")
     return Discovery(
-        issuer=expected,
         authorization_endpoint=_endpoint(provider, found, "authorization_endpoint"),
         token_endpoint=_endpoint(provider, found, "token_endpoint"),
         userinfo_endpoint=(
             _endpoint(provider, found, "userinfo_endpoint")
-            if "userinfo_endpoint" in found
+            if found.get("userinfo_endpoint") is not None
             else None
         ),
         jwks_uri=_endpoint(provider, found, "jwks_uri"),

@@ -7,7 +7,6 @@ from authsite.platform.settings.sections.providers import Provider
 from . import github
 from .documents import Discovery, documents_of
 from .exchange import Exchange
-from .issuers import may_return
 
 
 class Endpoints(NamedTuple):
@@ -28,7 +27,7 @@ class Endpoints(NamedTuple):
             return issuer is None or issuer in github.issuers(self.provider)
         if issuer is None:
             return not self.discovery.sends_issuer
-        return may_return(self.provider, self.discovery.issuer, issuer)
+        return self.provider.issues(issuer)
 
 
 def endpoints_of(exchange: Exchange) -> Endpoints:

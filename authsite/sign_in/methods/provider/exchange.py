@@ -1,7 +1,6 @@
 """The requests to one provider: each within its time, all of a return within ten seconds."""
 
 import json
-import math
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,6 +19,7 @@ REQUEST_SECONDS: Final = 5.0
 RETURN_SECONDS: Final = 10.0
 LONGEST_ANSWER: Final = 64 * 1024  # bytes
 LONGEST_DOCUMENT: Final = 256 * 1024  # bytes, of discovery and keys
+_YEAR_10000: Final = 253402300800  # Unix seconds, which a `datetime` cannot have
 
 
 class Exchange:
@@ -98,5 +98,6 @@ def text_in(found: Mapping[str, Any], name: str) -> str | None:
 def seconds_in(found: Mapping[str, Any], name: str) -> float | None:
     """A NumericDate (RFC 7519, section 2), up to the year 9999; None for other values."""
     value = found.get(name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if number and math.isfinite(value) and 0 <= value < 253402300800 else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < _YEAR_10000 else None  # neither NaN nor infinite

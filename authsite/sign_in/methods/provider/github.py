@@ -41,7 +41,7 @@ def person_of(exchange: Exchange, access_token: str) -> Person:
     if not isinstance(user, dict):
         raise ProviderRefused(ProviderFailure.PROFILE, provider)
     number = user.get("id")
-    if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
         raise ProviderRefused(ProviderFailure.SUBJECT, provider)
     addresses = exchange.profile(f"{api}/user/emails?per_page=100", access_token, _ACCEPT)
     email = usable_address(_primary(addresses))

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from authsite.platform.runtime import clock
+from authsite.platform.settings.sections.providers import Provider
 
 from .documents import Discovery, Keys, documents_of
 from .exchange import Exchange, seconds_in, text_in
@@ -32,7 +33,7 @@ def verified_claims(
 ) -> dict[str, Any]:
     """The claims of the ID token, after all checks. Raises `ProviderRefused`."""
     claims = _signed_claims(exchange, discovery, tokens.id_token)
-    failure = _failure(exchange, discovery, claims)
+    failure = _failure(exchange.provider, claims)
     if failure is None and not _same(claims.get("nonce"), nonce):
         failure = ProviderFailure.NONCE
     hashed = claims.get("at_hash", _half_hash(tokens.access_token))
@@ -48,12 +49,10 @@ def usable_subject(text: str | None) -> bool:
     return bool(text) and len(text or "") <= LONGEST_SUBJECT and (text or "").isprintable()
 
 
-def _failure(
-    exchange: Exchange, discovery: Discovery, claims: Mapping[str, Any]
-) -> ProviderFailure | None:
+def _failure(provider: Provider, claims: Mapping[str, Any]) -> ProviderFailure | None:
     now = clock.now().timestamp()
     expires, issued = seconds_in(claims, "exp"), seconds_in(claims, "iat")
-    if not _is_for(claims, exchange.provider.client_id):
+    if not _is_for(claims, provider.client_id):
         return ProviderFailure.AUDIENCE
     if expires is None or expires <= now:
         return ProviderFailure.EXPIRED
@@ -62,7 +61,7 @@ def _failure(
     if not usable_subject(text_in(claims, "sub")):
         return ProviderFailure.SUBJECT
     # At the end: a directory that is not allowed is only named for a token that is right.
-    return issuer_failure(exchange.provider, discovery.issuer, claims)
+    return issuer_failure(provider, claims)
 
 
 def _is_for(claims: Mapping[str, Any], client_id: str) -> bool:

@@ -52,7 +52,9 @@ def person_of(provider: Provider, claims: Mapping[str, Any], profile: Mapping[st
             authority = verified and of_organization
             verified = authority or (verified and _domain_of(email) == GMAIL)
         case "microsoft":
-            authority = verified = address.get("xms_edov") is True
+            # Entra writes this boolean as the text "1", too.
+            owner_verified = address.get("xms_edov")
+            authority = verified = owner_verified is True or owner_verified == "1"
         case _:
             authority = False
     return Person(

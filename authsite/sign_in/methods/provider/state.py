@@ -42,8 +42,8 @@ class State(NamedTuple):
 
 def seal(ring: KeyRing, browser: str, provider: Provider, start: Start, stored: bool) -> str:
     """The value of ``state``, valid for ten minutes in this browser."""
-    kept = (start.next or "").encode()
-    size = next(size for size in _FORMATS if len(kept) <= size)
+    target = (start.next or "").encode()
+    size = next(size for size in _FORMATS if len(target) <= size)
     salt = secrets.token_bytes(16)
     return _FORMATS[size].seal(
         ring,
@@ -53,7 +53,7 @@ def seal(ring: KeyRing, browser: str, provider: Provider, start: Start, stored: 
         start.session_id.bytes if start.session_id else b"",
         salt,
         _digest(salt, browser),
-        kept,
+        target,
         expires=int((clock.now() + LIFETIME).timestamp()),
     )
 
@@ -64,7 +64,7 @@ def unseal(ring: KeyRing, browser: str | None, provider: Provider, text: str) ->
     fields = next(filter(None, found), None)
     if fields is None:
         raise ProviderRefused(ProviderFailure.STATE, provider)
-    name, purpose, flags, session, salt, digest, kept, expires = fields
+    name, purpose, flags, session, salt, digest, target, expires = fields
     if expires <= clock.now().timestamp():
         raise ProviderRefused(ProviderFailure.TOO_OLD, provider)
     if browser is None or not hmac.compare_digest(_digest(salt, browser), digest):
@@ -74,7 +74,7 @@ def unseal(ring: KeyRing, browser: str | None, provider: Provider, text: str) ->
     start = Start(
         _PURPOSES[purpose],
         bool(flags & _REMEMBER),
-        _text(kept) or None,
+        _text(target) or None,
         uuid.UUID(bytes=session) if any(session) else None,
     )
     return State(provider.name, start, bool(flags & _STORED), datetime.fromtimestamp(expires, UTC))

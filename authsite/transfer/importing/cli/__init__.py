@@ -1,17 +1,23 @@
 """``authsite import …``"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
-from authsite.transfer.importing import clients, django, own, passport, table
+from authsite.transfer.importing import clients, django, identities, own, passport, table
+from authsite.transfer.importing.report import Outcome
+from authsite.transfer.importing.rows import Row
+from authsite.transfer.importing.seen import Seen
 
 from .parts import Options, Part, import_parts
+
+if TYPE_CHECKING:
+    from authsite.context import Context
 
 SOURCES = (
     "SOURCE is the URL of a database (postgresql://…, mysql+pymysql://…, sqlite:///…), a dump of "
@@ -173,7 +179,7 @@ def csv_(options: Options) -> None:
 
 @import_.command(
     OWN,
-    help="""Import users and clients of another authsite.
+    help="""Import users, their identities at providers, and clients of another authsite.
 
     SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
     and sign-ins are not imported.
@@ -182,11 +188,18 @@ def csv_(options: Options) -> None:
 )
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
-    of_clients = _clients(options, own.CLIENTS, own.client)
-    import_parts(options, own.user, [of_clients], lambda: own.ExportSource(options.source))
+    parts = [_identities(options), _clients(options, own.CLIENTS, own.client)]
+    import_parts(options, own.user, parts, lambda: own.ExportSource(options.source))
+
+
+def _identities(options: Options) -> Part:
+    def write(ctx: "Context", rows: Sequence[Row], seen: Seen | None) -> list[Outcome]:
+        return identities.write(ctx, identities.Rules(options.system, seen), rows)
+
+    return Part("identities", own.IDENTITIES, ("id", "user_id"), write)
 
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
     rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
     needed = ("id", "name")
-    return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))
+    return Part("clients", table, needed, lambda ctx, rows, _seen: clients.write(ctx, rules, rows))

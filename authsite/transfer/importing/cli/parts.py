@@ -13,9 +13,9 @@ from authsite.cli.shared import print_json, session, visible
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 from authsite.transfer.importing import users
-from authsite.transfer.importing.report import Report
-from authsite.transfer.importing.rows import Source, SourceUnusable
-from authsite.transfer.importing.run import WriteRows, run
+from authsite.transfer.importing.report import Outcome, Report
+from authsite.transfer.importing.rows import Row, Source, SourceUnusable
+from authsite.transfer.importing.run import run
 from authsite.transfer.importing.seen import Seen
 from authsite.transfer.importing.sources import open_source
 
@@ -45,7 +45,8 @@ class Part(NamedTuple):
     name: str
     table: str
     needed: Sequence[str]
-    write: WriteRows
+    write: Callable[["Context", Sequence[Row], Seen | None], list[Outcome]]
+    """The last argument, in a dry run, has the users that would have been written."""
 
 
 def import_parts(
@@ -76,7 +77,7 @@ def import_parts(
             "users",
             options.users_table,
             options.needed,
-            lambda ctx, rows: users.write(ctx, rules, rows),
+            lambda ctx, rows, _seen: users.write(ctx, rules, rows),
         )
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
@@ -93,10 +94,10 @@ def import_parts(
                 for path in (options.report, options.ids)
             ]
             ctx = stack.enter_context(session(options.cfg))
-            reports = [_part(ctx, source, of_users, files)]
+            reports = [_part(ctx, source, of_users, files, seen)]
             for part in more:
                 if source.has(part.table):
-                    reports.append(_part(ctx, source, part, files))
+                    reports.append(_part(ctx, source, part, files, seen))
                 else:
                     click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
         except SourceUnusable as error:
@@ -108,14 +109,24 @@ def import_parts(
         )
 
 
-def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
+def _part(
+    ctx: "Context",
+    source: Source,
+    part: Part,
+    files: Sequence[TextIO | None],
+    seen: Seen | None,
+) -> Report:
     _require_columns(source, part)
     report = Report(part.name, *files)
     done = 0
+
+    def write(ctx: "Context", rows: Sequence[Row]) -> list[Outcome]:
+        return part.write(ctx, rows, seen)
+
     with click.progressbar(
         length=source.size(part.table), label=part.name, file=sys.stderr
     ) as progress_bar:
-        for progress in run(ctx, source.rows(part.table), part.write):
+        for progress in run(ctx, source.rows(part.table), write):
             report.add(progress.outcomes)
             progress_bar.update(progress.done - done)
             done = progress.done

@@ -10,7 +10,7 @@ from authsite.sign_in.methods.provider import ProviderRefused
 
 
 @contextmanager
-def recording_refusals(ctx: Context) -> Iterator[None]:
+def recording_denials(ctx: Context) -> Iterator[None]:
     """Record a `ProviderRefused` that the block raises, while the request holds no lock."""
     try:
         yield
