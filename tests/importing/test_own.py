@@ -10,9 +10,11 @@ from authsite.cli import authsite
 from authsite.oauth import clients
 from authsite.oauth.models import Client
 from authsite.platform.db import open_database
+from authsite.users.identities.models import Identity
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support.acting import acting
+from tests.support.identities import linked
 from tests.support.in_process import write_ini
 from tests.support.site import PASSWORD, ClientKeys
 
@@ -20,11 +22,11 @@ PEPPER = "p8Vq2ZsWmYtKx4LrJbH7dPfUc3NgEaXo1Ti8"
 
 
 def tables(database):
-    """All users, login names and clients."""
+    """All users, login names, clients and identities."""
     with database.autocommit.connect() as connection:
         return [
             connection.execute(select(table).order_by(*table.primary_key)).all()
-            for table in (User.__table__, LoginName.__table__, Client.__table__)
+            for table in (User.__table__, LoginName.__table__, Client.__table__, Identity.__table__)
         ]
 
 
@@ -52,6 +54,7 @@ def export(site_with, tmp_path):
         clients.disable(acting(db), clients.create(acting(db), "off", "resource-server")[0].id)
         ann = db.scalars(select(User).where(User.username == "annie")).one()
         ann.terms_url, ann.terms_accepted_at = "https://example.com/terms", ann.created_at
+        linked(db, ann.id, email=None, trusted=False, used_at=ann.created_at)
         bo = db.scalars(select(User).where(User.username.is_(None))).one()
         bo.disabled_at, bo.password_hash = bo.updated_at, None
     path = tmp_path / "authsite.jsonl"
@@ -85,6 +88,8 @@ def test_users_and_clients_are_the_same_in_another_authsite(export, backend, tmp
         # The epoch begins again: no token of the former service is valid here anyway.
         assert [clients_of(rows) for rows in (after[2], before[2])] == [clients_of(after[2])] * 2
         assert len(after[2]) == 2
+        assert after[3] == before[3]
+        assert (len(after[3]), done["identities"]["present"]) == (1, 1)
     finally:
         other.dispose()
     databases.empty(site.database)

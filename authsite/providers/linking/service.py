@@ -93,7 +93,7 @@ def unlink(
 
     Returns whether the present session was one of them. The user gets a notice.
 
-    Raises what `require_proof` raises, `UnknownIdentity` (None is no identity's id),
+    Raises what `require_proof` raises, `UnknownIdentity` (also for None),
     `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
     """
     require_proof(ctx, user, password)

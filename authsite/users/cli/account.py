@@ -82,7 +82,7 @@ def list_(cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: i
 @user_argument
 @result_command
 def show(cfg: Settings, email_or_id: str) -> Facts:
-    """Show one user, the ways to sign in, and the number of sign-ins."""
+    """Show one user, and how they can sign in."""
     from authsite.account.active_sessions import list_active
 
     with transaction(cfg) as ctx:

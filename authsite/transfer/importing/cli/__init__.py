@@ -179,10 +179,10 @@ def csv_(options: Options) -> None:
 
 @import_.command(
     OWN,
-    help="""Import users, their identities at providers, and clients of another authsite.
+    help="""Import users and clients of another authsite.
 
-    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail
-    and sign-ins are not imported.
+    SOURCE is a file of `authsite export`. Ids, passwords, client secrets and the identities with
+    which users sign in at other providers stay; the audit trail and sign-ins are not imported.
     """,
     epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
 )
