@@ -149,6 +149,7 @@ def test_a_signature_for_other_claims_is_refused(trips):
         f"{encoded({'alg': 'RS256', 'kid': 'k1'})}.{encoded([])}.e30",
         f"{encoded({'alg': 'RS256', 'kid': 'k1'})}.{encoded(b'[' * 4000)}.e30",
         f"{encoded({'alg': 'RS256', 'kid': 'k1', 'crit': ['b64'], 'b64': False})}.e30.e30",
+        f"{encoded({'alg': 'RS256', 'kid': 'k1', 'crit': ['x'], 'x': 1})}.e30.e30",
         f"{encoded({'alg': 'RS256', 'kid': 'k1'})}.é.e30",
     ],
 )
