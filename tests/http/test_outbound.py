@@ -244,18 +244,18 @@ def test_http_is_for_loopback_addresses_alone(site, resolves):
 def test_a_stranger_cannot_have_an_address_asked_that_is_not_public(site, resolves, addresses):
     resolves["rp.example"] = addresses
     assert "not public" in refusal(
-        site, "https://rp.example/metadata", slot=outbound.STRANGERS, public_only=True
+        site, "https://rp.example/metadata", slot=outbound.UNTRUSTED, public_only=True
     )
 
 
 def test_a_stranger_may_name_public_addresses_by_https_alone(site, resolves):
     resolves["rp.example"] = [PUBLIC]
-    reason = refusal(site, "http://rp.example/", slot=outbound.STRANGERS, public_only=True)
+    reason = refusal(site, "http://rp.example/", slot=outbound.UNTRUSTED, public_only=True)
     assert "https://" in reason
     for literal in ("127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "127.1"):
         resolves[literal] = ["127.0.0.1"]  # what the C library makes of such a number
         assert "not public" in refusal(
-            site, f"https://{literal}/", slot=outbound.STRANGERS, public_only=True
+            site, f"https://{literal}/", slot=outbound.UNTRUSTED, public_only=True
         )
 
 
@@ -288,12 +288,12 @@ def test_each_provider_has_two_slots_and_all_together_a_quarter_of_the_threads(s
     with slots.taken("one"), slots.taken("one"):
         assert not fits("one")
         assert fits("two")
-        assert fits(outbound.STRANGERS)
+        assert fits(outbound.UNTRUSTED)
         with slots.taken("two"), slots.taken("three"):
             assert not fits("two")
             assert not fits("four")
-            with slots.taken(outbound.STRANGERS), slots.taken(outbound.STRANGERS):
-                assert not fits(outbound.STRANGERS)
+            with slots.taken(outbound.UNTRUSTED), slots.taken(outbound.UNTRUSTED):
+                assert not fits(outbound.UNTRUSTED)
     assert fits("one")
     assert fits("four")
 

@@ -56,6 +56,9 @@ CHECKED = {
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],
     "reliability": [HERE],
     "scaling": [HERE],
+    "sign-in-company": [HERE],
+    "sign-in-entra": [HERE],
+    "sign-in-google": [HERE],
     "tokens": ["tests/system/servers/test_docs_guides.py", HERE],
     "web-client": [HERE],
 }

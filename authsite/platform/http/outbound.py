@@ -1,9 +1,9 @@
-"""The only module that sends requests: to providers, and later to what a stranger has named.
+"""The only module that sends requests: to providers, and later to a URL that an unauthenticated caller has named.
 
-A server at the other end may be slow, hostile, or another one than its name says. So the name is
-resolved once, and the connection goes to that address, with the certificate of the name. Nothing is
-redirected, decompressed or sent through a proxy; time, size and the number of requests that are
-under way are limited (OWASP Server-Side Request Forgery Prevention Cheat Sheet).
+Another server may be slow or hostile, and its name may lead to a private address. So the name is
+resolved once, the address is checked, and the connection goes to it, with the certificate of the
+name. No redirect is followed, no answer is decompressed and no proxy is used. Time, size and the
+number of requests under way are limited (OWASP Server-Side Request Forgery Prevention Cheat Sheet).
 """
 
 import socket
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authsite.platform.db.transaction import is_open_in_thread
 from authsite.platform.http.outbound_addresses import Unreachable, addresses_of, target_of
-from authsite.platform.http.outbound_slots import STRANGERS, NoSlot
+from authsite.platform.http.outbound_slots import UNTRUSTED, NoSlot
 from authsite.platform.runtime.slots import waiting
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from authsite.context import Services
     from authsite.platform.http.outbound_addresses import Target
 
-__all__ = ["STRANGERS", "Answer", "NoSlot", "Unreachable", "send"]
+__all__ = ["UNTRUSTED", "Answer", "NoSlot", "Unreachable", "send"]
 
 SECONDS = 5.0
 _HEADERS = {"User-Agent": "authsite", "Accept-Encoding": "identity"}
@@ -61,9 +61,9 @@ def send(
 ) -> Answer:
     """Send one request and read its whole answer.
 
-    ``slot``: the name of the provider, or `STRANGERS`. ``limit``: bytes that the body of the answer
+    ``slot``: the name of the provider, or `UNTRUSTED`. ``limit``: bytes that the body of the answer
     may have. ``deadline``: seconds for all of it, the name's resolution included. ``public_only``,
-    for a URL that a stranger has named: https alone, and addresses of the public internet alone.
+    for a URL that an unauthenticated caller has named: https alone, and public addresses alone.
     Otherwise http is for loopback addresses alone: a client secret goes with the request.
 
     Raises `Unreachable` if there is no such answer, `NoSlot` at once if no slot is free, and
@@ -96,7 +96,7 @@ def send(
 
 def _connected(target: "Target", addresses: list[str], ends: float) -> "HTTPConnection":
     """A connection to the first of ``addresses`` that accepts one."""
-    refusal = Unreachable(f"{target.authority} did not answer in time")
+    failure = Unreachable(f"{target.authority} did not answer in time")
     for address in addresses:
         # Connecting and the TLS handshake may each take this time.
         seconds = (ends - time.monotonic()) / 2
@@ -108,13 +108,13 @@ def _connected(target: "Target", addresses: list[str], ends: float) -> "HTTPConn
                 connection.connect()
         except _NotConnected as error:
             connection.close()
-            refusal = error
+            failure = error
         except Unreachable:
             connection.close()
             raise
         else:
             return connection
-    raise refusal
+    raise failure
 
 
 def _connection(target: "Target", address: str, seconds: float) -> "HTTPConnection":

@@ -72,7 +72,7 @@ def addresses_of(target: Target, ends: float, *, public_only: bool) -> list[str]
 
 
 def is_public(address: Address) -> bool:
-    """Whether a stranger may have it asked: a unicast address of the public internet.
+    """Whether it is a unicast address of the public internet.
 
     Not one that has an IPv4 address inside, such as ``::ffff:127.0.0.1``: where that leads, its
     network decides.

@@ -14,8 +14,8 @@ from authsite.platform.runtime.slots import THREADS
 EACH = 2
 ALL_PROVIDERS = THREADS // 4
 AT_ONCE = ALL_PROVIDERS + EACH
-STRANGERS = "*"
-"""The slot of requests to what a stranger has named. No provider can have this name."""
+UNTRUSTED = "*"
+"""The slot of requests to a URL that an unauthenticated caller has named. No provider can have this name."""
 
 
 class NoSlot(TemporarilyUnavailable):
@@ -23,7 +23,7 @@ class NoSlot(TemporarilyUnavailable):
 
 
 class OutboundSlots:
-    """`EACH` for each provider and for strangers; `ALL_PROVIDERS` for all providers together."""
+    """`EACH` for each provider and for `UNTRUSTED`; `ALL_PROVIDERS` for all providers together."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,10 +31,10 @@ class OutboundSlots:
 
     @contextmanager
     def taken(self, slot: str) -> Iterator[None]:
-        """Take a slot of a provider or of `STRANGERS` for the block. Raises `NoSlot` at once."""
+        """Take a slot of a provider or of `UNTRUSTED` for the block. Raises `NoSlot` at once."""
         with self._lock:
-            providers = self._taken.total() - self._taken[STRANGERS]
-            is_full = slot != STRANGERS and providers >= ALL_PROVIDERS
+            providers = self._taken.total() - self._taken[UNTRUSTED]
+            is_full = slot != UNTRUSTED and providers >= ALL_PROVIDERS
             if is_full or self._taken[slot] >= EACH:
                 raise NoSlot
             self._taken[slot] += 1

@@ -37,7 +37,8 @@ def make_providers(
 
 def _values(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values with their defaults, those of the preset included."""
-    preset: Preset = given.get("preset") or next((each for each in PRESETS if each == name), "oidc")
+    named: Preset = next((each for each in PRESETS if each == name), "oidc")
+    preset: Preset = given.get("preset") or named
     of_preset = {key: value for key, value in PRESETS[preset]._asdict().items() if value}
     return {"name": name, "label": name, "preset": preset, **of_preset, **given}
 
