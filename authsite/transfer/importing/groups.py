@@ -5,7 +5,6 @@ No import makes an administrator: memberships of the reserved groups are reporte
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from authsite.context import Context
 from authsite.groups import members, service
@@ -16,22 +15,12 @@ from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import is_reserved
 from authsite.users.models import User
 
+from .before import Before
 from .drafts import Fault, GroupDraft, MembershipDraft, reported_id
 from .report import PRESENT, Outcome, Result, refused
 from .rows import Row
-from .seen import Seen
 
 _CAUSE = Cause("command", reason="authsite import")
-
-
-@dataclass
-class Before:
-    """What the parts before this one have left out, and, in a dry run, would have written."""
-
-    refused_users: set[str] = field(default_factory=set)
-    """Their ids in the source: a user of the same id here may be another person."""
-    groups: set[str] = field(default_factory=set)
-    seen: Seen | None = None
 
 
 def write_groups(

@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
 
@@ -15,27 +15,20 @@ from authsite.users.identities.models import Identity
 from authsite.users.identities.service import about
 from authsite.users.models import User
 
+from .before import Before
 from .drafts import Fault, IdentityDraft, new_id, reported_id, require_storable
 from .own import identity
 from .report import PRESENT, Outcome, refused
 from .rows import Row
-from .seen import Seen
 
 _IDENTITIES = cast(Table, Identity.__table__)
 _PROVIDER = re.compile(r"[a-z0-9]{1,32}")
 
 
-class Rules(NamedTuple):
-    """``system``: whose ids the rows have. ``seen``: for a dry run, the users before."""
-
-    system: str
-    seen: Seen | None = None
-
-
-def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
+def write(ctx: Context, before: Before, system: str, rows: Sequence[Row]) -> list[Outcome]:
     """Write the identities of ``rows`` in the transaction of ``ctx``; what became of every row.
 
-    Raises `IntegrityError` if another process has linked one of them.
+    ``system``: whose ids the rows have. Raises `IntegrityError` if another process has linked one of them.
     """
     outcomes: list[Outcome] = []
     drafts: list[tuple[Row, IdentityDraft]] = []
@@ -46,11 +39,11 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
             drafts.append((row, identity(row.values)))
         except (Fault, ValueError) as error:
             outcomes.append(refused(row, reported_id(row.values), error))
-    users = _users(ctx, rules, [draft for _row, draft in drafts])
+    users = _users(ctx, before, system, [draft for _row, draft in drafts])
     linked = _linked(ctx, [draft.subject for _row, draft in drafts])
     new: list[Identity] = []
     for row, draft in drafts:
-        id_ = new_id(rules.system, draft.source_id)
+        id_ = new_id(system, draft.source_id)
         try:
             made = _identity(id_, users.get(draft.user_id), draft)
             owner = linked.get((made.issuer, made.subject))
@@ -65,17 +58,22 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
         linked[made.issuer, made.subject] = made.user_id
         new.append(made)
         outcomes.append(Outcome(row.number, draft.source_id, id_, "imported"))
-    if new and rules.seen is None:
+    if new and before.seen is None:
         _insert(ctx, new)
     return sorted(outcomes, key=lambda outcome: outcome.row)
 
 
-def _users(ctx: Context, rules: Rules, drafts: Sequence[IdentityDraft]) -> Mapping[str, uuid.UUID]:
-    """The users that exist, or would after a dry run: id in the source -> our id."""
-    ids = {draft.user_id: new_id(rules.system, draft.user_id) for draft in drafts}
+def _users(
+    ctx: Context, before: Before, system: str, drafts: Sequence[IdentityDraft]
+) -> Mapping[str, uuid.UUID]:
+    """The users that were imported, now or before, or would be: id in the source -> our id."""
+    sources = {
+        draft.user_id for draft in drafts if draft.user_id.lower() not in before.refused_users
+    }
+    ids = {source_id: new_id(system, source_id) for source_id in sources}
     found = set(ctx.db.scalars(select(User.id).where(User.id.in_(ids.values()))))
-    if rules.seen:
-        found |= rules.seen.users(list(ids.values())).keys()
+    if before.seen:
+        found |= before.seen.users(list(ids.values())).keys()
     return {source_id: id_ for source_id, id_ in ids.items() if id_ in found}
 
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Users, clients and groups of another authsite, from a file of ``authsite export``."""
-=======
-"""Users, identities and clients from the file that another ``authsite export`` has written."""
->>>>>>> acct
+"""Users, identities, clients and groups from a file of another ``authsite export``."""
 
 import json
 import os
@@ -12,13 +8,14 @@ from pathlib import Path
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES
 
-<<<<<<< HEAD
 from .drafts import (
     ClientDraft,
     Fault,
     GroupDraft,
+    IdentityDraft,
     MembershipDraft,
     UserDraft,
+    flag,
     moment,
     new_id,
     required,
@@ -27,14 +24,9 @@ from .drafts import (
 from .rows import FileSource, Lines, Row, SourceUnusable, readable
 
 # The types of the lines.
-USERS, CLIENTS, GROUPS, MEMBERSHIPS = "user", "client", "group", "membership"
+USERS, CLIENTS, IDENTITIES = "user", "client", "identity"
+GROUPS, MEMBERSHIPS = "group", "membership"
 SYSTEM = "authsite"
-=======
-from .drafts import ClientDraft, Fault, IdentityDraft, UserDraft, flag, moment, required, text
-from .rows import FileSource, Lines, Row, SourceUnusable, readable
-
-USERS, CLIENTS, IDENTITIES = "user", "client", "identity"  # the types of the lines
->>>>>>> acct
 _TAIL = 4096  # bytes; the last line is shorter
 
 

@@ -9,14 +9,8 @@ import click
 
 from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
-<<<<<<< HEAD
-from authsite.transfer.importing import clients, django, groups, own, passport, table
-=======
-from authsite.transfer.importing import clients, django, identities, own, passport, table
-from authsite.transfer.importing.report import Outcome
-from authsite.transfer.importing.rows import Row
-from authsite.transfer.importing.seen import Seen
->>>>>>> acct
+from authsite.transfer.importing import clients, django, groups, identities, own, passport, table
+from authsite.transfer.importing.before import Before
 
 from .parts import Options, Part, import_parts
 
@@ -185,21 +179,22 @@ def csv_(options: Options) -> None:
     OWN,
     help="""Import users, clients and groups of another authsite.
 
-<<<<<<< HEAD
-    SOURCE is a file of `authsite export`. Ids, passwords and client secrets stay; the audit trail,
-    sign-ins, and who is an administrator are not imported.
-=======
     SOURCE is a file of `authsite export`. Ids, passwords, client secrets and the identities with
-    which users sign in at other providers stay; the audit trail and sign-ins are not imported.
->>>>>>> acct
+    which users sign in at other providers stay; the audit trail, sign-ins, and who is an
+    administrator are not imported.
     """,
     epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
 )
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
-<<<<<<< HEAD
-    before = groups.Before()
+    before = Before()
     more = [
+        Part(
+            "identities",
+            own.IDENTITIES,
+            (),
+            lambda ctx, rows: identities.write(ctx, before, own.SYSTEM, rows),
+        ),
         _clients(options, own.CLIENTS, own.client),
         Part(
             "groups",
@@ -215,20 +210,9 @@ def own_(options: Options) -> None:
         ),
     ]
     import_parts(options, own.user, more, lambda: own.ExportSource(options.source), before)
-=======
-    parts = [_identities(options), _clients(options, own.CLIENTS, own.client)]
-    import_parts(options, own.user, parts, lambda: own.ExportSource(options.source))
-
-
-def _identities(options: Options) -> Part:
-    def write(ctx: "Context", rows: Sequence[Row], seen: Seen | None) -> list[Outcome]:
-        return identities.write(ctx, identities.Rules(options.system, seen), rows)
-
-    return Part("identities", own.IDENTITIES, ("id", "user_id"), write)
->>>>>>> acct
 
 
 def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
     rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
     needed = ("id", "name")
-    return Part("clients", table, needed, lambda ctx, rows, _seen: clients.write(ctx, rules, rows))
+    return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))

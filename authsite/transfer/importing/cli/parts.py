@@ -13,16 +13,10 @@ from authsite.cli.shared import print_json, session, visible
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 from authsite.transfer.importing import users
-<<<<<<< HEAD
-from authsite.transfer.importing.groups import Before
+from authsite.transfer.importing.before import Before
 from authsite.transfer.importing.report import Outcome, Report
 from authsite.transfer.importing.rows import Row, Source, SourceUnusable
 from authsite.transfer.importing.run import WriteRows, run
-=======
-from authsite.transfer.importing.report import Outcome, Report
-from authsite.transfer.importing.rows import Row, Source, SourceUnusable
-from authsite.transfer.importing.run import run
->>>>>>> acct
 from authsite.transfer.importing.seen import Seen
 from authsite.transfer.importing.sources import open_source
 
@@ -52,8 +46,7 @@ class Part(NamedTuple):
     name: str
     table: str
     needed: Sequence[str]
-    write: Callable[["Context", Sequence[Row], Seen | None], list[Outcome]]
-    """The last argument, in a dry run, has the users that would have been written."""
+    write: WriteRows
 
 
 def import_parts(
@@ -87,11 +80,7 @@ def import_parts(
             "users",
             options.users_table,
             options.needed,
-<<<<<<< HEAD
             lambda ctx, rows: _users(ctx, rules, rows, earlier),
-=======
-            lambda ctx, rows, _seen: users.write(ctx, rules, rows),
->>>>>>> acct
         )
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
@@ -108,10 +97,10 @@ def import_parts(
                 for path in (options.report, options.ids)
             ]
             ctx = stack.enter_context(session(options.cfg))
-            reports = [_part(ctx, source, of_users, files, seen)]
+            reports = [_part(ctx, source, of_users, files)]
             for part in more:
                 if source.has(part.table):
-                    reports.append(_part(ctx, source, part, files, seen))
+                    reports.append(_part(ctx, source, part, files))
                 else:
                     click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
         except SourceUnusable as error:
@@ -123,7 +112,6 @@ def import_parts(
         )
 
 
-<<<<<<< HEAD
 def _users(
     ctx: "Context", rules: users.Rules, rows: Sequence[Row], earlier: Before
 ) -> list[Outcome]:
@@ -134,26 +122,14 @@ def _users(
 
 
 def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
-=======
-def _part(
-    ctx: "Context",
-    source: Source,
-    part: Part,
-    files: Sequence[TextIO | None],
-    seen: Seen | None,
-) -> Report:
->>>>>>> acct
     _require_columns(source, part)
     report = Report(part.name, *files)
     done = 0
 
-    def write(ctx: "Context", rows: Sequence[Row]) -> list[Outcome]:
-        return part.write(ctx, rows, seen)
-
     with click.progressbar(
         length=source.size(part.table), label=part.name, file=sys.stderr
     ) as progress_bar:
-        for progress in run(ctx, source.rows(part.table), write):
+        for progress in run(ctx, source.rows(part.table), part.write):
             report.add(progress.outcomes)
             progress_bar.update(progress.done - done)
             done = progress.done
