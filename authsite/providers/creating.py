@@ -53,12 +53,12 @@ def create(
     )
     accept_terms(ctx, user)
     identity = join(ctx, visit, user.id)
-    told = visit.waiting.told
+    provided = visit.waiting.provided
     if afresh:
-        details = {**identities.about(told), "way": "afresh"}
+        details = {**identities.about(provided), "way": "afresh"}
         record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
         mails.send_started_afresh(ctx, Recipient(user.id, user.email))
-    return enter_new(ctx, user, identity, told, visit.browser(former_key))
+    return enter_new(ctx, user, identity, provided, visit.browser(former_key))
 
 
 def _read(ctx: Context, visit: Visit, given: NewUser) -> list[Identifier]:

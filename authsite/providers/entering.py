@@ -16,7 +16,7 @@ from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.facts import PROVIDER
 from authsite.sign_in.method import Pending, Target, Verified
-from authsite.sign_in.methods.provider import Told
+from authsite.sign_in.methods.provider import ProvidedIdentity
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.users.account import account_of
@@ -35,7 +35,9 @@ class Browser(NamedTuple):
     next: str | None = None
 
 
-def enter_known(ctx: Context, known: Known, told: Told, browser: Browser) -> BegunSession | Pending:
+def enter_known(
+    ctx: Context, known: Known, provided: ProvidedIdentity, browser: Browser
+) -> BegunSession | Pending:
     """Sign in the user of a known identity; call it before the transaction has written.
 
     Raises `WrongCredentials` for a disabled user, and the error of an account condition.
@@ -51,11 +53,11 @@ def enter_known(ctx: Context, known: Known, told: Told, browser: Browser) -> Beg
     except gate.Denied as error:
         _record_failure(ctx, account.id, error.denial.condition.reason)
         raise error.denial.error from None
-    return _enter(ctx, verified, known.identity_id, told, browser)
+    return _enter(ctx, verified, known.identity_id, provided, browser)
 
 
 def enter_new(
-    ctx: Context, user: User, identity: Identity, told: Told, browser: Browser
+    ctx: Context, user: User, identity: Identity, provided: ProvidedIdentity, browser: Browser
 ) -> BegunSession | Pending:
     """Sign in the ``user`` to whom this request has linked the identity.
 
@@ -65,14 +67,18 @@ def enter_new(
         verified = gate.admit(ctx, account_of(user), PROVIDER, user.recognition_version)
     except gate.Denied as error:
         raise error.denial.error from None
-    return _enter(ctx, verified, identity.id, told, browser)
+    return _enter(ctx, verified, identity.id, provided, browser)
 
 
 def _enter(
-    ctx: Context, verified: Verified, identity_id: UUID, told: Told, browser: Browser
+    ctx: Context,
+    verified: Verified,
+    identity_id: UUID,
+    provided: ProvidedIdentity,
+    browser: Browser,
 ) -> BegunSession | Pending:
     target = Target(remember=browser.remember, next=browser.next, identity_id=identity_id)
-    done = gate.advance(ctx, gate.proved_at(verified, told.auth_time), target)
+    done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
     user_id = verified.account.id
     ctx.db.execute(
         update(Identity)
@@ -80,7 +86,7 @@ def _enter(
         .values(used_at=clock.now())
         .execution_options(synchronize_session=False)
     )
-    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(told))
+    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))
     if isinstance(done, Pending):
         pending.store(ctx, done)
         return done

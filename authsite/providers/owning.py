@@ -175,14 +175,14 @@ def _unchanged(ctx: Context, holder: Credential) -> User:
 
 
 def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> BegunSession | Pending:
-    told = visit.waiting.told
+    provided = visit.waiting.provided
     if visit.found.step is Step.CLAIM:
         users.confirm(ctx, user)
         verification_mails.send_welcome(ctx, Recipient(user.id, user.email))
-        details = {**identities.about(told), "way": "mine"}
+        details = {**identities.about(provided), "way": "mine"}
         record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
     identity = join(ctx, visit, user.id)
-    return enter_new(ctx, user, identity, told, visit.browser(former_key))
+    return enter_new(ctx, user, identity, provided, visit.browser(former_key))
 
 
 def _require_password(ctx: Context, holder: Credential, password: str) -> None:

@@ -57,7 +57,7 @@ def open_visit(
         key = waiting.read_link(ctx, provider, token)
     found = waiting.find(ctx, provider, browser, key)
     by_mail = bool(token)
-    decided = look(ctx, provider, found.told, found.address, by_mail=by_mail)
+    decided = look(ctx, provider, found.provided, found.address, by_mail=by_mail)
     return Visit(provider, found, decided, by_mail)
 
 
@@ -86,7 +86,7 @@ def read_entered(visit: Visit, text: str) -> str:
     `domains` are asked before a mail goes out. Raises `ValidationFailed`.
     """
     address = read_address(text).display
-    if visit.waiting.told.allowed is None and not is_allowed(visit.provider, address):
+    if visit.waiting.provided.allowed is None and not is_allowed(visit.provider, address):
         raise DomainNotAllowed(visit.provider.domains)
     return address
 
@@ -97,13 +97,15 @@ def join(ctx: Context, visit: Visit, user_id: uuid.UUID) -> Identity:
     The user gets a notice. Raises `Changed` if another request has linked it.
     """
     waiting.spend(ctx, visit.provider, visit.waiting)
-    told = visit.waiting.told
-    new = NewIdentity(told.provider, told.issuer, told.subject, visit.address, trusted=True)
+    provided = visit.waiting.provided
+    new = NewIdentity(
+        provided.provider, provided.issuer, provided.subject, visit.address, trusted=True
+    )
     try:
         identity = identities.link(ctx, user_id, new)
     except AlreadyLinked:
         raise Changed from None
-    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=identities.about(told))
+    record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=identities.about(provided))
     linking_mails.send_new(ctx, Recipient(user_id, visit.address), identity.id)
     return identity
 

@@ -20,7 +20,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.platform.stored_requests import service as stored_requests
 from authsite.sign_in.methods.provider.browser import LIFETIME, WHILE_A_MAIL_IS_AWAITED
 from authsite.sign_in.methods.provider.failures import ProviderFailure, ProviderRefused
-from authsite.sign_in.methods.provider.values import Told
+from authsite.sign_in.methods.provider.values import ProvidedIdentity
 
 KIND = "provider"
 LINK_PURPOSE = "provider link"
@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
 
     id: uuid.UUID
     browser: str
-    told: Told
+    provided: ProvidedIdentity
     remember: bool = False
     next: str | None = None
     address: str | None = None
@@ -50,11 +50,11 @@ class Waiting(NamedTuple):
 
 def keep(ctx: Context, waiting: Waiting) -> None:
     """Store it in the request's transaction."""
-    told = waiting.told
-    at = told.auth_time
+    provided = waiting.provided
+    at = provided.auth_time
     body = {
         "browser": _hash(waiting.browser),
-        "told": told._replace(auth_time=None)._asdict(),
+        "provided": provided._replace(auth_time=None)._asdict(),
         "auth_time": at.isoformat() if at else None,
         "remember": waiting.remember,
         "target": waiting.next,
@@ -68,14 +68,14 @@ def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Wai
     """What waits under ``key`` in this browser. Raises `ProviderRefused`."""
     id_ = as_id(key)
     body = stored_requests.find(ctx, KIND, str(id_)) if id_ else None
-    if id_ is None or body is None or body["told"]["provider"] != provider.name:
+    if id_ is None or body is None or body["provided"]["provider"] != provider.name:
         raise ProviderRefused(ProviderFailure.ENDED, provider)
     if browser is None or not hmac.compare_digest(_hash(browser), body["browser"]):
         raise ProviderRefused(ProviderFailure.LINK_IN_OTHER_BROWSER, provider)
     return Waiting(
         id_,
         browser,
-        _told(body),
+        _provided(body),
         body["remember"],
         body["target"],
         body["address"],
@@ -102,9 +102,11 @@ def read_link(ctx: Context, provider: Provider, token: str) -> str:
     return str(uuid.UUID(bytes=values[0]))
 
 
-def _told(body: Mapping[str, Any]) -> Told:
+def _provided(body: Mapping[str, Any]) -> ProvidedIdentity:
     at = body["auth_time"]
-    return Told(**body["told"])._replace(auth_time=datetime.fromisoformat(at) if at else None)
+    return ProvidedIdentity(**body["provided"])._replace(
+        auth_time=datetime.fromisoformat(at) if at else None
+    )
 
 
 def _hash(browser: str) -> str:

@@ -13,7 +13,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.credentials import Credential, find_credential
 from authsite.sign_in.fields import domain_errors
 from authsite.sign_in.methods.provider.people import is_allowed
-from authsite.sign_in.methods.provider.values import Told
+from authsite.sign_in.methods.provider.values import ProvidedIdentity
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.identities.models import Identity
 from authsite.users.models import Origin, User
@@ -71,7 +71,7 @@ class Found(NamedTuple):
 def look(
     ctx: Context,
     provider: Provider,
-    told: Told,
+    provided: ProvidedIdentity,
     address: str | None = None,
     *,
     by_mail: bool = False,
@@ -81,14 +81,14 @@ def look(
     ``address``: the one that the person has entered, instead of the one that was told;
     ``by_mail``: a mailed link has proved it.
     """
-    known = KNOWN.one(ctx.database, issuer=told.issuer, subject=told.subject)
-    address = address or told.email
+    known = KNOWN.one(ctx.database, issuer=provided.issuer, subject=provided.subject)
+    address = address or provided.email
     holder = find_credential(ctx, address, ["email"]) if address and not known else None
     case = Case(
         known=known is not None,
-        allowed=_allowed(provider, told, known, address),
+        allowed=_allowed(provider, provided, known, address),
         address=address,
-        proved=by_mail or (told.trusted and address == told.email),
+        proved=by_mail or (provided.trusted and address == provided.email),
         holder=_holder(holder),
         may_register=may_register(ctx, provider, address),
         asks=provider.link == "ask",
@@ -121,10 +121,10 @@ def may_start_afresh(ctx: Context, provider: Provider, holder: Credential) -> bo
 
 
 def _allowed(
-    provider: Provider, told: Told, known: Known | None, address: str | None
+    provider: Provider, provided: ProvidedIdentity, known: Known | None, address: str | None
 ) -> bool | None:
-    if told.allowed is not None:
-        return told.allowed
+    if provided.allowed is not None:
+        return provided.allowed
     proved = address if known is None else known.email if known.trusted else None
     return None if proved is None else is_allowed(provider, proved)
 

@@ -92,7 +92,7 @@ class Trips:
             returned = finish(request, provider)
         except ProviderRefused as error:
             return _refused(request, error)
-        found = {**returned.told._asdict(), **returned.start._asdict()}
+        found = {**returned.provided._asdict(), **returned.start._asdict()}
         return _json(request, {**found, "reason": None})
 
 

@@ -17,7 +17,12 @@ from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.facts import PROVIDER
-from authsite.sign_in.methods.provider import ProviderFailure, ProviderRefused, Told, is_allowed
+from authsite.sign_in.methods.provider import (
+    ProvidedIdentity,
+    ProviderFailure,
+    ProviderRefused,
+    is_allowed,
+)
 from authsite.sign_in.reauthentication import is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
@@ -34,31 +39,33 @@ from . import mails
 from .errors import LastSignInMethod, UnknownIdentity
 
 
-def link(ctx: Context, caller: Caller, told: Told) -> None:
+def link(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> None:
     """Link the identity that a provider told to the signed-in user, whatever its address is.
 
     An identity of the user stays as it is. The user gets a notice. Call it before the request has
     written anything. Raises `ProviderRefused` for an identity of another user and for one that the
     provider's `domains` do not allow, and `SignInEnded`.
     """
-    account, provider = caller.acting_user(), _provider(ctx, told)
-    _require_allowed(provider, told, told.email if told.trusted else None)
+    account, provider = caller.acting_user(), _provider(ctx, provided)
+    _require_allowed(provider, provided, provided.email if provided.trusted else None)
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account)
-    if _is_linked(ctx, account, provider, told):
+    if _is_linked(ctx, account, provider, provided):
         return
-    new = NewIdentity(told.provider, told.issuer, told.subject, told.email, told.trusted)
+    new = NewIdentity(
+        provided.provider, provided.issuer, provided.subject, provided.email, provided.trusted
+    )
     try:
         made = identities.link(ctx, account.id, new)
     except AlreadyLinked:
-        _is_linked(ctx, account, provider, told)
+        _is_linked(ctx, account, provider, provided)
         return
-    record(ctx, Event.PROVIDER_LINKED, user_id=account.id, details=identities.about(told))
+    record(ctx, Event.PROVIDER_LINKED, user_id=account.id, details=identities.about(provided))
     if notify:
         mails.send_linked(ctx, Recipient(account.id, account.email), made.id)
 
 
-def confirm(ctx: Context, caller: Caller, told: Told) -> RenewedSession:
+def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> RenewedSession:
     """Take a recent sign-in at the provider as a proof of the signed-in user; see `require_proof`.
 
     Returns the new key of the browser session. It counts only if the provider tells when the person
@@ -66,23 +73,23 @@ def confirm(ctx: Context, caller: Caller, told: Told) -> RenewedSession:
     that remembers the browser proves nothing about who sits in front of it. Raises
     `ProviderRefused`, also for an identity that is not one of the user's, and `SignInEnded`.
     """
-    account, provider = caller.acting_user(), _provider(ctx, told)
-    identity = identities.find(ctx, told.issuer, told.subject)
+    account, provider = caller.acting_user(), _provider(ctx, provided)
+    identity = identities.find(ctx, provided.issuer, provided.subject)
     if identity is None or identity.user_id != account.id:
-        raise ProviderRefused(ProviderFailure.NOT_LINKED, provider, subject=told.subject)
-    _require_allowed(provider, told, identity.email)
-    if told.auth_time is None or not is_recent(told.auth_time):
-        raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=told.subject)
+        raise ProviderRefused(ProviderFailure.NOT_LINKED, provider, subject=provided.subject)
+    _require_allowed(provider, provided, identity.email)
+    if provided.auth_time is None or not is_recent(provided.auth_time):
+        raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=provided.subject)
     if caller.browser_uuid is None:
         raise SignInEnded
     now = clock.now()
     renewed = sessions.confirm(
-        ctx, account, caller.browser_uuid, PROVIDER, min(told.auth_time, now)
+        ctx, account, caller.browser_uuid, PROVIDER, min(provided.auth_time, now)
     )
     if renewed is None:
         raise SignInEnded
     identity.used_at = now
-    record(ctx, Event.PROVIDER_CONFIRMED, user_id=account.id, details=identities.about(told))
+    record(ctx, Event.PROVIDER_CONFIRMED, user_id=account.id, details=identities.about(provided))
     return renewed
 
 
@@ -130,28 +137,30 @@ def list_removable(ctx: Context, user_id: UUID) -> list[tuple[Identity, bool]]:
     ]
 
 
-def _provider(ctx: Context, told: Told) -> Provider:
-    provider = ctx.settings.provider(told.provider)
+def _provider(ctx: Context, provided: ProvidedIdentity) -> Provider:
+    provider = ctx.settings.provider(provided.provider)
     if provider is None:
         raise RuntimeError("a provider that is not in the settings has told something")
     return provider
 
 
-def _require_allowed(provider: Provider, told: Told, proved: str | None) -> None:
+def _require_allowed(provider: Provider, provided: ProvidedIdentity, proved: str | None) -> None:
     """Raise `ProviderRefused` unless `domains` allow what was told, else the ``proved`` address."""
-    allowed = told.allowed
+    allowed = provided.allowed
     if allowed is None:
         allowed = proved is not None and is_allowed(provider, proved)
     if not allowed:
-        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=told.subject)
+        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=provided.subject)
 
 
-def _is_linked(ctx: Context, account: Account, provider: Provider, told: Told) -> bool:
+def _is_linked(
+    ctx: Context, account: Account, provider: Provider, provided: ProvidedIdentity
+) -> bool:
     """Whether the identity is linked to this user. Raises `ProviderRefused` if to another one."""
-    found = identities.find(ctx, told.issuer, told.subject)
+    found = identities.find(ctx, provided.issuer, provided.subject)
     if found is not None and found.user_id != account.id:
         raise ProviderRefused(
-            ProviderFailure.LINKED_TO_ANOTHER_USER, provider, subject=told.subject
+            ProviderFailure.LINKED_TO_ANOTHER_USER, provider, subject=provided.subject
         )
     return found is not None
 

@@ -60,26 +60,26 @@ def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> 
 
     Only in the session in which that began: its user gave the proof, or asked for one.
     """
-    ctx, told, caller = request.authsite.ctx, returned.told, signed_in(request)
+    ctx, provided, caller = request.authsite.ctx, returned.provided, signed_in(request)
     if caller is None or caller.browser_uuid != returned.start.session_id:
-        raise ProviderRefused(ProviderFailure.SIGNED_OUT, provider, subject=told.subject)
+        raise ProviderRefused(ProviderFailure.SIGNED_OUT, provider, subject=provided.subject)
     if returned.start.purpose is Purpose.LINK:
         done = "connected"
         with transaction(request):
-            linking.link(ctx, caller, told)
+            linking.link(ctx, caller, provided)
     else:
         done = "confirmed"
         with transaction(request):
-            renewed = linking.confirm(ctx, caller, told)
+            renewed = linking.confirm(ctx, caller, provided)
         cookies.renew_session(request, renewed)
     page = (returned.start.next or route_path(request, "authsite.account.security")).partition("?")
     return go_on(request, f"{page[0]}?done={done}")
 
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:
-    ctx, told = request.authsite.ctx, returned.told
-    found = look(ctx, provider, told)
-    refuse(provider, found, told.subject)
+    ctx, provided = request.authsite.ctx, returned.provided
+    found = look(ctx, provider, provided)
+    refuse(provider, found, provided.subject)
     if found.known:
         return _enter(request, found, returned)
     with transaction(request):
@@ -95,7 +95,7 @@ def _enter(request: Request, found: Found, returned: Returned) -> Response:
         raise RuntimeError("a known identity has a user")
     try:
         with transaction(request):
-            outcome = enter_known(request.authsite.ctx, found.known, returned.told, browser)
+            outcome = enter_known(request.authsite.ctx, found.known, returned.provided, browser)
     except ApiError as error:
         set_errors(request, error)
         response: Response = request.response
@@ -110,7 +110,7 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
     waits = Waiting(
         uuid.uuid4(),
         browser_of(request) or "",
-        returned.told,
+        returned.provided,
         start.remember,
         start.next,
         found.address,

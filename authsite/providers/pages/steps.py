@@ -97,7 +97,7 @@ def _open(request: Request, given: Mapping[str, str]) -> Visit:
         visit = open_visit(
             ctx, provider, browser_of(request), given.get("key") or "", given.get("token")
         )
-        refuse(provider, visit.found, visit.waiting.told.subject)
+        refuse(provider, visit.found, visit.waiting.provided.subject)
         if visit.found.step is Step.SIGN_IN:  # another tab has finished
             raise ProviderRefused(ProviderFailure.ENDED, provider)
     return visit
@@ -115,7 +115,7 @@ def show(request: Request) -> dict[str, Any]:
 
 
 def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str, Any]:
-    ctx, told, holder = request.authsite.ctx, visit.waiting.told, visit.found.holder
+    ctx, provided, holder = request.authsite.ctx, visit.waiting.provided, visit.found.holder
     caller = signed_in(request)
     afresh = holder is not None and may_start_afresh(ctx, visit.provider, holder)
     return {
@@ -124,7 +124,7 @@ def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str,
         "key": str(visit.waiting.id),
         "token": given.get("token") if visit.by_mail else None,
         "address": visit.found.address,
-        "told": told,
+        "provided": provided,
         "holder": holder.account if holder else None,
         "asked": asked_fields(ctx.settings, request.authsite.form_data),
         "may_start_afresh": afresh,

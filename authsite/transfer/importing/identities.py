@@ -28,7 +28,7 @@ _PROVIDER = re.compile(r"[a-z0-9]{1,32}")
 def write(ctx: Context, before: Before, system: str, rows: Sequence[Row]) -> list[Outcome]:
     """Write the identities of ``rows`` in the transaction of ``ctx``; what became of every row.
 
-    ``system``: whose ids the rows have. Raises `IntegrityError` if another process has linked one of them.
+    ``system``: whose ids the rows have. Raises `IntegrityError` if another process has linked one.
     """
     outcomes: list[Outcome] = []
     drafts: list[tuple[Row, IdentityDraft]] = []

@@ -30,9 +30,9 @@ def test_google_tells_subject_address_and_name(trips):
         "picture": "https://lh3.googleusercontent.com/a/photo",
         "locale": "en",
     }
-    told = trips.trip(fake)
-    assert (told["issuer"], told["subject"]) == (fake.issuer, "110169484474386276334")
-    assert (told["email"], told["trusted"], told["name"]) == (
+    provided = trips.trip(fake)
+    assert (provided["issuer"], provided["subject"]) == (fake.issuer, "110169484474386276334")
+    assert (provided["email"], provided["trusted"], provided["name"]) == (
         "jsmith@gmail.com", True, "John Smith",
     )  # fmt: skip
 
@@ -75,9 +75,9 @@ def test_microsoft_tells_a_directory_and_a_subject(trips):
     fake.subject = "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ"
     fake.header = {"typ": "JWT", "x5t": "1LTMzakihiRla_8z2BEJVXeWMqo"}
     fake.claims |= {"ver": "2.0", "oid": "690222be-ff1a-4d56-abd1-7e4f7d38e474", "uti": "fqi"}
-    told = trips.trip(fake)
-    assert told["issuer"] == f"{fake.url}/{DIRECTORY}/v2.0"
-    assert (told["subject"], told["email"]) == (fake.subject, "ann@corp.example")
+    provided = trips.trip(fake)
+    assert provided["issuer"] == f"{fake.url}/{DIRECTORY}/v2.0"
+    assert (provided["subject"], provided["email"]) == (fake.subject, "ann@corp.example")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_what_microsoft_says_of_one_address_does_not_count_for_the_profiles(trip
     fake = trips.to("microsoft", **TRUSTS)
     fake.claims |= {"email": None, "xms_edov": True}
     fake.profile = {"email": "boss@corp.example"}
-    told = trips.trip(fake)
-    assert (told["email"], told["trusted"]) == ("boss@corp.example", False)
+    provided = trips.trip(fake)
+    assert (provided["email"], provided["trusted"]) == ("boss@corp.example", False)
 
 
 def test_github_tells_its_number_and_the_primary_verified_address(trips):
@@ -118,10 +118,10 @@ def test_github_tells_its_number_and_the_primary_verified_address(trips):
         {"email": "octocat@github.com", "verified": True, "primary": False, "visibility": None},
         {"email": "octo@example.com", "verified": True, "primary": True, "visibility": "public"},
     ]
-    told = trips.trip(fake)
-    assert (told["issuer"], told["subject"]) == (fake.issuer, "583231")
-    assert (told["email"], told["trusted"]) == ("octo@example.com", True)
-    assert (told["name"], told["auth_time"]) == ("The Octocat", None)
+    provided = trips.trip(fake)
+    assert (provided["issuer"], provided["subject"]) == (fake.issuer, "583231")
+    assert (provided["email"], provided["trusted"]) == ("octo@example.com", True)
+    assert (provided["name"], provided["auth_time"]) == ("The Octocat", None)
     assert fake.paths[-2:] == ["/api/v3/user", "/api/v3/user/emails"]
 
 
@@ -142,8 +142,8 @@ def test_no_other_address_of_github_is_taken(trips, emails):
     fake = trips.to("github")
     fake.user["email"] = "ann@example.com"  # the public one, which may be unverified
     fake.emails = emails
-    told = trips.trip(fake)
-    assert (told["email"], told["trusted"], told["reason"]) == (None, False, None)
+    provided = trips.trip(fake)
+    assert (provided["email"], provided["trusted"], provided["reason"]) == (None, False, None)
 
 
 def test_github_without_the_scope_for_addresses_tells_none(trips):
@@ -200,8 +200,12 @@ def test_the_profile_completes_the_token(trips):
     fake = trips.to(**TRUSTS)
     fake.claims = {}
     fake.profile = {"email": "ann@example.com", "email_verified": True, "name": "Ann\u202e\n Lee "}
-    told = trips.trip(fake)
-    assert (told["email"], told["trusted"], told["name"]) == ("ann@example.com", True, "Ann Lee")
+    provided = trips.trip(fake)
+    assert (provided["email"], provided["trusted"], provided["name"]) == (
+        "ann@example.com",
+        True,
+        "Ann Lee",
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,16 +223,16 @@ def test_an_address_of_the_token_is_verified_by_what_is_said_of_itself(
     fake = trips.to(**TRUSTS)
     fake.claims = {"email": "ann@example.com", **claims}
     fake.profile = profile
-    told = trips.trip(fake)
-    assert (told["email"], told["trusted"]) == ("ann@example.com", trusted)
+    provided = trips.trip(fake)
+    assert (provided["email"], provided["trusted"]) == ("ann@example.com", trusted)
 
 
 @pytest.mark.parametrize("email", ["boss@example.com\n", "no address", 7, "=?a?=@example.com"])
 def test_an_address_that_is_not_one_is_none(trips, email):
     fake = trips.to(**TRUSTS)
     fake.claims["email"] = email
-    told = trips.trip(fake)
-    assert (told["email"], told["trusted"], told["reason"]) == (None, False, None)
+    provided = trips.trip(fake)
+    assert (provided["email"], provided["trusted"], provided["reason"]) == (None, False, None)
 
 
 def test_domains_are_those_of_the_address_that_is_told(trips):
@@ -265,10 +269,10 @@ def test_an_address_of_our_own_domain_needs_authority_over_it(
 
 
 @pytest.mark.parametrize(
-    ("ahead", "told"), [(-86400, True), (60, True), (61, False), (float("inf"), False)]
+    ("ahead", "provided"), [(-86400, True), (60, True), (61, False), (float("inf"), False)]
 )
-def test_a_time_of_proof_of_more_than_a_minute_ahead_counts_as_none(trips, frozen, ahead, told):
+def test_a_time_of_proof_of_more_than_a_minute_ahead_counts_as_none(trips, frozen, ahead, provided):
     fake = trips.to()
     seconds = fake.claims["auth_time"] = clock.now().timestamp() + ahead
-    expected = str(datetime.fromtimestamp(seconds, UTC)) if told else None
+    expected = str(datetime.fromtimestamp(seconds, UTC)) if provided else None
     assert trips.trip(fake, purpose="confirm")["auth_time"] == expected

@@ -7,16 +7,16 @@ from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
 from .failures import ProviderFailure, ProviderRefused
 from .people import is_allowed
 from .protocol import begin, finish, redirect_uri, return_url, start_url
-from .values import Purpose, Returned, Start, Told
+from .values import ProvidedIdentity, Purpose, Returned, Start
 
 __all__ = [
     "WHILE_A_MAIL_IS_AWAITED",
+    "ProvidedIdentity",
     "ProviderFailure",
     "ProviderRefused",
     "Purpose",
     "Returned",
     "Start",
-    "Told",
     "begin",
     "browser_of",
     "finish",

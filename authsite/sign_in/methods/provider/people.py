@@ -15,7 +15,7 @@ from authsite.sign_in.identifiers import InvalidIdentifier, parse_identifier
 
 from .exchange import seconds_in, text_in
 from .failures import ProviderFailure, ProviderRefused
-from .values import Told
+from .values import ProvidedIdentity
 
 AHEAD = timedelta(seconds=60)  # that the provider's clock may be ahead of ours
 LONGEST_NAME = 255  # characters
@@ -69,7 +69,7 @@ def person_of(provider: Provider, claims: Mapping[str, Any], profile: Mapping[st
     )
 
 
-def told_of(settings: Settings, provider: Provider, person: Person) -> Told:
+def provided_identity(settings: Settings, provider: Provider, person: Person) -> ProvidedIdentity:
     """What is passed on of a person: trusted or not, and allowed.
 
     Raises `ProviderRefused` if the domain that the provider tells is not among its `domains`.
@@ -82,7 +82,7 @@ def told_of(settings: Settings, provider: Provider, person: Person) -> Told:
     may_say = provider.trust_email and (
         not protected or person.authority or provider.domain_authority
     )
-    return Told(
+    return ProvidedIdentity(
         provider=provider.name,
         issuer=person.issuer,
         subject=person.subject,
@@ -95,7 +95,7 @@ def told_of(settings: Settings, provider: Provider, person: Person) -> Told:
 
 
 def is_allowed(provider: Provider, email: str) -> bool:
-    """Whether `domains` allows an address that was proved, where `Told.allowed` is None."""
+    """Whether `domains` allows an address that was proved, where `allowed` is None."""
     return not provider.domains or _domain_of(email) in provider.domains
 
 

@@ -20,7 +20,7 @@ from .exchange import Exchange, text_in
 from .failures import ProviderFailure, ProviderRefused
 from .github import person_of as github_person
 from .id_token import Tokens, verified_claims
-from .people import Person, person_of, told_of
+from .people import Person, person_of, provided_identity
 from .values import Purpose, Returned, Start
 
 log = get_logger("authsite.providers")
@@ -98,7 +98,7 @@ def finish(request: Request, provider: Provider) -> Returned:
     }
     tokens = _redeem(exchange, endpoints, body)
     person = _person(exchange, endpoints, tokens, states.nonce_of(browser or "", state))
-    return Returned(start, told_of(ctx.settings, provider, person))
+    return Returned(start, provided_identity(ctx.settings, provider, person))
 
 
 def redirect_uri(request: Request, provider: Provider) -> str:

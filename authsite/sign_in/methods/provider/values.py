@@ -27,7 +27,7 @@ class Start(NamedTuple):
     session_id: uuid.UUID | None = None
 
 
-class Told(NamedTuple):
+class ProvidedIdentity(NamedTuple):
     """What a provider has told about a person, after all checks of its answer.
 
     ``subject`` identifies the person at ``issuer``; nothing else does. ``trusted``: whether the
@@ -51,4 +51,4 @@ class Returned(NamedTuple):
     """A way to a provider that came back: what it began with, and whom the provider told."""
 
     start: Start
-    told: Told
+    provided: ProvidedIdentity

@@ -1,9 +1,9 @@
 """``authsite import …``"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -13,9 +13,6 @@ from authsite.transfer.importing import clients, django, groups, identities, own
 from authsite.transfer.importing.before import Before
 
 from .parts import Options, Part, import_parts
-
-if TYPE_CHECKING:
-    from authsite.context import Context
 
 SOURCES = (
     "SOURCE is the URL of a database (postgresql://…, mysql+pymysql://…, sqlite:///…), a dump of "
