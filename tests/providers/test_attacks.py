@@ -135,6 +135,15 @@ def test_an_untrusted_address_of_the_victim_opens_nothing_without_the_mailbox(
     assert [(each.id, each.epoch) for each in users(site)] == [(victim.id, 0)]
 
 
+def test_a_trusted_address_alone_does_not_reset_an_account(site_of, google):
+    site = site_of(google)
+    site.user(VICTIM, confirmed=True)
+    page = arrive(site, google)
+    form = {name: page.forms[0][name].value for name in ("csrf_token", "key")}
+    site.http.post("/login/with/google/recover", form, status=409)
+    assert (identities(site), users(site)[0].epoch) == ([], 0)
+
+
 def test_a_mailed_link_for_one_address_does_not_prove_another(site_of, providers):
     gitlab = providers("gitlab")
     gitlab.claims["email"] = "attacker@example.com"
