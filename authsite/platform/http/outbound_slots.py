@@ -15,7 +15,7 @@ EACH = 2
 ALL_PROVIDERS = THREADS // 4
 AT_ONCE = ALL_PROVIDERS + EACH
 UNTRUSTED = "*"
-"""The slot of requests to a URL that an unauthenticated caller has named. No provider can have this name."""
+"""The slot of requests to a URL that an unauthenticated caller has named; no provider's name."""
 
 
 class NoSlot(TemporarilyUnavailable):
