@@ -24,6 +24,7 @@ MAILS = (
     "welcome",
     "already_registered", "token_created", "email_replaced",
     "new_device", "app_signed_out", "failed_logins", "admin_granted", "admin_revoked",
+    "provider_link", "provider_afresh", "identity_linked", "identity_new", "identity_unlinked",
 )  # fmt: skip
 AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'

@@ -12,6 +12,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "login-account": "3 per 2 hours",
         "reauthentication": "5/5 minutes",
         "login-address": "30/minute",
+        "provider-failures": "20/10 minutes",
         "client-auth": "20/minute",
         "register-address": "20/hour",
         "forgot-email": "5/hour",

@@ -42,13 +42,15 @@ def start_page(request: Request) -> dict[str, Any]:
     """The page with the button, also after a mistake."""
     given = request.authsite.form_data or request.GET
     purpose, caller = given.get("purpose", Purpose.SIGN_IN), signed_in(request)
-    links = purpose == Purpose.LINK and caller is not None
+    asks_password = False
+    if purpose == Purpose.LINK and caller:
+        user = caller.signed_in_user()
+        asks_password = proof_state(request.authsite.ctx, user).by_password
     return {
         "provider": provider_of(request),
         "purpose": purpose,
         "remember": given.get("remember"),
-        "asks_password": links
-        and proof_state(request.authsite.ctx, caller.signed_in_user()).by_password,
+        "asks_password": asks_password,
     }
 
 

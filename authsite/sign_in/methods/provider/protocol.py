@@ -46,7 +46,7 @@ def begin(
     stored = len((start.next or "").encode()) > states.LONGEST_NEXT
     if stored:
         start = start._replace(
-            next=stored_requests.store(ctx, NEXT, {"next": start.next}, LIFETIME)
+            next=stored_requests.store(ctx, NEXT, {"target": start.next}, LIFETIME)
         )
     ring = ctx.services.keys[states.KEY_PURPOSE]
     state = states.seal(ring, browser, provider, start, stored)
@@ -127,7 +127,7 @@ def _spend(ctx: Context, provider: Provider, state: str, found: states.State) ->
             return found.start
         apart = Context(ctx.services, lambda: ctx.request_info, lambda: db)
         body = stored_requests.spend(apart, NEXT, found.start.next or "") or {}
-        return found.start._replace(next=body.get("next"))
+        return found.start._replace(next=body.get("target"))
 
 
 def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> Tokens:
