@@ -94,7 +94,7 @@ def test_one_setting_is_shown_in_any_spelling(shown, key):
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        ("limits.login-address", "Logins for each client address."),
+        ("limits.login-address", "Logins for each client address; with"),
         ("clients.web.secret", "Its client secret, as `authsite client create` prints it."),
         ("scopes", "see docs/scopes.md."),
     ],

@@ -11,26 +11,12 @@ import transaction
 
 from authsite.platform.db.transaction import RequestSession
 from authsite.platform.http import outbound
-from authsite.platform.http.outbound_slots import OutboundSlots
 from tests.support.certificates import Authority, server_context
-from tests.support.tiny_server import Held, TinyServer, raw_server, tiny_server
+from tests.support.outbound import send, unreachable
+from tests.support.tiny_server import TinyServer, raw_server, tiny_server
 
 OK = "HTTP/1.1 200 OK\r\n"
 PUBLIC = "93.184.216.34"
-
-
-def send(site, url, **options):
-    settings = {"limit": 1000, "deadline": 5.0, **options}
-    slot = settings.pop("slot", "corp")
-    return outbound.send(
-        site.app.registry["authsite"], slot, settings.pop("method", "GET"), url, **settings
-    )
-
-
-def refusal(site, url, **options):
-    with pytest.raises(outbound.Unreachable) as refused:
-        send(site, url, **options)
-    return refused.value.reason
 
 
 @contextmanager
@@ -114,14 +100,14 @@ def test_a_proxy_in_the_environment_gets_no_request(site, monkeypatch):
 def test_a_body_may_be_as_long_as_the_limit_and_no_longer(site):
     with tiny_server(lambda request: (200, {}, b"x" * int(request.path[1:]))) as server:
         assert len(send(site, f"{server.url}/1000").body) == 1000
-        assert "more than 1000 bytes" in refusal(site, f"{server.url}/1001")
-        assert "more than 1000 bytes" in refusal(site, f"{server.url}/1000000")
+        assert "more than 1000 bytes" in unreachable(site, f"{server.url}/1001")
+        assert "more than 1000 bytes" in unreachable(site, f"{server.url}/1000000")
 
 
 def test_a_compressed_body_is_refused_unread(site):
     bomb = gzip.compress(b"0" * 10_000_000)
     with tiny_server(lambda _: (200, {"Content-Encoding": "gzip"}, bomb)) as server:
-        assert "compressed" in refusal(site, server.url, limit=100_000)
+        assert "compressed" in unreachable(site, server.url, limit=100_000)
         assert server.requests[0].headers["Accept-Encoding"] == "identity"
 
 
@@ -144,7 +130,7 @@ def test_a_server_that_trickles_is_given_up_at_the_deadline(site, begins):
 
     with raw_server(trickle) as server:
         began = time.monotonic()
-        assert "in time" in refusal(site, server.url, deadline=0.4)
+        assert "in time" in unreachable(site, server.url, deadline=0.4)
         assert 0.35 < time.monotonic() - began < 2
 
 
@@ -152,9 +138,9 @@ def test_a_server_that_is_silent_is_given_up_at_the_deadline(site):
     ended = threading.Event()
     with raw_server(lambda _: ended.wait(30)) as server:
         began = time.monotonic()
-        assert "in time" in refusal(site, server.url, deadline=0.4)
+        assert "in time" in unreachable(site, server.url, deadline=0.4)
         assert time.monotonic() - began >= 0.4  # and not at the limit of connecting
-        assert "in time" in refusal(site, f"https://127.0.0.1:{server.port}", deadline=0.4)
+        assert "in time" in unreachable(site, f"https://127.0.0.1:{server.port}", deadline=0.4)
         assert time.monotonic() - began < 4
         ended.set()
 
@@ -163,19 +149,19 @@ def test_a_name_that_is_resolved_too_late_is_given_up_at_the_deadline(site, monk
     ended = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **_options: ended.wait(30) and [])
     began = time.monotonic()
-    assert "was not resolved in time" in refusal(site, "https://idp.example", deadline=0.2)
+    assert "was not resolved in time" in unreachable(site, "https://idp.example", deadline=0.2)
     assert time.monotonic() - began < 2
     ended.set()
 
 
 def test_what_is_not_an_answer_is_unreachable(site):
     with raw_server(lambda connection: connection.sendall(b"220 mail.example ESMTP\r\n")) as server:
-        assert "no valid answer" in refusal(site, server.url)
-    assert "does not accept" in refusal(site, server.url)
+        assert "no valid answer" in unreachable(site, server.url)
+    assert "does not accept" in unreachable(site, server.url)
     with raw_server(
         lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
     ) as server:
-        assert "no valid answer" in refusal(site, server.url)
+        assert "no valid answer" in unreachable(site, server.url)
 
 
 def test_the_connection_goes_to_the_resolved_address_with_the_name_in_tls_and_host(
@@ -192,7 +178,7 @@ def test_the_connection_goes_to_the_resolved_address_with_the_name_in_tls_and_ho
 def test_the_certificate_of_another_name_is_refused(site, authority, resolves):
     resolves["idp.example"] = ["127.0.0.1"]
     with tls_server(authority.sign("other.example")) as server:
-        reason = refusal(site, f"https://idp.example:{server.port}")
+        reason = unreachable(site, f"https://idp.example:{server.port}")
         assert "certificate of idp.example" in reason
         assert "Hostname mismatch" in reason
         assert server.requests == []
@@ -201,7 +187,9 @@ def test_the_certificate_of_another_name_is_refused(site, authority, resolves):
 def test_the_certificate_of_an_unknown_authority_is_refused(site, tmp_path, resolves):
     resolves["idp.example"] = ["127.0.0.1"]
     with tls_server(Authority(tmp_path).sign("idp.example")) as server:
-        assert "certificate of idp.example" in refusal(site, f"https://idp.example:{server.port}")
+        assert "certificate of idp.example" in unreachable(
+            site, f"https://idp.example:{server.port}"
+        )
         assert server.requests == []
 
 
@@ -213,7 +201,7 @@ def test_the_next_address_is_tried_where_one_accepts_no_connection(site, resolve
 
 def test_http_is_for_loopback_addresses_alone(site, resolves):
     resolves["idp.example"] = [PUBLIC]
-    assert "must be https" in refusal(site, "http://idp.example/jwks")
+    assert "must be https" in unreachable(site, "http://idp.example/jwks")
 
 
 @pytest.mark.parametrize(
@@ -243,18 +231,18 @@ def test_http_is_for_loopback_addresses_alone(site, resolves):
 )
 def test_a_stranger_cannot_have_an_address_asked_that_is_not_public(site, resolves, addresses):
     resolves["rp.example"] = addresses
-    assert "not public" in refusal(
+    assert "not public" in unreachable(
         site, "https://rp.example/metadata", slot=outbound.UNTRUSTED, public_only=True
     )
 
 
 def test_a_stranger_may_name_public_addresses_by_https_alone(site, resolves):
     resolves["rp.example"] = [PUBLIC]
-    reason = refusal(site, "http://rp.example/", slot=outbound.UNTRUSTED, public_only=True)
+    reason = unreachable(site, "http://rp.example/", slot=outbound.UNTRUSTED, public_only=True)
     assert "https://" in reason
     for literal in ("127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "127.1"):
         resolves[literal] = ["127.0.0.1"]  # what the C library makes of such a number
-        assert "not public" in refusal(
+        assert "not public" in unreachable(
             site, f"https://{literal}/", slot=outbound.UNTRUSTED, public_only=True
         )
 
@@ -272,52 +260,7 @@ def test_a_stranger_may_name_public_addresses_by_https_alone(site, resolves):
     ],
 )
 def test_what_is_not_an_http_url_without_user_information_is_refused(site, url):
-    assert "URL" in refusal(site, url)
-
-
-def test_each_provider_has_two_slots_and_all_together_a_quarter_of_the_threads(site):
-    slots = OutboundSlots()
-
-    def fits(name):
-        try:
-            with slots.taken(name):
-                return True
-        except outbound.NoSlot:
-            return False
-
-    with slots.taken("one"), slots.taken("one"):
-        assert not fits("one")
-        assert fits("two")
-        assert fits(outbound.UNTRUSTED)
-        with slots.taken("two"), slots.taken("three"):
-            assert not fits("two")
-            assert not fits("four")
-            with slots.taken(outbound.UNTRUSTED), slots.taken(outbound.UNTRUSTED):
-                assert not fits(outbound.UNTRUSTED)
-    assert fits("one")
-    assert fits("four")
-
-
-def test_a_third_request_to_a_provider_is_refused_at_once_and_slots_come_back(site):
-    held = Held(lambda _: (200, {}, b"long"))
-    with tiny_server(held) as server:
-        threads = [threading.Thread(target=send, args=(site, server.url)) for _ in range(2)]
-        for each in threads:
-            each.start()
-        while server.connections < 2:
-            time.sleep(0.01)
-        began = time.monotonic()
-        with pytest.raises(outbound.NoSlot) as refused:
-            send(site, server.url)
-        assert time.monotonic() - began < 1
-        assert (refused.value.status, refused.value.code) == (503, "temporarily_unavailable")
-        held.release()
-        for each in threads:
-            each.join()
-        assert send(site, server.url).status == 200
-        for _ in range(3):
-            assert refusal(site, f"{server.url}/", limit=1)
-        assert send(site, server.url).status == 200
+    assert "URL" in unreachable(site, url)
 
 
 def test_a_request_within_a_transaction_is_refused(site):

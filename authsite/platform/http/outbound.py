@@ -1,4 +1,4 @@
-"""The only module that sends requests: to providers, and later to URLs of unknown callers.
+"""Requests to other servers: to providers, and later to URLs that other parties have named.
 
 Another server may be slow or hostile, and its name may lead to a private address. So the name is
 resolved once, the address is checked, and the connection goes to it, with the certificate of the
