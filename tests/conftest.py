@@ -101,11 +101,24 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
-    """Several processes end together when what takes them minutes is not what they begin last."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Several processes end together when what takes them minutes is not what they begin last.
+
+    First the files of tests/system itself, which one process runs (`tests.support.schedule`).
+    """
+    items.sort(
+        key=lambda item: (item.path.parent != SYSTEM, item.get_closest_marker("slow") is None)
+    )
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadfile``, a world of servers is started once and not in each process."""
+    from tests.support.schedule import ByFile
+
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """More processes than cores: the tests of servers and browsers often wait."""
     cores = len(os.sched_getaffinity(0))

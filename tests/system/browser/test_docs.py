@@ -30,6 +30,17 @@ def origin(tmp_path_factory):
         yield origin
 
 
+@pytest.fixture(scope="module")
+def opened(chromium, origin):
+    """The page with some operations open: to look at it is quick, to render it takes seconds."""
+    context = chromium.new_context(reduced_motion="reduce", viewport={"width": 360, "height": 900})
+    context.set_default_timeout(60_000)
+    docs = Docs(lambda: context, origin)
+    docs.open_some()
+    yield docs
+    context.close()
+
+
 class Docs:
     """The page in a browser; `complaints` has console errors and violations of the policy."""
 
@@ -77,6 +88,7 @@ def execute(operation):
 def test_a_reader_signs_in_through_the_proxy_and_calls_a_guarded_endpoint(new_context, origin):
     docs = Docs(new_context, origin)
     docs.sign_in()
+    docs.page.get_by_text(f"Signed in as {USERS[0]}").wait_for()  # pages M9
     docs.page.get_by_role("button", name="Sign out").wait_for()
     user = docs.operation("get_user")
     status, answer = execute(user)
@@ -117,8 +129,9 @@ def test_everything_is_reached_with_the_keyboard(new_context, origin):
     operation.locator(".live-responses-table .response").get_by_text(USERS[0]).wait_for()
 
 
-def test_operations_that_take_a_client_secret_cannot_be_tried_in_the_browser(new_context, origin):
-    token = Docs(new_context, origin).operation("post_oauth_token")
+def test_operations_that_take_a_client_secret_cannot_be_tried_in_the_browser(opened):
+    token = opened.page.locator(".opblock.is-open[id$='-post_oauth_token']")
+    assert token.locator(".responses-wrapper").count() == 1
     assert token.get_by_role("button", name="Execute").count() == 0
     assert token.locator("input").count() == 0
 
@@ -141,12 +154,11 @@ def test_pages_m9_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduc
         assert docs.complaints == []
 
 
-def test_pages_m9_there_is_one_way_to_sign_in_and_the_page_says_who_is(new_context, origin):
-    docs = Docs(new_context, origin)
-    assert docs.page.locator(".btn.authorize, .authorization__btn").count() == 0
-    assert docs.page.locator(".opblock[id$='-get_user'] .needs").inner_text() == "access token"
-    docs.sign_in()
-    docs.page.get_by_text(f"Signed in as {USERS[0]}").wait_for()
+def test_pages_m9_there_is_one_way_to_sign_in(opened):
+    assert opened.page.get_by_role("button", name="Sign in").count() == 1
+    assert opened.page.locator(".btn.authorize, .authorization__btn").count() == 0
+    needs = opened.page.locator(".opblock.is-open[id$='-get_user'] .needs")
+    assert needs.inner_text() == "access token"
 
 
 def test_pages_m9_without_the_web_client_a_token_is_typed_in(new_context, tmp_path):
@@ -159,21 +171,19 @@ def test_pages_m9_without_the_web_client_a_token_is_typed_in(new_context, tmp_pa
         assert dialog.locator("input").count() == 1
 
 
-def test_nothing_sticks_out_at_the_side(new_context, origin):
-    docs = Docs(new_context, origin)
-    docs.open_some()
+def test_nothing_sticks_out_at_the_side(opened):
     for width in WIDTHS:
-        docs.page.set_viewport_size({"width": width, "height": 900})
-        assert docs.page.evaluate("document.documentElement.scrollWidth") == width
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_axe_finds_nothing(new_context, origin):
-    docs = Docs(new_context, origin, viewport={"width": 360, "height": 900})
-    docs.open_some()
-    found = violations(docs.page, without=ALIKE)
-    docs.page.emulate_media(color_scheme="dark")
-    docs.page.set_viewport_size({"width": 1280, "height": 900})
-    found += violations(docs.page, CONTRAST, ALIKE)
+def test_axe_finds_nothing(opened):
+    opened.page.set_viewport_size({"width": 360, "height": 900})
+    opened.page.emulate_media(color_scheme="light")
+    found = violations(opened.page, without=ALIKE)
+    opened.page.emulate_media(color_scheme="dark")
+    opened.page.set_viewport_size({"width": 1280, "height": 900})
+    found += violations(opened.page, CONTRAST, ALIKE)
     assert [each for each in found if each[0] not in KNOWN] == []
 
 
