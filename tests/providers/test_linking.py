@@ -212,6 +212,7 @@ def test_a_return_that_tells_no_recent_authentication_is_no_proof(site_of, googl
     answer = confirm(site, google)
     assert answer.status_int == 400
     assert "has not told us that you have just signed in there" in answer.text
+    assert send(answer, "/account/password/link").status_int == 303  # needs no provider
     assert submit(site, "/account/delete", page="/account").status_int == 401
     assert [row.user_id for row in identities(site)] == [user.id]
 

@@ -1,19 +1,29 @@
 """The pages of failures on the way to a provider: in plain words, with what to do next."""
 
+from enum import Enum
 from typing import NamedTuple
 
 from authsite.platform.i18n import _
 
 
+class Next(Enum):
+    """Where the buttons of the page lead."""
+
+    SIGN_IN = "to the provider again, and to the login page"
+    ACCOUNT = "to the account page, where the signed-in person began"
+    PASSWORD_LINK = "a mail with the link that sets a password, and to the account page"
+
+
 class FailurePage(NamedTuple):
     """The page of a failure: status, title, and a sentence that says what to do next.
 
-    In both texts ``${provider}`` is the label of the provider.
+    In both texts ``${provider}`` is the label of the provider. ``next``: where the buttons lead.
     """
 
     status: int
     title: str
     sentence: str
+    next: Next = Next.SIGN_IN
 
 
 CANCELED = FailurePage(
@@ -96,6 +106,7 @@ TAKEN = FailurePage(
         "This account at ${provider} is linked to another user. Choose another account there, or "
         "sign in as that user."
     ),
+    Next.ACCOUNT,
 )
 NOT_LINKED = FailurePage(
     403,
@@ -104,14 +115,16 @@ NOT_LINKED = FailurePage(
         "This account at ${provider} is not linked to you. Choose the one that is listed on your "
         "account page, under Sign-in methods."
     ),
+    Next.ACCOUNT,
 )
 NOT_RECENT = FailurePage(
     400,
     _("This is not enough as a confirmation"),
     _(
         "${provider} has not told us that you have just signed in there, so this does not show "
-        "that it is you. Set a password instead: your account page mails you a link."
+        "that it is you. Set a password instead."
     ),
+    Next.PASSWORD_LINK,
 )
 CLOSED = FailurePage(
     403,
