@@ -28,6 +28,7 @@ HOSTS = (AUTH, APP, PARTNER, SHOP, EVIL, ATTACKER)
 
 # Mails go to a folder, since the tests have no server for them. The origins are of applications.
 # The demo of the web client, which production.ini switches off, is tested here behind TLS.
+# All browsers have one address: together they sign in more often than people of one address.
 # Hashes of the usual cost would take a fifth of the processor time of these tests.
 _ENVIRONMENT = f"""\
 AUTHSITE_MAIL_DRIVER=file
@@ -36,6 +37,7 @@ AUTHSITE_CORS_ORIGINS=https://{APP} https://{PARTNER}
 AUTHSITE_RETURN_ORIGINS=https://{PARTNER}
 AUTHSITE_APP_PAGE=on
 AUTHSITE_BCRYPT_COST=10
+AUTHSITE_LIMITS_LOGIN_ADDRESS=120/minute
 """
 _SHOP_INI = """\
 [app:main]
