@@ -72,7 +72,7 @@ def test_each_unknown_purpose_is_the_same_error(site_of, gitlab, purpose):
 def test_a_link_that_was_mailed_before_the_owner_recovered_the_account_resets_nothing(
     site_of, gitlab
 ):
-    """A person who read the mailbox for a moment, and began in their own browser, must not come back."""
+    """Reading the mailbox for a moment must not open the account again afterwards."""
     site = site_of(gitlab)
     site.user(ANN, confirmed=True)
     arrive(site, gitlab)
