@@ -3,13 +3,10 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import update
-
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
-from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate, pending
 from authsite.sign_in.credentials import owner_of_user
@@ -77,15 +74,11 @@ def _enter(
     provided: ProvidedIdentity,
     browser: Browser,
 ) -> BegunSession | Pending:
+    if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
+        raise WrongCredentials(ctx.settings.login_identifiers)
     target = Target(remember=browser.remember, next=browser.next, identity_id=identity_id)
     done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
     user_id = verified.account.id
-    ctx.db.execute(
-        update(Identity)
-        .where(Identity.id == identity_id)
-        .values(used_at=clock.now())
-        .execution_options(synchronize_session=False)
-    )
     record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))
     if isinstance(done, Pending):
         pending.store(ctx, done)

@@ -5,7 +5,9 @@ mailed link proves the mailbox alone, and acts as a reset: a stranger may have r
 account and had the address confirmed, and must keep nothing.
 """
 
-from sqlalchemy import select
+from datetime import datetime
+
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
@@ -21,6 +23,7 @@ from authsite.platform.passwords import policy
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in import notices
 from authsite.sign_in.credentials import (
     Credential,
     check_password,
@@ -91,15 +94,20 @@ def recover(
     hashed = None
     if visit.found.step is Step.CLAIM:
         hashed = _hash_new(ctx, holder, password)
-    return _link(ctx, visit, reset_by_mail(ctx, holder, hashed), former_key)
+    user = reset_by_mail(ctx, holder, visit.waiting.mailed_at, hashed)
+    return _link(ctx, visit, user, former_key)
 
 
-def reset_by_mail(ctx: Context, holder: Credential, password_hash: str | None) -> User:
+def reset_by_mail(
+    ctx: Context, holder: Credential, mailed_at: datetime | None, password_hash: str | None
+) -> User:
     """What a mailed link does to an account that was there: nothing of before opens it any more.
 
     Every sign-in ends, and with it every token; the password is replaced, or unusable (None); all
     identities and personal access tokens are removed, and no browser is recognized. The user, as
-    they are now. Raises `WrongCredentials` if the user is disabled, and `Changed`.
+    they are now. Raises `WrongCredentials` if the user is disabled, and `Changed`, also for a link
+    that was mailed before the latest recovery by this mailbox: an intruder who could read it then
+    must not come back.
     """
     if holder.disabled_at:
         raise WrongCredentials(ctx.settings.login_identifiers)
@@ -108,10 +116,11 @@ def reset_by_mail(ctx: Context, holder: Credential, password_hash: str | None) -
         ctx,
         user_id,
         *unchanged_since(holder.account.epoch),
+        or_(User.links_ended_at.is_(None), User.links_ended_at < mailed_at),
         end_reset_links=True,
         forget_recognized=True,
         password_hash=password_hash,
-        links_ended_at=now,  # the links "This was not me" in the same mailbox
+        links_ended_at=now,  # the links "This was not me" and these in the same mailbox
         updated_at=now,
     )
     if changed is None:
@@ -196,9 +205,12 @@ def _require_password(ctx: Context, holder: Credential, password: str) -> None:
     if right:
         return
     LOGINS.add("failed")
+    # Counted before anything is written: the limits use a separate connection.
+    allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
     reason = FailureReason.DISABLED if holder.disabled_at else FailureReason.WRONG_PASSWORD
     record(ctx, Event.LOGIN_FAILED, user_id=account.id, details={"reason": reason})
     if attempt.locked:
+        notices.send_failed_logins(ctx, account if allowed and not holder.disabled_at else None)
         record(ctx, Event.LOGIN_LOCKED, user_id=account.id)
     raise WrongPassword
 

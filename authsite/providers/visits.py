@@ -8,6 +8,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.errors import DomainNotAllowed
 from authsite.sign_in.fields import read_address
@@ -74,7 +75,7 @@ def mail_link(ctx: Context, provider: Provider, waits: Waiting, address: str) ->
     Call it before the request has written anything.
     """
     allowed = ctx.limits.allows("mail-recipient", normalized_key("email", address))
-    mailed = waits._replace(id=uuid.uuid4(), address=address, mailed=True)
+    mailed = waits._replace(id=uuid.uuid4(), address=address, mailed_at=clock.now())
     waiting.keep(ctx, mailed)
     mails.send_link(ctx, provider, address if allowed else None, mailed)
     return mailed
@@ -83,10 +84,11 @@ def mail_link(ctx: Context, provider: Provider, waits: Waiting, address: str) ->
 def read_entered(visit: Visit, text: str) -> str:
     """The address that a person enters, whose provider told none that is proved.
 
-    `domains` are asked before a mail goes out. Raises `ValidationFailed`.
+    `domains` are asked before a mail goes out, whatever address the provider told: this one takes
+    its place. Google's `hd` does not depend on an address. Raises `ValidationFailed`.
     """
     address = read_address(text).display
-    if visit.waiting.provided.allowed is None and not is_allowed(visit.provider, address):
+    if visit.provider.preset != "google" and not is_allowed(visit.provider, address):
         raise DomainNotAllowed(visit.provider.domains)
     return address
 

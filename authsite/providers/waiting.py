@@ -30,8 +30,8 @@ _LINK = SealedFormat("16s")
 class Waiting(NamedTuple):
     """A return that goes on. ``browser``: the value of the cookie of the browser that began.
 
-    ``address``: the one that is proved or has to be; None if it has to be asked for. ``mailed``: a
-    link to it was mailed. ``remember`` and ``next``: those of the start.
+    ``address``: the one that is proved or has to be; None if it has to be asked for.
+    ``mailed_at``: when a link to it was mailed. ``remember`` and ``next``: those of the start.
     """
 
     id: uuid.UUID
@@ -40,26 +40,25 @@ class Waiting(NamedTuple):
     remember: bool = False
     next: str | None = None
     address: str | None = None
-    mailed: bool = False
+    mailed_at: datetime | None = None
 
     @property
     def lifetime(self) -> timedelta:
         """How long it waits."""
-        return WHILE_A_MAIL_IS_AWAITED if self.mailed else LIFETIME
+        return WHILE_A_MAIL_IS_AWAITED if self.mailed_at else LIFETIME
 
 
 def keep(ctx: Context, waiting: Waiting) -> None:
     """Store it in the request's transaction."""
     provided = waiting.provided
-    at = provided.auth_time
     body = {
         "browser": _hash(waiting.browser),
         "provided": provided._replace(auth_time=None)._asdict(),
-        "auth_time": at.isoformat() if at else None,
+        "auth_time": _text(provided.auth_time),
         "remember": waiting.remember,
         "target": waiting.next,
         "address": waiting.address,
-        "mailed": waiting.mailed,
+        "mailed_at": _text(waiting.mailed_at),
     }
     stored_requests.store(ctx, KIND, body, waiting.lifetime, key=str(waiting.id))
 
@@ -79,7 +78,7 @@ def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Wai
         body["remember"],
         body["target"],
         body["address"],
-        body["mailed"],
+        _time(body["mailed_at"]),
     )
 
 
@@ -103,10 +102,15 @@ def read_link(ctx: Context, provider: Provider, token: str) -> str:
 
 
 def _provided(body: Mapping[str, Any]) -> ProvidedIdentity:
-    at = body["auth_time"]
-    return ProvidedIdentity(**body["provided"])._replace(
-        auth_time=datetime.fromisoformat(at) if at else None
-    )
+    return ProvidedIdentity(**body["provided"])._replace(auth_time=_time(body["auth_time"]))
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _hash(browser: str) -> str:

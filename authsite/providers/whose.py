@@ -59,7 +59,8 @@ _ORIGIN = PreparedQuery(select(User.origin).where(User.id == bindparam("user_id"
 class Found(NamedTuple):
     """The next step, and what it is about: the user of the identity, the account with the address.
 
-    ``address``: the one that was asked for the step.
+    ``address``: the one that was asked for the step. Until it is proved, ``holder`` is None: no
+    page and no form may depend on the account that has it.
     """
 
     step: Step
@@ -83,12 +84,14 @@ def look(
     """
     known = KNOWN.one(ctx.database, issuer=provided.issuer, subject=provided.subject)
     address = address or provided.email
-    holder = find_credential(ctx, address, ["email"]) if address and not known else None
+    proved = by_mail or (provided.trusted and address == provided.email)
+    read = address if proved and not known else None
+    holder = find_credential(ctx, read, ["email"]) if read else None
     case = Case(
         known=known is not None,
         allowed=_allowed(provider, provided, known, address),
         address=address,
-        proved=by_mail or (provided.trusted and address == provided.email),
+        proved=proved,
         holder=_holder(holder),
         may_register=may_register(ctx, provider, address),
         asks=provider.link == "ask",

@@ -77,7 +77,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     identity = identities.find(ctx, provided.issuer, provided.subject)
     if identity is None or identity.user_id != account.id:
         raise ProviderRefused(ProviderFailure.NOT_LINKED, provider, subject=provided.subject)
-    _require_allowed(provider, provided, identity.email)
+    _require_allowed(provider, provided, identity.email if identity.trusted else None)
     if provided.auth_time is None or not is_recent(provided.auth_time):
         raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=provided.subject)
     if caller.browser_uuid is None:

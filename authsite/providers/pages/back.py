@@ -46,6 +46,8 @@ from .start import provider_of
 def come_back(request: Request) -> Response:
     """Check what the provider says, and go on with it: sign in, or lead to the page that asks."""
     ctx, provider = request.authsite.ctx, provider_of(request)
+    if request.method == "HEAD":  # a safe method: the return stays for the GET
+        return request.response
     ctx.limits.count("login-address", ctx.limits.address)
     subject = provider.name, ctx.limits.address
     with recording_denials(ctx), ctx.limits.failures("provider-failures", *subject):

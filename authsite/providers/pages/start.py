@@ -25,7 +25,7 @@ START = "authsite:templates/providers/start.jinja2"
 class StartForm(Body):
     """The button of a provider."""
 
-    purpose: Annotated[str, Field(max_length=16)] = Purpose.SIGN_IN
+    purpose: str = Purpose.SIGN_IN  # see `_purpose`: every unknown one is the same error
     remember: Annotated[str, Field(max_length=8)] | None = None
     current_password: Password | None = None
 

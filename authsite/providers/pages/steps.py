@@ -142,7 +142,7 @@ def _part(visit: Visit, given: Mapping[str, str], *, may_start_afresh: bool) -> 
     step = visit.found.step
     if step is Step.ASK_ADDRESS or (step is Step.PROVE_ADDRESS and given.get("other")):
         return "address"
-    if visit.waiting.mailed and not visit.by_mail:
+    if visit.waiting.mailed_at and not visit.by_mail:
         return "check"
     if step is Step.CLAIM and given.get("afresh") and may_start_afresh:
         return "create"

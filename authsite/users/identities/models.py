@@ -12,9 +12,9 @@ from authsite.platform.db.base import Base
 class Identity(Base):
     """A user can sign in as ``subject`` of ``issuer``. Nothing else identifies the person there.
 
-    ``provider``: the name in the settings with which it was linked. ``email``: the address that the
-    provider told, or that was proved by mail, when it was linked. ``trusted``: whether that address
-    was proved, by a trusted provider or by mail.
+    ``provider``: its name in the settings when the identity was linked or last used. ``email``: the
+    address that the provider told, or that was proved by mail, when it was linked. ``trusted``:
+    whether that address was proved, by a trusted provider or by mail.
     """
 
     __tablename__ = "identities"

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Select, bindparam, delete, func, or_, select
+from sqlalchemy import Select, bindparam, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -145,6 +145,22 @@ def address_at(ctx: Context, user_id: uuid.UUID, provider: str) -> str | None:
     """
     found = _ADDRESS_AT.one(ctx.database, user_id=user_id, provider=provider)
     return found.email if found else None
+
+
+def use(ctx: Context, identity_id: uuid.UUID, provider: str) -> bool:
+    """Note a sign-in with an identity, and lock its row; False if it was removed.
+
+    So one that is removed at the same time begins no session that would outlive it. ``provider``:
+    the present name in the settings of the provider that has told it.
+    """
+    used = ctx.db.scalar(
+        update(Identity)
+        .where(Identity.id == identity_id)
+        .values(used_at=clock.now(), provider=provider)
+        .returning(Identity.id)
+        .execution_options(synchronize_session=False)
+    )
+    return used is not None
 
 
 def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity | None:
