@@ -79,10 +79,16 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests that start processes, and deselect those on another database."""
+    """Mark the tests that start processes, and deselect those on another database.
+
+    One process of pytest-xdist runs the whole of a file, and one all files of `SYSTEM` itself: they
+    share servers that take a process twelve seconds of processor time to start.
+    """
     for item in items:
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
+        together = SYSTEM if item.path.parent == SYSTEM else item.path
+        item.add_marker(pytest.mark.xdist_group(together.relative_to(TESTS).as_posix()))
     wanted = config.getoption("database")
 
     def on_another(item):
@@ -103,7 +109,7 @@ def pytest_runtest_setup(item):
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last.
 
-    First the files of tests/system itself, which one process runs (`tests.support.schedule`).
+    First the files of tests/system itself, which one process runs.
     """
     items.sort(
         key=lambda item: (item.path.parent != SYSTEM, item.get_closest_marker("slow") is None)
@@ -111,14 +117,6 @@ def pytest_put_slow_files_first(items):
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
-def pytest_xdist_make_scheduler(config, log):
-    """With ``--dist loadfile``, a world of servers is started once and not in each process."""
-    from tests.support.schedule import ByFile
-
-    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """More processes than cores: the tests of servers and browsers often wait."""
     cores = len(os.sched_getaffinity(0))

@@ -60,7 +60,7 @@ class Docs:
     def sign_in(self, password=PASSWORD, *, name=USERS[0]):
         self.page.get_by_label("E-mail address").fill(name)
         self.page.locator("#sign-in").get_by_label("Password").fill(password)
-        self.page.get_by_role("button", name="Sign in").click()
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
 
     def operation(self, operation_id):
         """The operation, opened."""
@@ -97,7 +97,7 @@ def test_a_reader_signs_in_through_the_proxy_and_calls_a_guarded_endpoint(new_co
     assert "Bearer <access_token>" in user.locator(".curl-command").inner_text()
     assert "at_" not in docs.page.content()
     docs.page.get_by_role("button", name="Sign out").click()
-    docs.page.get_by_role("button", name="Sign in").wait_for()
+    docs.page.get_by_role("button", name="Sign in", exact=True).wait_for()
     assert docs.complaints == []
     assert all(request.url.startswith(f"{origin}/") for request in docs.requests)
     sent = " ".join(f"{each.all_headers()} {each.post_data}" for each in docs.requests)
@@ -110,7 +110,7 @@ def test_a_wrong_password_is_reported_beside_the_form(new_context, origin):
     docs.sign_in("not the password 1")
     alert = docs.page.get_by_role("alert").filter(has_text="incorrect")
     assert alert.inner_text().startswith("The e-mail address or password is incorrect.")
-    assert docs.page.get_by_role("button", name="Sign in").is_enabled()
+    assert docs.page.get_by_role("button", name="Sign in", exact=True).is_enabled()
 
 
 def test_everything_is_reached_with_the_keyboard(new_context, origin):
@@ -155,7 +155,7 @@ def test_pages_m9_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduc
 
 
 def test_pages_m9_there_is_one_way_to_sign_in(opened):
-    assert opened.page.get_by_role("button", name="Sign in").count() == 1
+    assert opened.page.get_by_role("button", name="Sign in", exact=True).count() == 1
     assert opened.page.locator(".btn.authorize, .authorization__btn").count() == 0
     needs = opened.page.locator(".opblock.is-open[id$='-get_user'] .needs")
     assert needs.inner_text() == "access token"
