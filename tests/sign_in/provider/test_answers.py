@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from authsite.sign_in.methods.provider.documents import is_endpoint
 from tests.support.fake_provider import CLIENT_ID, CLIENT_SECRET, key
 from tests.support.tiny_server import Held
 
@@ -68,6 +69,22 @@ def test_a_discovery_document_of_another_issuer_or_without_https_is_refused(trip
     answer = trips.start(fake)
     assert (answer["reason"], answer["status"]) == ("discovery", 503)
     assert "Set-Cookie" not in trips.http.get(f"/start/{fake.name}", status=503).headers
+
+
+@pytest.mark.parametrize(
+    ("issuer", "url", "usable"),
+    [
+        ("https://idp.example.org", "https://api.example.org/token", True),
+        ("https://idp.example.org", "http://idp.example.org/token", False),
+        ("https://idp.example.org", "http://127.0.0.1:9000/token", False),
+        ("https://idp.example.org", "https://[::1]/token", False),
+        ("https://idp.example.org", "", False),
+        ("http://localhost:9000", "http://127.0.0.1:9000/token", True),
+        ("http://localhost:9000", "https://localhost:9443/token", True),
+    ],
+)
+def test_only_a_provider_on_this_machine_announces_endpoints_here(issuer, url, usable):
+    assert is_endpoint(issuer, url) == usable
 
 
 def test_the_issuer_is_compared_character_by_character(trips):

@@ -132,14 +132,24 @@ def _checked(provider: Provider, found: Mapping[str, Any]) -> Discovery:
 
 
 def _endpoint(provider: Provider, found: Mapping[str, Any], name: str) -> str:
-    """The URL of an endpoint: https, or http on loopback, as the issuer itself."""
     url = text_in(found, name) or ""
+    if not is_endpoint(provider.issuer, url):
+        raise _unusable(provider, f"its {name} is not an https URL")
+    return url
+
+
+def is_endpoint(issuer: str, url: str) -> bool:
+    """Whether a provider may announce an endpoint: an https URL.
+
+    Or one on loopback, if the issuer itself is there: any other provider could have us send
+    requests, with the client secret, to programs of this machine.
+    """
     try:
-        if web_url(url).startswith("https:") or is_loopback(host_of(url)):
-            return url
+        if web_url(url).startswith("https:") and not is_loopback(host_of(url)):
+            return True
+        return is_loopback(host_of(url)) and is_loopback(host_of(issuer))
     except ValueError:
-        pass
-    raise _unusable(provider, f"its {name} is not an https URL")
+        return False
 
 
 def _texts(found: Mapping[str, Any], name: str) -> list[str]:
