@@ -80,7 +80,7 @@ def test_what_goes_with_a_user_is_found_by_an_index(site):
             if key["referred_table"] in GROWING:
                 keys += 1
                 missing += [table] if key["constrained_columns"][0] not in firsts else []
-    assert keys == 7
+    assert keys == 9
     assert missing == []
 
 

@@ -9,9 +9,9 @@ from pyramid.exceptions import ConfigurationError
 from sqlalchemy import select, update
 from webtest import TestApp
 
-from authsite.guards.errors import InsufficientUserAuthentication
 from authsite.guards.fresh import require_fresh
 from authsite.oauth.models import Family
+from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.caller import Caller

@@ -44,6 +44,7 @@ def test_the_limits_that_count_an_address_are_those_of_the_documentation():
         "verification-address",
         "password-check",
         "reset-token",
+        "provider-failures",
     }
     assert all(limit.counts_address for limit in RATE_LIMITS.values() if limit.by_view)
 

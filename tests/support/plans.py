@@ -12,6 +12,7 @@ from tests.support.statements import noted
 GROWING = {
     "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
     "pending_logins", "personal_tokens", "group_members",
+    "identities", "stored_requests", "used_ids",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000

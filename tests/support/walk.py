@@ -25,6 +25,7 @@ from tests.support.walk_pages import (
     NEWER,
     address_changes,
     base_of,
+    connect,
     new_device,
     pages,
 )
@@ -140,6 +141,11 @@ def an_account(site, keys):
             site.http.get(signed(site, mail))
     headers = bearer(site.login(keys, "bob@example.org")["access_token"])
     personal_tokens(site, headers)
+    site.http.get("/v1/clients/web/providers")
+    site.http.get("/v1/user/identities", headers=headers)
+    identity = connect(site, "bob@example.org")
+    body = {"current_password": PASSWORD}
+    site.http.delete_json(f"/v1/user/identities/{identity}", body, headers=headers)
     body = {"current_password": PASSWORD, "password": NEW}
     site.http.put_json("/v1/user/password", body, headers=headers)
     for _ in range(2):

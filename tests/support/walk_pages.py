@@ -3,15 +3,20 @@
 import re
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
+from uuid import uuid4
+
+from sqlalchemy import select
 
 from authsite.platform.runtime import clock
-from authsite.users.models import User
+from authsite.users.identities.models import Identity
+from authsite.users.models import LoginName, User
 from tests.support import mails
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
 
 NEW, NEWER = "purple wolf 77 tea", "green otter 31 rye"
 METRICS_TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
+NO_IDENTITY = "00000000-0000-4000-8000-000000000000"
 ACCOUNT_FORMS = (
     "/account/profile",
     "/account/email",
@@ -19,6 +24,8 @@ ACCOUNT_FORMS = (
     "/account/email/cancel",
     "/account/language",
     "/account/password",
+    "/account/password/link",
+    f"/account/identities/{NO_IDENTITY}/unlink",
     "/account/sessions/end-others",
     "/account/tokens",
     "/account/export",
@@ -65,6 +72,9 @@ def pages(site):
     account(site, "/email", email="cyd@example.org", current_password=NEW)
     account(site, "/email/resend")
     account(site, "/language", language="fr")
+    account(site, "/password/link")
+    identity = connect(site, "cy@example.com")
+    account(site, f"/identities/{identity}/unlink", current_password=NEW)
     submit(site, "/account/password/check", page="/account", password=NEWER)
     account(site, "/password", current_password=NEW, password=NEWER)
     fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
@@ -142,6 +152,18 @@ def undo(site, address, what):
     site.http.get(f"/email/change/{what}?token={token}")
     answer = submit(site, f"/email/change/{what}", page=link, token=token)
     assert answer.status_int == 200, answer
+
+
+def connect(site, email):
+    """The id of an identity with which the user can sign in."""
+    with site.db() as db:
+        user_id = db.scalar(select(LoginName.user_id).where(LoginName.key == email))
+        row = Identity(
+            id=uuid4(), user_id=user_id, provider="corp", issuer="https://idp.example.org",
+            subject=email, trusted=False, created_at=clock.now(),
+        )  # fmt: skip
+        db.add(row)
+        return row.id
 
 
 def account(site, path, **fields):

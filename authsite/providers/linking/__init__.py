@@ -29,7 +29,7 @@ def includeme(config: "Configurator") -> None:
 
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
-    config.add_route("authsite.providers", "/v1/clients/{client}/providers", errors="json")
+    config.add_route("authsite.providers", "/v1/clients/{client}/providers", errors="oauth")
     config.add_route("authsite.user.identities", "/v1/user/identities", guard="api")
     config.add_route("authsite.user.identity", "/v1/user/identities/{id}", guard="api")
     config.add_route(

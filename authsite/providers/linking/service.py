@@ -130,7 +130,9 @@ def can_sign_in(ctx: Context, user: User, left: Sequence[Identity]) -> bool:
 
 def list_removable(ctx: Context, user_id: UUID) -> list[tuple[Identity, bool]]:
     """The identities of the user, each with whether it can be removed."""
-    user, found = ctx.db.get_one(User, user_id), identities.list_of(ctx, user_id)
+    user, found = ctx.db.get(User, user_id), identities.list_of(ctx, user_id)
+    if user is None:  # erased by another request, while this one shows its errors
+        return []
     return [
         (item, can_sign_in(ctx, user, [each for each in found if each is not item]))
         for item in found

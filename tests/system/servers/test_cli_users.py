@@ -193,6 +193,7 @@ def test_m15_a_user_is_shown_with_the_number_of_sign_ins(home, site):
     shown = home.json("user", "show", "show@example.com")
     assert set(shown) == FIELDS | {
         "enabled", "pending_email", "active_sessions", "origin", "groups",
+        "has_password", "identities",
     }  # fmt: skip
     assert (shown["active_sessions"], shown["origin"], shown["groups"]) == (1, "command", [])
     text = home.run("user", "show", shown["id"]).stdout
