@@ -23,6 +23,9 @@ INSERT INTO users (id, email, epoch, created_at, updated_at)
     SELECT {id}, 'user' || n || '@example.com', 0, now(), now() FROM {numbers};
 INSERT INTO login_names (key, kind, user_id)
     SELECT email, 'email', id FROM users WHERE email LIKE 'user%@example.com';
+INSERT INTO identities (id, user_id, provider, issuer, subject, trusted, created_at)
+    SELECT id, id, 'corp', 'https://idp.example.org', id::text, false, now() FROM users;
+INSERT INTO used_ids (digest, expires_at) SELECT n::text, now() FROM {numbers};
 INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
     SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
 INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
