@@ -13,26 +13,20 @@ from sqlalchemy.orm import Session
 from authsite.context import Context
 from authsite.oauth import active_personal_tokens
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record
 from authsite.platform.db import after_commit
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.passwords import policy
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
-from authsite.platform.runtime.counters import LOGINS
 from authsite.platform.settings.sections.providers import Provider
-from authsite.sign_in import notices
-from authsite.sign_in.credentials import (
-    Credential,
-    check_password,
-    forget_failures,
-    owner_of_user,
-)
+from authsite.sign_in.credentials import Credential, check_password, forget_failures, owner_of
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.method import Pending
+from authsite.sign_in.methods import password
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.users import service as users
@@ -51,17 +45,17 @@ _ACCOUNT = (Step.CONNECT, Step.CLAIM)
 
 
 def connect(
-    ctx: Context, visit: Visit, password: str | None, former_key: str | None
+    ctx: Context, visit: Visit, given: str | None, former_key: str | None
 ) -> BegunSession | Pending:
-    """Link the identity to the account whose password this is, confirm the address, and sign in.
+    """Link the identity to the account whose password is ``given``; confirm the address; sign in.
 
     Limited and recorded as a login. Raises `WrongPassword`, `TooManyAttempts` before any hash,
     `HashCapacityExceeded`, `Changed` and `ProviderRefused`.
     """
     holder = _holder(visit, *_ACCOUNT)
-    if not password:
+    if not given:
         raise required("password", _("Enter your password."))
-    _require_password(ctx, holder, password)
+    _require_password(ctx, holder, given)
     return _link(ctx, visit, _unchanged(ctx, holder), former_key)
 
 
@@ -79,11 +73,11 @@ def connect_signed_in(
 
 
 def recover(
-    ctx: Context, visit: Visit, password: str | None, former_key: str | None
+    ctx: Context, visit: Visit, new_password: str | None, former_key: str | None
 ) -> BegunSession | Pending:
     """Link the identity to the account whose mailbox a mailed link has proved, and sign in.
 
-    An account that has never confirmed the address gets a new ``password``; that of another one
+    An account that has never confirmed the address gets the ``new_password``; that of another one
     becomes unusable, and can be set again by mail. Raises `ValidationFailed` for a password that
     breaks the policy, `WrongCredentials` for a disabled user, `HashCapacityExceeded`, `Changed` and
     `ProviderRefused`.
@@ -93,7 +87,7 @@ def recover(
         raise Changed
     hashed = None
     if visit.found.step is Step.CLAIM:
-        hashed = _hash_new(ctx, holder, password)
+        hashed = _hash_new(ctx, holder, new_password)
     user = reset_by_mail(ctx, holder, visit.waiting.mailed_at, hashed)
     return _link(ctx, visit, user, former_key)
 
@@ -125,7 +119,7 @@ def reset_by_mail(
     )
     if changed is None:
         raise Changed
-    identities.remove_all(ctx, user_id)
+    identities.remove(ctx, user_id)
     active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")
     record(ctx, Event.RECOVERY_DONE, user_id=user_id)
     after_commit(ctx.db, lambda: forget_failures(ctx, user_id))
@@ -172,12 +166,7 @@ def _holder(visit: Visit, *steps: Step) -> Credential:
 
 def _unchanged(ctx: Context, holder: Credential) -> User:
     """The row of the account, locked. Raises `Changed` if its sign-ins were ended since then."""
-    account = holder.account
-    user = ctx.db.scalar(
-        select(User)
-        .where(User.id == account.id, *unchanged_since(account.epoch))
-        .with_for_update(key_share=True)
-    )
+    user = users.lock_unchanged(ctx.db, holder.account.id, holder.account.epoch)
     if user is None:
         raise Changed
     return user
@@ -194,24 +183,20 @@ def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> Beg
     return enter_new(ctx, user, identity, provided, visit.browser(former_key))
 
 
-def _require_password(ctx: Context, holder: Credential, password: str) -> None:
+def _require_password(ctx: Context, holder: Credential, given: str) -> None:
+    """Check the password as a login does, but for the account conditions: `_link` confirms."""
     account = holder.account
-    owner = owner_of_user(account.id, holder.recognition_version)
-    hidden = ctx.settings.prevent_enumeration
-    counted = normalized_key("email", account.email) if hidden else owner.key
-    with ctx.limits.login(counted, owner) as attempt:
-        right = check_password(ctx, holder, password) is not None
-        attempt.succeeded = right
-    if right:
+    tried = password.Attempt(holder, account.email, None)
+    name, owner = normalized_key("email", account.email), owner_of(holder, account.email)
+    try:
+        with ctx.limits.login(password.counted(ctx, name, owner), owner) as attempt:
+            attempt.succeeded = check_password(ctx, holder, given) is not None
+    except TooManyAttempts as error:
+        password.record_locked(ctx, error, tried, name)
+        raise
+    if attempt.succeeded:
         return
-    LOGINS.add("failed")
-    # Counted before anything is written: the limits use a separate connection.
-    allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
-    reason = FailureReason.DISABLED if holder.disabled_at else FailureReason.WRONG_PASSWORD
-    record(ctx, Event.LOGIN_FAILED, user_id=account.id, details={"reason": reason})
-    if attempt.locked:
-        notices.send_failed_logins(ctx, account if allowed and not holder.disabled_at else None)
-        record(ctx, Event.LOGIN_LOCKED, user_id=account.id)
+    password.record_failure(ctx, tried, owner, tried.password_failure, locked=attempt.locked)
     raise WrongPassword
 
 

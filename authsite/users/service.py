@@ -18,7 +18,7 @@ from authsite.platform.runtime.ids import as_id
 from . import former, mails, pending
 from .errors import IdentifierTaken
 from .groups import owners
-from .models import LoginName, Origin, User
+from .models import LoginName, Origin, User, unchanged_since
 
 RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
@@ -135,6 +135,16 @@ def lock(db: Session, user_id: uuid.UUID) -> None:
     Otherwise two of them may wait for each other (PostgreSQL manual, 13.3.4 Deadlocks).
     """
     db.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
+
+
+def lock_unchanged(db: Session, user_id: uuid.UUID, epoch: int) -> User | None:
+    """The row of a user, locked as by `lock`; None if ``epoch`` is not theirs any more.
+
+    ``epoch``: that of the sign-in or account that a check was made for.
+    """
+    unchanged = select(User).where(User.id == user_id, *unchanged_since(epoch))
+    # SQLite, where the transaction has the write lock of the database, ignores the clause.
+    return db.scalar(unchanged.with_for_update(key_share=True))
 
 
 def end_sign_ins(

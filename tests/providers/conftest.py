@@ -50,3 +50,13 @@ def settings_of(given):
     for fake, more in pairs:
         values |= fake.settings(**more)
     return values
+
+
+@pytest.fixture
+def google(providers):
+    return providers("google")
+
+
+@pytest.fixture
+def github(providers):
+    return providers("github")

@@ -1,7 +1,9 @@
 """A person with a browser, who signs in with a fake provider."""
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.identities.models import Identity
 from authsite.users.models import User
 from tests.support.pages import csrf_of
@@ -52,3 +54,15 @@ def signed_in_as(site):
     if answer.status_int != 200:
         return None
     return answer.html.select_one("main").get_text()
+
+
+def without_password(site, user):
+    with site.db() as db:
+        db.execute(update(User).where(User.id == user.id).values(password_hash=None))
+
+
+def confirmed(site, user):
+    """All browser sessions of the user have just been confirmed at a provider."""
+    with site.db() as db:
+        of_user = update(BrowserSession).where(BrowserSession.user_id == user.id)
+        db.execute(of_user.values(confirmed_at=clock.now()))

@@ -18,11 +18,6 @@ VICTIM = "ann@gmail.com"
 OTHER_PASSWORD = "eleven green kites"
 
 
-@pytest.fixture
-def google(providers):
-    return providers("google")
-
-
 def strangers_ways(site, keys, email=VICTIM):
     """What a stranger who knows the password of an account holds of it."""
     sign_in(site, email)

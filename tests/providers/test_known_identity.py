@@ -21,11 +21,6 @@ from tests.support.site import PASSWORD
 NAME = "Ann Example"
 
 
-@pytest.fixture
-def google(providers):
-    return providers("google")
-
-
 def registered(site, fake):
     """The site, where the person of the provider has an account; in another browser."""
     assert send(arrive(site, fake), "/create").status_int == 303

@@ -12,11 +12,6 @@ from .test_new_identity import heading
 FIRST, OTHER = "https://login.example", "https://konto.example"
 
 
-@pytest.fixture
-def google(providers):
-    return providers("google")
-
-
 def test_login_and_registration_show_a_button_for_each_provider_in_their_order(site_of, providers):
     names = ["gitlab", "google", "github", "microsoft", "corp"]
     fakes = [providers("oidc" if name == "corp" else name, name) for name in names]

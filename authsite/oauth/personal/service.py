@@ -27,10 +27,10 @@ from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
 from authsite.sign_in.reauthentication import require_proof
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.groups import bound
-from authsite.users.models import User, unchanged_since
 from authsite.verification.service import may_mail_own_address
 
 from . import former, mails
@@ -73,7 +73,9 @@ def create(
     # After the password: a person with only a token cannot use up the limit of the owner.
     ctx.limits.count("personal-tokens", limit_subject(account.id))
     notify = may_mail_own_address(ctx, account)
-    _lock(ctx, account.id, account.epoch)
+    # Locked, so that the limit holds for concurrent requests.
+    if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
+        raise SignInEnded
     if bound.held(ctx, account.id, scope, bound.given_in_transaction) != scope:
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
@@ -124,17 +126,6 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
     if errors:
         raise ValidationFailed(details=errors)
     return name, " ".join(wanted), lifetime
-
-
-def _lock(ctx: Context, user_id: UUID, epoch: int) -> None:
-    """Lock the user's row, so that the limit holds for concurrent requests.
-
-    Raises `SignInEnded` unless ``epoch``, with which the password was checked, is the user's.
-    """
-    row = select(User.id).where(User.id == user_id, *unchanged_since(epoch))
-    # SQLite, where the transaction has the write lock of the database, ignores the clause.
-    if ctx.db.scalar(row.with_for_update(key_share=True)) is None:
-        raise SignInEnded
 
 
 def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:

@@ -7,8 +7,6 @@ linking is asked when the browser leaves for the provider.
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select
-
 from authsite.account import active_sessions
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -26,13 +24,14 @@ from authsite.sign_in.methods.provider import (
 from authsite.sign_in.reauthentication import is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
+from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
-from authsite.users.models import User, unchanged_since
+from authsite.users.models import User
 from authsite.verification.service import may_mail_own_address
 
 from . import mails
@@ -113,11 +112,10 @@ def unlink(
         raise UnknownIdentity
     if not can_sign_in(ctx, row, [each for each in found if each is not wanted]):
         raise LastSignInMethod
-    identities.remove(ctx, account.id, wanted.id)
+    identities.remove(ctx, account.id, Identity.id == wanted.id)
     began = sessions.begun_with(ctx, account.id, wanted.id)
     for session_id in began:
         active_sessions.end(ctx, account.id, session_id, user.session_id)
-    record(ctx, Event.PROVIDER_UNLINKED, user_id=account.id, details=identities.about(wanted))
     if notify:
         mails.send_unlinked(ctx, Recipient(account.id, account.email))
     return user.session_id in began
@@ -172,11 +170,7 @@ def _lock(ctx: Context, account: Account) -> User:
 
     Raises `SignInEnded` if the sign-in has ended.
     """
-    row = ctx.db.scalar(
-        select(User)
-        .where(User.id == account.id, *unchanged_since(account.epoch))
-        .with_for_update(key_share=True)
-    )
+    row = users.lock_unchanged(ctx.db, account.id, account.epoch)
     if row is None:
         raise SignInEnded
     return row

@@ -14,6 +14,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About, pseudonym, record, record_apart
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in.conditions import Denial, Notify
 from authsite.sign_in.credentials import Credential, check_password, find_credential_of, owner_of
@@ -67,11 +68,9 @@ def verify(
     found = find_credential_of(ctx, names)
     tried = Attempt(found, typed, target.client_id)
     owner = owner_of(found, name)
-    # One count for all names of a user would reveal that the names belong to one user.
-    counted = name if ctx.settings.prevent_enumeration else owner.key
     verified, denied = None, None
     try:
-        with ctx.limits.login(counted, owner) as attempt:
+        with ctx.limits.login(counted(ctx, name, owner), owner) as attempt:
             account = check_password(ctx, found, given["password"])
             if account:
                 try:
@@ -81,21 +80,13 @@ def verify(
             notify = _notify(ctx, denied.denial) if denied else None
             attempt.succeeded = account is not None and notify is None
     except TooManyAttempts as error:
-        _record_locked(ctx, error, tried, name)
+        record_locked(ctx, error, tried, name)
         raise
     reason = denied.denial.condition.reason if denied else tried.password_failure
     if account is None or notify:
-        LOGINS.add("failed")
-        # Counted before anything is written: the limits use a separate connection.
-        allowed = attempt.locked and ctx.limits.allows("failed-logins-notice", owner.key)
+        record_failure(ctx, tried, owner, reason, locked=attempt.locked)
         if account and notify:
             notify(ctx, account)
-        if attempt.locked:
-            informed = found.account if found and allowed and not found.disabled_at else None
-            send_failed_logins(ctx, informed)
-        record(ctx, Event.LOGIN_FAILED, **tried.about(reason))
-        if attempt.locked:
-            record(ctx, Event.LOGIN_LOCKED, **tried.about())
         return None
     if denied:  # apart: the transaction of a denied request is rolled back
         record_apart(ctx, Event.LOGIN_FAILED, **tried.about(reason))
@@ -111,11 +102,36 @@ METHOD = Method(
 )
 
 
+def counted(ctx: Context, name: str, owner: Owner) -> str:
+    """What a login with ``name`` counts against.
+
+    One count for all names of a user would reveal that the names belong to one user.
+    """
+    return name if ctx.settings.prevent_enumeration else owner.key
+
+
+def record_failure(
+    ctx: Context, tried: Attempt, owner: Owner, reason: FailureReason, *, locked: bool
+) -> None:
+    """Record a wrong password; ``locked``: the account is locked now, of which its user is told.
+
+    Call it before the request has written anything: the limits use a separate connection.
+    """
+    LOGINS.add("failed")
+    allowed = locked and ctx.limits.allows("failed-logins-notice", owner.key)
+    if locked:
+        found = tried.found if allowed else None
+        send_failed_logins(ctx, found.account if found and not found.disabled_at else None)
+    record(ctx, Event.LOGIN_FAILED, **tried.about(reason))
+    if locked:
+        record(ctx, Event.LOGIN_LOCKED, **tried.about())
+
+
 def _notify(ctx: Context, denial: Denial) -> Notify | None:
     return denial.condition.notify if ctx.settings.prevent_enumeration else None
 
 
-def _record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: str) -> None:
+def record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: str) -> None:
     """Record a login that is rejected since the account is locked, once an hour for each address.
 
     Nothing else limits the number of such requests, since they cost no hash.

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Select, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -72,11 +72,10 @@ def _of(user_id: uuid.UUID) -> Select[Identity]:
 
 def usable(settings: Settings, identities: Sequence[Identity]) -> list[Identity]:
     """Those with which the user can sign in: of a provider that is in the settings."""
-    issuers = {provider.name: provider for provider in settings.providers}
     return [
         identity
         for identity in identities
-        if (provider := issuers.get(identity.provider)) and provider.issues(identity.issuer)
+        if (provider := settings.provider(identity.provider)) and provider.issues(identity.issuer)
     ]
 
 
@@ -163,21 +162,11 @@ def use(ctx: Context, identity_id: uuid.UUID, provider: str) -> bool:
     return used is not None
 
 
-def remove(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Identity | None:
-    """Remove one identity of a user; what was removed, or None if there was none."""
-    return ctx.db.scalar(
-        delete(Identity)
-        .where(Identity.id == identity_id, Identity.user_id == user_id)
-        .returning(Identity)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
-    """Remove all identities of a user; record each."""
+def remove(ctx: Context, user_id: uuid.UUID, *conditions: ColumnElement[bool]) -> None:
+    """Remove the identities of a user that fulfil the ``conditions``; record each."""
     removed = ctx.db.scalars(
         delete(Identity)
-        .where(Identity.user_id == user_id)
+        .where(Identity.user_id == user_id, *conditions)
         .returning(Identity)
         .execution_options(synchronize_session=False)
     ).all()
@@ -186,20 +175,11 @@ def remove_all(ctx: Context, user_id: uuid.UUID) -> None:
 
 
 def remove_untrusted(ctx: Context, user_id: uuid.UUID, address: str) -> None:
-    """Remove all identities of a user but trusted ones with ``address``; record each.
+    """Remove all identities of a user but trusted ones with ``address``; see `remove`.
 
     What recovers an account calls this, with the address whose mailbox was proved: an intruder may
     have linked an identity. Addresses differ from each other in more than upper and lower case.
     """
     other_address = func.lower(Identity.email) != address.lower()
-    removed = ctx.db.scalars(
-        delete(Identity)
-        .where(
-            Identity.user_id == user_id,
-            or_(Identity.trusted.is_(False), Identity.email.is_(None), other_address),
-        )
-        .returning(Identity)
-        .execution_options(synchronize_session=False)
-    ).all()
-    for identity in removed:
-        record(ctx, Event.PROVIDER_UNLINKED, user_id=user_id, details=about(identity))
+    untrusted = or_(Identity.trusted.is_(False), Identity.email.is_(None), other_address)
+    remove(ctx, user_id, untrusted)
