@@ -19,7 +19,7 @@ from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
 from authsite.sign_in.conditions import find_denial
 from authsite.users.account import Account, lacks_confirmation
-from authsite.users.groups import bound
+from authsite.users.groups import group_scopes
 
 from . import active_personal_tokens
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
@@ -137,7 +137,7 @@ def _introspect_refresh(
     # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
     account, scope = family.account, family.granted_scope
     # The scope that a refresh would give now: without scopes of groups that the user is not in.
-    scope = bound.held(ctx, account.id, scope) if account else scope
+    scope = group_scopes.held(ctx, account.id, scope) if account else scope
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 

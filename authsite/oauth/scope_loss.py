@@ -11,7 +11,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.runtime import clock
-from authsite.users.groups import bound
+from authsite.users.groups import group_scopes
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 
@@ -48,7 +48,7 @@ def end_lost(ctx: Context, user_ids: Collection[UUID], lost: set[str]) -> None:
     # In one order, against deadlocks.
     of_users = select(User.id).where(User.id.in_(user_ids)).order_by(User.id)
     ctx.db.execute(of_users.with_for_update(key_share=True))
-    given = bound.given_to(ctx, user_ids)
+    given = group_scopes.given_to(ctx, user_ids)
     for table in TABLES:
         query = _select(table, lost).where(table.user_id.in_(user_ids))
         found = [Carrying(*row) for row in ctx.db.execute(query)]

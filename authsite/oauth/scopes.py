@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from authsite.context import Context
-from authsite.users.groups import bound
+from authsite.users.groups import group_scopes
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
@@ -40,7 +40,7 @@ def hold(ctx: Context, user_id: UUID, scope: str) -> str:
 
     Raises `InvalidScope` if nothing is left.
     """
-    held = bound.held(ctx, user_id, scope)
+    held = group_scopes.held(ctx, user_id, scope)
     if scope and not held:
         raise InvalidScope
     return held
@@ -53,6 +53,6 @@ def confirm(ctx: Context, user_id: UUID, family_id: UUID, held: str) -> None:
     tokens are among them, or this function sees the change. In that case it ends the family,
     which is committed, and raises `InvalidGrant`.
     """
-    if bound.held(ctx, user_id, held, bound.given_after_changes) != held:
+    if group_scopes.held(ctx, user_id, held, group_scopes.given_after_changes) != held:
         families.end_apart(ctx, family_id, families.SCOPE_LOST, user_id)
         raise InvalidGrant

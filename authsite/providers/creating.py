@@ -22,8 +22,8 @@ from . import mails
 from .decision import Step
 from .entering import enter_new
 from .errors import Changed
+from .lookup import may_start_afresh
 from .visits import Visit, join, require_step
-from .whose import may_start_afresh
 
 
 class NewUser(NamedTuple):

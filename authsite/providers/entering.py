@@ -21,7 +21,7 @@ from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.models import User
 
-from .whose import Known
+from .lookup import Known
 
 
 class Browser(NamedTuple):

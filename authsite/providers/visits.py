@@ -23,8 +23,8 @@ from .decision import Step
 from .entering import Browser
 from .errors import Changed
 from .linking import mails as linking_mails
+from .lookup import Found, look
 from .waiting import Waiting
-from .whose import Found, look
 
 
 class Visit(NamedTuple):

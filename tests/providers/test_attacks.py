@@ -227,3 +227,24 @@ def add_identity(db, user, **values):
         id=user.id, user_id=user.id, email=None, trusted=False, created_at=clock.now(), **values
     )
     db.add(row)
+
+
+def test_what_a_provider_tells_is_text_on_the_page(site_of, providers):
+    fake = providers("oidc", "corp")
+    site = site_of((fake, {"trust-email": "on", "label": 'Co"<b>rp'}), registration_fields="name")
+    for path in ("/login", "/register", "/login/with/corp"):
+        assert "<b>" not in site.http.get(path).text
+    fake.claims.update(name='"><script>alert(1)</script>{{7*7}}', email="new@example.com")
+    page = arrive(site, fake)
+    assert "<script>alert" not in page.text
+    assert page.html.select_one("[name=name]")["value"] == '"><script>alert(1)</script>{{7*7}}'
+
+
+def test_a_second_cookie_of_the_name_which_another_host_has_set_opens_nothing(site_of, google):
+    site = site_of(google)
+    url = google.authorize(go(site, google.name))
+    own = site.http.cookies["authsite-provider"]
+    both = f"authsite-provider={'A' * len(own)}; authsite-provider={own}"
+    page = site.http.get(url, headers={"Cookie": both}, status=400)
+    assert "another browser" in page.html.title.text
+    assert identities(site) == []

@@ -9,7 +9,7 @@ from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
-from authsite.users.groups import bound
+from authsite.users.groups import group_scopes
 
 from . import service
 from .api import Lifetime, Name
@@ -27,7 +27,7 @@ class TokenForm(Body):
 def values(request: Request) -> dict[str, Any]:
     """The active tokens; ``new_token`` is the text of one that was just created."""
     ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
-    scopes = bound.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    scopes = group_scopes.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
     found = service.list_active(ctx, user_id)
     return {"tokens": found, "new_token": None, "token_scopes": scopes}
 

@@ -30,7 +30,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
-from authsite.users.groups import bound
+from authsite.users.groups import group_scopes
 from authsite.verification.service import may_mail_own_address
 
 from . import former, mails
@@ -76,7 +76,7 @@ def create(
     # Locked, so that the limit holds for concurrent requests.
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded
-    if bound.held(ctx, account.id, scope, bound.given_in_transaction) != scope:
+    if group_scopes.held(ctx, account.id, scope, group_scopes.given_in_transaction) != scope:
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens

@@ -40,8 +40,8 @@ from authsite.users.caller import signed_in
 from .. import creating, owning
 from ..decision import Step
 from ..denials import recording_denials
+from ..lookup import may_start_afresh
 from ..visits import Visit, mail_link, open_visit, read_entered, require_step
-from ..whose import may_start_afresh
 from .back import refuse, step_path
 from .start import provider_of
 
