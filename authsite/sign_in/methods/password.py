@@ -84,9 +84,8 @@ def verify(
         raise
     reason = denied.denial.condition.reason if denied else tried.password_failure
     if account is None or notify:
-        record_failure(ctx, tried, owner, reason, locked=attempt.locked)
-        if account and notify:
-            notify(ctx, account)
+        informing = notify if account else None
+        record_failure(ctx, tried, owner, reason, locked=attempt.locked, notify=informing)
         return None
     if denied:  # apart: the transaction of a denied request is rolled back
         record_apart(ctx, Event.LOGIN_FAILED, **tried.about(reason))
@@ -111,14 +110,23 @@ def counted(ctx: Context, name: str, owner: Owner) -> str:
 
 
 def record_failure(
-    ctx: Context, tried: Attempt, owner: Owner, reason: FailureReason, *, locked: bool
+    ctx: Context,
+    tried: Attempt,
+    owner: Owner,
+    reason: FailureReason,
+    *,
+    locked: bool,
+    notify: Notify | None = None,
 ) -> None:
-    """Record a wrong password; ``locked``: the account is locked now, of which its user is told.
+    """Record a failed login; ``locked``: the account is locked now, of which its user is told.
 
-    Call it before the request has written anything: the limits use a separate connection.
+    ``notify`` informs the user of the denial of an account condition. Call it before the request
+    has written anything: the limits use a separate connection.
     """
     LOGINS.add("failed")
     allowed = locked and ctx.limits.allows("failed-logins-notice", owner.key)
+    if notify and tried.found:
+        notify(ctx, tried.found.account)
     if locked:
         found = tried.found if allowed else None
         send_failed_logins(ctx, found.account if found and not found.disabled_at else None)
