@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 6543
 # Runs the tests in more processes than there are cores, since many of them wait for a server or a
 # browser (tests/conftest.py says how many). With PYTEST_ARGS= they run one after another.
-PYTEST_ARGS ?= -n logical --dist loadgroup --no-loadscope-reorder
+PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 VENV := .venv
 BIN := $(VENV)/bin
 

@@ -79,16 +79,10 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests that start processes, and deselect those on another database.
-
-    One process of pytest-xdist runs the whole of a file, and one all files of `SYSTEM` itself: they
-    share servers that take a process twelve seconds of processor time to start.
-    """
+    """Mark the tests that start processes, and deselect those on another database."""
     for item in items:
         if SYSTEM in item.path.parents:
             item.add_marker("slow")
-        together = SYSTEM if item.path.parent == SYSTEM else item.path
-        item.add_marker(pytest.mark.xdist_group(together.relative_to(TESTS).as_posix()))
     wanted = config.getoption("database")
 
     def on_another(item):
@@ -107,13 +101,8 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_put_slow_files_first(items):
-    """Several processes end together when what takes them minutes is not what they begin last.
-
-    First the files of tests/system itself, which one process runs.
-    """
-    items.sort(
-        key=lambda item: (item.path.parent != SYSTEM, item.get_closest_marker("slow") is None)
-    )
+    """Several processes end together when what takes them minutes is not what they begin last."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
