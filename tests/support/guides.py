@@ -61,4 +61,4 @@ def with_output(page):
 
 def pattern(text):
     """A pattern of an output."""
-    return re.escape(text.strip()).replace("…", r"[^ ]*")
+    return re.escape(text.strip()).replace("…", r"[^ ]+")
