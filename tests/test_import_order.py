@@ -14,7 +14,7 @@ FLOORS = (
     (6, "server | openapi"),
     (6, "monitoring | transfer"),
     (5, "providers"),
-    (5, "account | signup | oauth.personal"),
+    (5, "account | signup | oauth.personal | oauth.authorization"),
     (5, "verification"),
     (5, "recovery"),
     (4, "guards | oauth.proxy | oauth.discovery | groups"),

@@ -1,21 +1,30 @@
-"""Clients, token families and personal access tokens."""
+"""Clients, the resources of tokens, token families and personal access tokens."""
 
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, Text
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
 
 RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
+SERVER, BROWSER, NATIVE = "server", "browser", "native"
+CODE_TYPES = (SERVER, BROWSER, NATIVE)  # they sign a person in at `/oauth/authorize`
+PUBLIC_TYPES = (BROWSER, NATIVE)  # without a secret (RFC 6749, section 2.1)
+_CODE_GRANTS = ("authorization_code", "refresh_token")
 # The types of clients. Each is a preset of the grant types (RFC 7591, section 2).
 CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
     "password": ("password", "refresh_token"),
     "personal": ("client_credentials", "refresh_token"),
     RESOURCE_SERVER: (),
+    SERVER: _CODE_GRANTS,
+    BROWSER: _CODE_GRANTS,
+    NATIVE: _CODE_GRANTS,
 }
+REDIRECT, POST_LOGOUT, ORIGIN = "redirect", "post_logout", "origin"  # the kinds of `ClientUri`
+MAX_URI = 2048  # characters
 OAUTH = "oauth"  # the kind of a family
 FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
 
@@ -34,6 +43,12 @@ class Client(Base):
     """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one.
 
     ``grant_types``: a set, separated by blanks; NULL for those of the type (`grant_types_of`).
+    ``secret_hash`` is empty for a public client.
+
+    The columns behind ``grant_types`` are for the types in `CODE_TYPES`. ``pkce_optional``: a
+    request without PKCE is accepted (RFC 7636). ``id_token_alg``: the name of RFC 7518, NULL for
+    RS256. ``id_token_lifetime``: seconds, NULL for the setting. ``claims_in_id_token``: the claims
+    of the user are also in the ID token, not only at the userinfo endpoint.
     """
 
     __tablename__ = "clients"
@@ -50,6 +65,53 @@ class Client(Base):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     grant_types: Mapped[str | None] = mapped_column(String(1024))
+    first_party: Mapped[bool] = mapped_column(default=False, server_default=false())
+    pkce_optional: Mapped[bool] = mapped_column(default=False, server_default=false())
+    id_token_alg: Mapped[str | None] = mapped_column(String(8))
+    id_token_lifetime: Mapped[int | None]
+    claims_in_id_token: Mapped[bool] = mapped_column(default=False, server_default=false())
+    require_confirmed: Mapped[bool] = mapped_column(default=True, server_default=true())
+    require_group: Mapped[str | None] = mapped_column(String(32))
+    default_resource: Mapped[str | None] = mapped_column(String(MAX_URI))
+    logo: Mapped[str | None] = mapped_column(String(MAX_URI))
+    policy_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
+    tos_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
+
+
+class ClientUri(Base):
+    """A URI that is registered for a client.
+
+    ``kind``: `REDIRECT`, where an authorization request may lead; `POST_LOGOUT`, where a logout may
+    lead; `ORIGIN`, whose scripts may call the token endpoint. ``position`` keeps their order.
+    """
+
+    __tablename__ = "client_uris"
+    __table_args__ = (UniqueConstraint("client_id", "kind", "uri", name="uq_client_uris"),)
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    client_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("clients.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(16))
+    uri: Mapped[str] = mapped_column(String(MAX_URI), index=True)
+    position: Mapped[int]
+
+
+class Resource(Base):
+    """A resource that tokens can be for (RFC 8707).
+
+    ``scopes``: those that a token for it may have, separated by blanks. ``client_id``: the resource
+    server that may introspect such a token; NULL for none.
+    """
+
+    __tablename__ = "resources"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    uri: Mapped[str] = mapped_column(String(MAX_URI), unique=True)
+    scopes: Mapped[str] = mapped_column(String(1024), default="")
+    client_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("clients.id", ondelete="SET NULL"), index=True
+    )
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
 
 
 class Family(Base):
@@ -60,6 +122,8 @@ class Family(Base):
     at generation 0 and ends at ``refresh_expires_at``.
 
     ``facts``, ``auth_at`` and ``recognized`` are as in `BrowserSession`, for the login of a user.
+    ``session_id``: the browser session in which an application got a code; its row may be gone. A
+    refresh never changes it.
 
     No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
     """
@@ -96,6 +160,7 @@ class Family(Base):
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
+    session_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
 
 
 class PersonalToken(Base):

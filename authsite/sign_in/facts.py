@@ -1,22 +1,52 @@
 """The column ``facts`` of browser sessions and token families: what holds for this sign-in.
 
-It is JSON with the key ``amr``: how the user proved to be who they are, in the values of RFC 8176
-as far as it has one. NULL is a plain password, so that most rows have no text to parse. What joins
-later gets a separate key.
+It is JSON. ``amr``: how the user proved to be who they are, in the values of RFC 8176 as far as it
+has one; absent for a plain password. ``aud``: the resource that the tokens are for (RFC 8707).
+``third_party``: whether the client is one of a third party; absent for a browser session and for
+the clients that log a user in with a password. NULL is a plain password and nothing else, so that
+most rows have no text to parse. What joins later gets a separate key.
 """
 
 import json
+from typing import Any, NamedTuple
 
 PASSWORD = ("pwd",)
 PROVIDER = ("idp",)  # another provider; RFC 8176 has no value for it
 EMAIL = ("email",)  # a mailed link or code; RFC 8176 has no value for it
 
 
-def pack(amr: tuple[str, ...]) -> str | None:
+class Facts(NamedTuple):
+    """What holds for a sign-in. ``third_party`` None: of no client that uses codes."""
+
+    amr: tuple[str, ...] = PASSWORD
+    audience: str | None = None
+    third_party: bool | None = None
+
+
+PLAIN = Facts()
+
+
+def pack(
+    amr: tuple[str, ...], *, audience: str | None = None, third_party: bool | None = None
+) -> str | None:
     """The text of the column."""
-    return None if amr == PASSWORD else json.dumps({"amr": list(amr)}, separators=(",", ":"))
+    values: dict[str, Any] = {
+        "amr": None if amr == PASSWORD else list(amr),
+        "aud": audience,
+        "third_party": third_party,
+    }
+    found = {key: value for key, value in values.items() if value is not None}
+    return json.dumps(found, separators=(",", ":")) if found else None
+
+
+def unpack(facts: str | None) -> Facts:
+    """What the column says; a sign-in of before the column had a password."""
+    if facts is None:
+        return PLAIN
+    values = json.loads(facts)
+    return Facts(tuple(values.get("amr", PASSWORD)), values.get("aud"), values.get("third_party"))
 
 
 def amr_of(facts: str | None) -> tuple[str, ...]:
-    """How the user signed in, from the column; a sign-in of before the column had a password."""
-    return PASSWORD if facts is None else tuple(json.loads(facts)["amr"])
+    """How the user signed in, from the column."""
+    return unpack(facts).amr

@@ -21,11 +21,15 @@ from .models import UsedFeature
 
 AUDIT_VERBS = "audit_verbs"  # the names of renamed audit events; only asked with `is_open`
 PERSONAL_TOKENS = "personal_tokens"  # the table of personal access tokens
+CLIENTS = "clients"  # clients that use authorization codes
+AUDIENCE = "audience"  # tokens for one resource
 # Each feature that this version knows, and the revision of the schema that came with it: a process
 # that knows this revision knows the feature.
 FEATURES: dict[str, str] = {
     AUDIT_VERBS: "0014",
     PERSONAL_TOKENS: "0017",
+    CLIENTS: "0019",
+    AUDIENCE: "0019",
 }
 
 _INSERT = text("INSERT INTO used_features (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")

@@ -1,0 +1,1 @@
+"""Consents: what a user has allowed an application to do."""

@@ -1,0 +1,1 @@
+"""OpenID Connect: signing keys, ID tokens and claims."""

@@ -1,0 +1,1 @@
+"""Signing keys: their table, the key set, and their rotation."""
