@@ -44,7 +44,7 @@ class IssuedFamily(NamedTuple):
     id: UUID
 
 
-_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
+_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name", "session_id"}
 _OF_USER = {"facts", "auth_at", "recognized"}
 
 

@@ -86,7 +86,9 @@ class ClientUri(Base):
     """
 
     __tablename__ = "client_uris"
-    __table_args__ = (UniqueConstraint("client_id", "kind", "uri", name="uq_client_uris"),)
+    __table_args__ = (
+        UniqueConstraint("client_id", "kind", "uri", name="uq_client_uris_client_id_kind_uri"),
+    )
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     client_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("clients.id", ondelete="CASCADE"))

@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["client_id"], ["clients.id"], name=op.f("fk_client_uris_client_id"), ondelete="CASCADE"
         ),
-        sa.UniqueConstraint("client_id", "kind", "uri", name="uq_client_uris"),
+        sa.UniqueConstraint("client_id", "kind", "uri", name="uq_client_uris_client_id_kind_uri"),
     )
     op.create_index(op.f("ix_client_uris_uri"), "client_uris", ["uri"])
     op.create_table(

@@ -1,0 +1,73 @@
+"""The clients that sign a person in at ``/oauth/authorize``, as plain values."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from authsite.context import Context
+from authsite.platform.db import PreparedQuery
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.runtime.ids import as_client_id
+
+from .models import CODE_TYPES, PUBLIC_TYPES, Client, ClientUri
+
+
+class RegisteredClient(NamedTuple):
+    """An enabled client of one of the types in `CODE_TYPES`; the columns of `Client`."""
+
+    id: UUID
+    name: str
+    type: str
+    scope: str
+    default_scope: str
+    epoch: int
+    first_party: bool
+    pkce_optional: bool
+    id_token_alg: str | None
+    id_token_lifetime: int | None
+    claims_in_id_token: bool
+    require_confirmed: bool
+    require_group: str | None
+    default_resource: str | None
+    logo: str | None
+    policy_uri: str | None
+    tos_uri: str | None
+
+    @property
+    def public(self) -> bool:
+        """Whether it has no secret (RFC 6749, section 2.1)."""
+        return self.type in PUBLIC_TYPES
+
+
+class RegisteredUri(NamedTuple):
+    """A URI of a client."""
+
+    uri: str
+
+
+REGISTERED_CLIENT = PreparedQuery(
+    select(*columns_of(Client, RegisteredClient)).where(
+        Client.id == bindparam("client_id"),
+        Client.disabled_at.is_(None),
+        Client.type.in_(CODE_TYPES),
+    ),
+    RegisteredClient,
+)
+URIS = PreparedQuery(
+    select(ClientUri.uri)
+    .where(ClientUri.client_id == bindparam("client_id"), ClientUri.kind == bindparam("kind"))
+    .order_by(ClientUri.position),
+    RegisteredUri,
+)
+
+
+def find(ctx: Context, client_id: str) -> RegisteredClient | None:
+    """The enabled client with this id, read outside of the request's transaction."""
+    found = as_client_id(client_id)
+    return REGISTERED_CLIENT.one(ctx.database, client_id=found) if found else None
+
+
+def uris_of(ctx: Context, client_id: UUID, kind: str) -> list[str]:
+    """The URIs of this ``kind`` that are registered for a client, in their order."""
+    return [row.uri for row in URIS.all(ctx.database, client_id=client_id, kind=kind)]
