@@ -40,7 +40,7 @@ def require_existing(db: Session, name: str) -> None:
     # FOR KEY SHARE: the deletion of a group locks its row, and then looks for clients.
     query = select(Group.name).where(Group.name == name).with_for_update(read=True, key_share=True)
     if db.scalar(query) is None:
-        raise ValueError(f"there is no group {name!r}; create it first with `authsite group create`")
+        raise ValueError(f"there is no group {name!r}: create it with `authsite group create`")
 
 
 def clients_of(db: Session, name: str, limit: int = 3) -> list[str]:

@@ -23,7 +23,7 @@ def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
 
     ``labels``: the value of the column. ``acr``: the authentication context class of the sign-in
     that the request comes from, None for one that is not known. A group with a `require_acr`
-    counts only from that level on (RFC 9470); an unknown level is nobody's.
+    counts only from that level on (RFC 9470); one with an unknown level never counts.
     """
     if not labels:
         return ()
