@@ -21,7 +21,7 @@ from .active import FAMILIES
 from .codes.bounds import Bounds
 from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
-from .errors import InvalidGrant
+from .errors import NotIssued
 from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
@@ -208,5 +208,5 @@ def _insert(
     except IntegrityError:
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
-        raise InvalidGrant
+        raise NotIssued
     return encode_pair(ctx, first, now)
