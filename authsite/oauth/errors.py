@@ -3,7 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from authsite.platform.audit.events import Event
-from authsite.platform.http.errors import ApiError
+from authsite.platform.http.errors import ApiError, FieldError
+from authsite.platform.i18n import _
+
+_GROUP = _(
+    "Your account may not use this application. Ask the administrator of the application to give "
+    "you access."
+)
 
 
 class InvalidClient(ApiError):
@@ -63,6 +69,13 @@ class ConfirmationRequired(InvalidGrant):
         "This application is for users who have confirmed the e-mail address. Send the user to "
         "/oauth/authorize again."
     )
+
+
+class GroupRequired(InvalidGrant):
+    """The client is for the members of a group, and the user is not one; see `client_groups`."""
+
+    def __init__(self) -> None:
+        super().__init__(_GROUP, details=[FieldError("group_required", None, _GROUP)])
 
 
 class UnsupportedGrantType(ApiError):

@@ -13,16 +13,15 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_apart
 from authsite.platform.db import PreparedQuery
-from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
-from . import families, scopes
+from . import client_groups, families, scopes
 from .active import ACTIVE_FAMILY, within_grace
 from .errors import InvalidGrant, TokenReused
-from .models import Family
+from .models import Client, Family
 from .tokens import (
     REFRESH,
     Generation,
@@ -47,11 +46,24 @@ class RefreshableFamily(NamedTuple):
     granted_scope: str
     refresh_expires_at: datetime
     created_at: datetime
+    require_group: str | None
     account: Account | None
 
 
 REFRESHABLE_FAMILY = PreparedQuery(
-    ACTIVE_FAMILY.with_only_columns(*columns_of(Family, RefreshableFamily), *ACCOUNT_COLUMNS),
+    ACTIVE_FAMILY.with_only_columns(
+        Family.id,
+        Family.client_id,
+        Family.generation,
+        Family.rotated_at,
+        Family.rescoped,
+        Family.scope,
+        Family.granted_scope,
+        Family.refresh_expires_at,
+        Family.created_at,
+        Client.require_group,
+        *ACCOUNT_COLUMNS,
+    ),
     RefreshableFamily,
 )
 
@@ -88,7 +100,7 @@ def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | Non
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
     inactive, of another client, behind its token, or older than `family-lifetime`; `InvalidScope`,
-    and what an account condition raises. These write nothing.
+    `GroupRequired`, and what an account condition raises. These write nothing.
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
@@ -142,6 +154,7 @@ def _find_allowed(ctx: Context, token: Token, client_id: UUID) -> RefreshableFam
         raise InvalidGrant  # a request of another client changes nothing
     if family.account:
         check_account(ctx, family.account)
+        client_groups.check(family.account, family.require_group)
     return family
 
 

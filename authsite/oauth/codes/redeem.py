@@ -25,7 +25,6 @@ from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.db import PreparedQuery, run_together
-from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate
 from authsite.sign_in.sessions.models import BrowserSession
@@ -43,23 +42,6 @@ class Sent(NamedTuple):
     code: str
     redirect_uri: str
     verifier: str
-
-
-class _Columns(NamedTuple):
-    id: UUID
-    client_id: UUID
-    client_epoch: int
-    session_id: UUID
-    redirect_uri: str
-    code_challenge: str | None
-    scope: str
-    audience: str | None
-    nonce: str | None
-    facts: str | None
-    auth_at: datetime
-    recognized: datetime | None
-    expires_at: datetime
-    used_at: datetime | None
 
 
 class StoredCode(NamedTuple):
@@ -85,7 +67,7 @@ class StoredCode(NamedTuple):
 
 STORED_CODE = PreparedQuery(
     select(
-        *columns_of(AuthorizationCode, _Columns),
+        *(getattr(AuthorizationCode, name) for name in StoredCode._fields[:-2]),
         BrowserSession.expires_at.label("session_ends_at"),
         *TERMS_COLUMNS,
     )
