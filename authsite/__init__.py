@@ -44,6 +44,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "providers",
+    "oauth.codes",
     "oauth.personal",
     "groups",
     "oauth.discovery",

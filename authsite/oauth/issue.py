@@ -1,5 +1,6 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
@@ -197,12 +198,13 @@ def _insert(
         client_id=client.id,
         details={"family": str(family_id)},
     )
-    recorded = (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now})
+    queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
+        (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
+        (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
+    ]
     if code_bounds:
-        spent = (SPEND_CODE, {"code_id": family_id, "now": now})
-        queries = (spent, (ISSUE_FOR_CODE, values), recorded)
-    else:
-        queries = ((ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values), recorded)
+        queries[0] = (ISSUE_FOR_CODE, values)
+        queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     try:
         *_, issued, _recorded = run_together(ctx.database, *queries)
     except IntegrityError:

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.oauth import client_groups
 from authsite.oauth.errors import ConfirmationRequired
 from authsite.oauth.models import Client

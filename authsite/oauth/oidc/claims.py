@@ -20,9 +20,32 @@ OPENID = "openid"
 AddClaims = Callable[[Context, Account, Collection[str]], Mapping[str, Any]]
 ADDED_CLAIMS = Registered[AddClaims]("functions that add claims")
 OWN_CLAIMS: Final = frozenset(
-    "iss sub aud exp iat nbf jti azp auth_time nonce acr amr at_hash c_hash sid name"
-    " preferred_username nickname updated_at email email_verified phone_number"
-    " phone_number_verified groups".split()
+    [
+        "iss",
+        "sub",
+        "aud",
+        "exp",
+        "iat",
+        "nbf",
+        "jti",
+        "azp",
+        "auth_time",
+        "nonce",
+        "acr",
+        "amr",
+        "at_hash",
+        "c_hash",
+        "sid",
+        "name",
+        "preferred_username",
+        "nickname",
+        "updated_at",
+        "email",
+        "email_verified",
+        "phone_number",
+        "phone_number_verified",
+        "groups",
+    ]
 )
 """The claims that only this module and the ID token set."""
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
-def at_session_end(
-    config: "Configurator", function: Callable[[Context, UUID, UUID], None]
-) -> None:
+def at_session_end(config: "Configurator", function: Callable[[Context, UUID, UUID], None]) -> None:
     """Directive: call ``function(ctx, user_id, session_id)`` when a browser session is ended.
 
     By its user, or by another user's sign-in in the same browser; not for a session that was idle
