@@ -36,6 +36,7 @@ PACKAGES = (
     "guards",
     "account",
     "oauth",
+    "oauth.oidc",
     "platform.rate_limit",
     "platform.audit",
     "sign_in",

@@ -105,6 +105,18 @@ class Event(Explained):
         "carry a scope of this group alone ended.",
         _OF_GROUP,
     )
+    KEY_REMOVED = (
+        "key.removed",
+        "An administrator removed a signing key. The ID tokens that it has signed are valid no "
+        "more.",
+        "`kid`, `alg`",
+    )
+    KEY_ROTATED = (
+        "key.rotated",
+        "Another key signs ID tokens from now on: after `signing-key-rotation`, or since an "
+        "administrator wanted it.",
+        "`kid`, `alg`; `previous`: the `kid` of the key that signed before",
+    )
     LIMIT_EXCEEDED = (
         "limit.exceeded",
         "A rate limit was exceeded. Until its window ends, what it counts is rejected (429), or "
