@@ -205,12 +205,14 @@ def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:
     request_method="DELETE",
     renderer="json",
     personal_token=True,
+    any_client=True,
 )
 @view_config(
     route_name="authsite.logout.bare",
     request_method="DELETE",
     renderer="json",
     personal_token=True,
+    any_client=True,
 )
 @Operation(
     "Log out: revoke the token of the request",
