@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from authsite.oauth.models import BROWSER
+from authsite.oauth.scopes import OFFLINE_ACCESS
 
-OFFLINE_ACCESS = "offline_access"  # OpenID Connect Core 1.0, section 11
 BROWSER_FAMILY = timedelta(hours=24)
 
 

@@ -12,11 +12,10 @@ from sqlalchemy import String, literal, update
 
 from authsite.context import Context
 from authsite.oauth.models import Family
+from authsite.oauth.scopes import OFFLINE_ACCESS
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.runtime import clock
-
-from .bounds import OFFLINE_ACCESS
 
 WHY = "its session was ended"
 

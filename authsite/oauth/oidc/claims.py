@@ -16,7 +16,6 @@ from authsite.users.groups import labels
 
 log = structlog.get_logger("authsite.oauth")
 
-OPENID = "openid"
 AddClaims = Callable[[Context, Account, Collection[str]], Mapping[str, Any]]
 ADDED_CLAIMS = Registered[AddClaims]("functions that add claims")
 OWN_CLAIMS: Final = frozenset(

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.oauth.scopes import OPENID
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.users.account import Account
 
 from . import id_tokens
-from .claims import OPENID, user_claims
+from .availability import is_on
+from .claims import user_claims
 from .issuer import issuer_of
 from .keys import ring
 
@@ -71,9 +73,10 @@ class Signer:
 def signer_for(ctx: Context, terms: TokenTerms, scope: str) -> Signer:
     """The signer for tokens with at most this ``scope``.
 
-    Ask for it before a code is used up. Raises `SigningUnavailable` if no key can sign.
+    Ask for it before a code is used up. With `openid` off it makes none. Raises
+    `SigningUnavailable` if no key can sign.
     """
-    if OPENID not in scope.split():
+    if OPENID not in scope.split() or not is_on(ctx.services):
         return Signer(ctx, None)
     ring.require_signers(ctx, terms.id_token_alg or RS256)
     return Signer(ctx, terms)
