@@ -8,6 +8,11 @@ from authsite.users.groups import group_scopes
 from . import families
 from .errors import InvalidGrant, InvalidScope
 
+OPENID = "openid"
+OFFLINE_ACCESS = "offline_access"  # OpenID Connect Core 1.0, section 11
+OPENID_SCOPES = (OPENID, "profile", "email", "phone", "groups", OFFLINE_ACCESS)
+"""The scopes of OpenID Connect, which an application needs no permission for."""
+
 
 def parse(text: str) -> list[str]:
     """The scopes in ``text``, each once, in the order given."""
