@@ -110,10 +110,7 @@ def test_every_grant_states_its_name_and_a_type_of_client_has_only_known_grants(
         assert set(grant.body.needs) <= set(grant.body.model_fields)
         assert grant.body.description
         assert grant.body.examples
-    assert {name for preset in CLIENT_TYPES.values() for name in preset} <= {
-        *GRANTS,
-        "authorization_code",
-    }
+    assert {name for preset in CLIENT_TYPES.values() for name in preset} <= set(GRANTS)
 
 
 def test_the_metadata_and_the_api_document_have_the_same_grants(site):
