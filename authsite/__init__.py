@@ -45,6 +45,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "providers",
+    "oauth.codes",
     "oauth.personal",
     "groups",
     "oauth.discovery",

@@ -25,6 +25,7 @@ from . import active_personal_tokens, client_groups
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
+from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
@@ -133,6 +134,7 @@ def _introspect_refresh(
         or not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
         or (family.account and _is_denied(ctx, family.account, family.require_group))
+        or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}
     answer = _facts(token, family, ctx.settings.refresh_expires_in)

@@ -52,6 +52,12 @@ class Event(Explained):
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
     )
+    CODE_REUSED = (
+        "code.reused",
+        "An authorization code was redeemed a second time. All tokens that came from it were "
+        "revoked: it may have been stolen.",
+        "`family`",
+    )
     DATABASE_EXPORTED = (
         "database.exported",
         "An administrator exported all users, clients, sign-ins and events.",
