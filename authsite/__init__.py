@@ -44,6 +44,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "providers",
+    "oauth.consents",
     "oauth.personal",
     "groups",
     "oauth.discovery",
