@@ -11,6 +11,7 @@ from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
+from authsite.oauth.scopes import ACCOUNT
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
@@ -48,8 +49,6 @@ _OUTCOMES = {
     NOT_ACTIVE: "inactive_token",
     OTHER_AUDIENCE: "other_audience",
 }
-ACCOUNT = "account"
-"""The scope with which a first-party application may call authsite's own API."""
 
 
 def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:

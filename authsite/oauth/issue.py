@@ -10,6 +10,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
@@ -45,7 +46,7 @@ class IssuedFamily(NamedTuple):
 
 
 _NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name", "session_id"}
-_OF_USER = {"facts", "auth_at", "recognized"}
+_OF_USER = {"auth_at", "recognized"}
 
 
 def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
@@ -72,7 +73,14 @@ RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id
 
 
 def issue(
-    ctx: Context, client: CheckedClient, done: Complete, scope: str, family_id: UUID | None = None
+    ctx: Context,
+    client: CheckedClient,
+    done: Complete,
+    scope: str,
+    family_id: UUID | None = None,
+    *,
+    audience: str | None = None,
+    third_party: bool | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -81,8 +89,9 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
-    `InvalidScope` if that is nothing.
+    ``audience``: the URI of the resource that the tokens are for. ``third_party``: as in
+    `sign_in.facts`. The family is granted ``scope``, and the pair has what `scopes.hold` leaves of
+    it. Raises `InvalidScope` if that is nothing, and for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
     held = scopes.hold(ctx, account.id, scope)
@@ -90,24 +99,39 @@ def issue(
         "new_owner_kind": "user",
         "new_user_id": account.id,
         "new_user_epoch": account.epoch,
-        "new_facts": facts.pack(done.amr),
+        "new_facts": facts.pack(done.amr, audience=audience, third_party=third_party),
         "new_auth_at": done.auth_at,
         "new_recognized": done.recognized,
     }
-    pair = _insert(ctx, client, held, family_id, {**values, "new_granted_scope": scope})
+    values["new_granted_scope"] = scope
+    pair = _insert(ctx, client, held, family_id, values, bound=audience is not None)
     scopes.confirm(ctx, account.id, family_id, held)
     return pair
 
 
-def issue_for_client(ctx: Context, client: CheckedClient, scope: str) -> TokenPair:
+def issue_for_client(
+    ctx: Context, client: CheckedClient, scope: str, *, audience: str | None = None
+) -> TokenPair:
     """`issue` for a client that acts for itself and for no user."""
-    values = {"new_owner_kind": "client", "new_user_id": None, "new_user_epoch": None}
-    return _insert(ctx, client, scope, uuid4(), values)
+    values = {
+        "new_owner_kind": "client",
+        "new_user_id": None,
+        "new_user_epoch": None,
+        "new_facts": facts.pack(facts.PASSWORD, audience=audience),
+    }
+    return _insert(ctx, client, scope, uuid4(), values, bound=audience is not None)
 
 
 def _insert(
-    ctx: Context, client: CheckedClient, scope: str, family_id: UUID, owner: dict[str, Any]
+    ctx: Context,
+    client: CheckedClient,
+    scope: str,
+    family_id: UUID,
+    owner: dict[str, Any],
+    *,
+    bound: bool,
 ) -> TokenPair:
+    """``bound``: the tokens are for a resource, which an older version would overlook."""
     now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
     expires_at = refresh_expiry(now, now, ctx.settings)
@@ -135,11 +159,13 @@ def _insert(
         client_id=client.id,
         details={"family": str(family_id)},
     )
+    more = [features.used(ctx.services, features.AUDIENCE)] if bound else []
     try:
-        issued, _recorded = run_together(
+        issued, *_rest = run_together(
             ctx.database,
             (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
             (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
+            *more,
         )
     except IntegrityError:
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it

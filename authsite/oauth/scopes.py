@@ -8,6 +8,11 @@ from authsite.users.groups import group_scopes
 from . import families
 from .errors import InvalidGrant, InvalidScope
 
+ACCOUNT = "account"
+"""The scope with which a first-party application may call authsite's own API."""
+OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access")
+"""The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
+
 
 def parse(text: str) -> list[str]:
     """The scopes in ``text``, each once, in the order given."""
