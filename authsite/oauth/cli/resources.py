@@ -10,7 +10,6 @@ from authsite.context import Context
 from authsite.oauth import resources
 from authsite.oauth.models import Resource
 from authsite.oauth.scopes import OIDC_SCOPES
-from authsite.platform.http.errors import ApiError
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
@@ -41,7 +40,7 @@ def add(cfg: Settings, uri: str, scope: str, client: str | None) -> Facts:
     with transaction(cfg) as ctx:
         try:
             made = resources.add(ctx, uri, scope, _client_id(client) if client else None)
-        except (ValueError, ApiError) as error:
+        except ValueError as error:
             raise click.ClickException(str(error)) from None
         return Facts("The resource:", _facts(made))
 
