@@ -1,6 +1,5 @@
 """Introspection of tokens for a resource, and of tokens of applications that use codes."""
 
-
 import pytest
 
 from tests.support.applications import FIRST, THIRD, resource, tokens_of

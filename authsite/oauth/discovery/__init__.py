@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.oauth import API_TAG
+from authsite.platform.http import cors
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -32,6 +33,7 @@ def includeme(config: "Configurator") -> None:
         routes["authsite.metadata.path"] = f"{WELL_KNOWN}/{{issuer_path:{'|'.join(named)}}}"
     for name, pattern in routes.items():
         config.add_route(name, pattern, errors="json")
+        cors.open_to_all(config, name)
         config.add_view(
             ".api.metadata",
             route_name=name,
