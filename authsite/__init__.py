@@ -45,6 +45,7 @@ PACKAGES = (
     "signup",
     "providers",
     "oauth.personal",
+    "oauth.authorization",
     "groups",
     "oauth.discovery",
     "oauth.proxy",
