@@ -24,7 +24,7 @@ from authsite.platform.settings.values import scope as scope_name
 from . import clients
 from .errors import InvalidTarget
 from .models import MAX_URI, RESOURCE_SERVER, Client, Resource
-from .scopes import OPENID_SCOPES, parse
+from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
 MAX_SCOPES = 1024  # characters: the size of the column
 # Scheme, authority, path and query (RFC 3986, appendix B); without a fragment (RFC 8707, 2).
