@@ -56,7 +56,8 @@ def issue_by_password(
     condition raises, `GroupRequired`, and a plain `InvalidGrant` where the gate wants another
     proof: no grant takes one yet.
     """
-    scope = scopes.choose(requested_scope, client.scope, client.default_scope)
+    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
+    scope = scopes.choose(requested_scope, allowed, default)
     done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))
     if done is None:
         raise LoginFailed
