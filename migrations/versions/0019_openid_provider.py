@@ -84,7 +84,7 @@ def upgrade() -> None:
         "consents",
         sa.Column("user_id", sa.Uuid(), nullable=False),
         sa.Column("client_id", sa.Uuid(), nullable=False),
-        sa.Column("scope", sa.String(length=1024), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("updated_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=True),
