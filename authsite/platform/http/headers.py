@@ -110,11 +110,13 @@ def _allow_origin(request: Request, response: Response) -> None:
     """Let scripts of an allowed origin read ``response``, unless it is a page."""
     if request.authsite.error_format == "html":
         return
-    public = _is_public(request)
-    if not public and not request.authsite.settings.cors_origins:
+    if _is_public(request):
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return
-    if not public:
-        response.headers.add("Vary", "Origin")
+    if not request.authsite.settings.cors_origins:
+        return
+    response.headers.add("Vary", "Origin")
     if origin := _allowed_origin(request):
         response.headers["Access-Control-Allow-Origin"] = origin
         response.headers["Access-Control-Expose-Headers"] = CORS_RESPONSE_HEADERS
