@@ -46,6 +46,7 @@ PACKAGES = (
     "signup",
     "providers",
     "oauth.codes",
+    "oauth.consents",
     "oauth.personal",
     "groups",
     "oauth.discovery",

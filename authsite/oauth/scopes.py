@@ -3,14 +3,14 @@
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.platform.settings.values import OIDC_SCOPES
 from authsite.users.groups import group_scopes
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
 
-OPENID = "openid"
-OFFLINE_ACCESS = "offline_access"  # OpenID Connect Core 1.0, section 11
-OPENID_SCOPES = (OPENID, "profile", "email", "phone", "groups", OFFLINE_ACCESS)
+OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
+OPENID_SCOPES = OIDC_SCOPES
 """The scopes of OpenID Connect, which an application needs no permission for."""
 
 

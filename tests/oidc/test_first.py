@@ -1,4 +1,4 @@
-from authsite.oauth.oidc.id_tokens import sign, claims_of
+from authsite.oauth.oidc.id_tokens import claims_of, sign
 from tests.support.acting import acting
 
 

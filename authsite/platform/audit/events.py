@@ -58,6 +58,16 @@ class Event(Explained):
         "revoked: it may have been stolen.",
         "`family`",
     )
+    CONSENT_GIVEN = (
+        "consent.given",
+        "The user allowed an application to sign them in, or allowed it more.",
+        "`scope`: what was added",
+    )
+    CONSENT_WITHDRAWN = (
+        "consent.withdrawn",
+        "What an application was allowed was withdrawn, by the user or at the recovery of the "
+        "account. The application's tokens of this user ended.",
+    )
     DATABASE_EXPORTED = (
         "database.exported",
         "An administrator exported all users, clients, sign-ins and events.",
@@ -248,8 +258,8 @@ class Event(Explained):
         "A token was revoked.",
         "`family`, or `token` of a personal access token; `why`: `logout`, `signed out` (ended in "
         "the list of sessions), `revocation` (by its client), `revoked by its owner`, `its session "
-        "was ended`, `no group gives its scope` (the user lost the [scope](groups.md)) or `its "
-        "scope ended` (`authsite token revoke --scope`)",
+        "was ended`, `consent withdrawn`, `no group gives its scope` (the user lost the "
+        "[scope](groups.md)) or `its scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",

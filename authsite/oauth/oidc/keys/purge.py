@@ -10,9 +10,9 @@ from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.settings import Settings
 
 from .models import SigningKey
-from .stored import KEPT
+from .stored import KNOWN_FOR
 
 
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
     """Delete the keys that have not signed for a year: no token of theirs is known any more."""
-    return sweep_table(connection, SigningKey, SigningKey.previous_at <= now - KEPT)
+    return sweep_table(connection, SigningKey, SigningKey.previous_at <= now - KNOWN_FOR)

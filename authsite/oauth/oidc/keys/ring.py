@@ -1,4 +1,4 @@
-"""The signing keys that a process has in memory, read anew every minute."""
+"""The signing keys that a process has in memory, read again every minute."""
 
 import json
 import threading
@@ -59,7 +59,7 @@ class KeySet(NamedTuple):
     def find(self, kid: str, now: datetime) -> StoredKey | None:
         """The key with this id, also one that is published no more."""
         found = (each.stored for each in self.keys if each.stored.kid == kid)
-        return next((each for each in found if each.is_kept(now)), None)
+        return next((each for each in found if each.is_known(now)), None)
 
     def published(self, now: datetime) -> list[dict[str, Any]]:
         """The public keys as JWKs, of each algorithm first the one that signs."""

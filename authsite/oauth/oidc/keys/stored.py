@@ -16,7 +16,7 @@ from .pairs import Pair
 
 KIND = "signing-key"
 AFTER_TOKENS = timedelta(hours=24)  # that a key is still published after its last token expired
-KEPT = timedelta(days=365)  # that the public part is kept for `id_token_hint`
+KNOWN_FOR = timedelta(days=365)  # that the public part is kept for `id_token_hint`
 State = Literal["next", "current", "previous"]
 _TABLE = cast(Table, SigningKey.__table__)
 
@@ -43,9 +43,9 @@ class StoredKey(NamedTuple):
         """Whether clients are told the key; ``longest``: the longest lifetime of an ID token."""
         return self.previous_at is None or now < self.previous_at + longest + AFTER_TOKENS
 
-    def is_kept(self, now: datetime) -> bool:
+    def is_known(self, now: datetime) -> bool:
         """Whether an expired token with this signature is still known as ours."""
-        return self.previous_at is None or now < self.previous_at + KEPT
+        return self.previous_at is None or now < self.previous_at + KNOWN_FOR
 
 
 class _Longest(NamedTuple):
