@@ -1,6 +1,7 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
@@ -19,7 +20,6 @@ from authsite.users.models import User, unchanged_since
 
 from . import scopes
 from .active import FAMILIES
-from .codes.bounds import Bounds
 from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
@@ -100,14 +100,14 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bounds``: when its tokens end at the latest.
+    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
     """
 
     id: UUID
     scope: str
     session_id: UUID
     facts: str | None
-    bounds: Bounds
+    bound: datetime | None
 
 
 def issue(
@@ -140,7 +140,7 @@ def issue_for_code(
     owner = {**_of_user(done, code.scope), "new_facts": code.facts}
     owner["new_session_id"] = code.session_id
     held = scopes.hold(ctx, done.account.id, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, code.bounds)
+    pair = _insert(ctx, client, held, code.id, owner, code)
     scopes.confirm(ctx, done.account.id, code.id, held)
     return pair
 
@@ -169,12 +169,13 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
-    code_bounds: Bounds | None = None,
+    code: CodeGrant | None = None,
 ) -> TokenPair:
-    now, info, bounds = clock.now(), ctx.request_info, code_bounds or Bounds()
+    now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
-    expires_at = bounds.limit_refresh(refresh_expiry(now, now, ctx.settings))
-    first = Generation(family_id, 0, now, expires_at, scope, now, bounds.ends_at)
+    bound = code.bound if code else None
+    expires_at = refresh_expiry(now, now, ctx.settings, bound)
+    first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
     values = {
         "new_id": family_id,
         "new_kind": OAUTH,
@@ -202,7 +203,7 @@ def _insert(
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
-    if code_bounds:
+    if code:
         queries[0] = (ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     try:

@@ -96,6 +96,7 @@ def test_a_refresh_token_ends_with_the_session_at_the_latest(frozen, site):
     redeem(site, app, code_of(site, app, OFFLINE))
     bound, offline = site.families()
     assert bound.refresh_expires_at == ends < offline.refresh_expires_at
+    assert tokens["expires_in"] <= (ends - bound.created_at).total_seconds()
     site.refresh(app, tokens["refresh_token"])
     assert site.families()[0].refresh_expires_at == ends
 
