@@ -3,10 +3,15 @@
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.platform.settings.values import OIDC_SCOPES
 from authsite.users.groups import group_scopes
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
+
+OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
+OPENID_SCOPES = OIDC_SCOPES
+"""The scopes of OpenID Connect, which an application needs no permission for."""
 
 
 def parse(text: str) -> list[str]:

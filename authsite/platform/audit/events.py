@@ -52,6 +52,12 @@ class Event(Explained):
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
     )
+    CODE_REUSED = (
+        "code.reused",
+        "An authorization code was redeemed a second time. All tokens that came from it were "
+        "revoked: it may have been stolen.",
+        "`family`",
+    )
     CONSENT_GIVEN = (
         "consent.given",
         "The user allowed an application to sign them in, or allowed it more.",
@@ -108,6 +114,18 @@ class Event(Explained):
         "An administrator removed the user from a group, or deleted the group. The tokens that "
         "carry a scope of this group alone ended.",
         _OF_GROUP,
+    )
+    KEY_REMOVED = (
+        "key.removed",
+        "An administrator removed a signing key. The ID tokens that it has signed are valid no "
+        "more.",
+        "`kid`, `alg`",
+    )
+    KEY_ROTATED = (
+        "key.rotated",
+        "Another key signs ID tokens from now on: after `signing-key-rotation`, or since an "
+        "administrator wanted it.",
+        "`kid`, `alg`; `previous`: the `kid` of the key that signed before",
     )
     LIMIT_EXCEEDED = (
         "limit.exceeded",

@@ -1,7 +1,8 @@
 """The headers of authsite's responses: security headers, CORS headers and the request id.
 
 The first restrict what browsers do with our responses (OWASP Secure Headers Project). The second
-let the origins in setting `cors-origins` read them (Fetch standard, CORS).
+let the origins in setting `cors-origins` read them (Fetch standard, CORS), and every origin those
+of `PUBLIC_ROUTES`.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
+from authsite.platform.registrations import Registered
 from authsite.request_state import Request
 
 from .address import absolute
@@ -43,6 +45,8 @@ CORS_REQUEST_HEADERS = (
 )
 CORS_RESPONSE_HEADERS = "X-Request-Id, Retry-After, X-Auth-Scope"
 PREFLIGHT_LIFETIME = "600"  # seconds
+PUBLIC_ROUTES = Registered[str]("routes that every origin may read")
+"""Names of routes whose responses are the same for everyone, such as metadata and keys."""
 
 
 def complete(request: Request, response: Response) -> int:
@@ -104,9 +108,13 @@ def preflight(request: Request) -> Response | None:
 
 def _allow_origin(request: Request, response: Response) -> None:
     """Let scripts of an allowed origin read ``response``, unless it is a page."""
-    if not request.authsite.settings.cors_origins or request.authsite.error_format == "html":
+    if request.authsite.error_format == "html":
         return
-    response.headers.add("Vary", "Origin")
+    public = _is_public(request)
+    if not public and not request.authsite.settings.cors_origins:
+        return
+    if not public:
+        response.headers.add("Vary", "Origin")
     if origin := _allowed_origin(request):
         response.headers["Access-Control-Allow-Origin"] = origin
         response.headers["Access-Control-Expose-Headers"] = CORS_RESPONSE_HEADERS
@@ -124,8 +132,18 @@ def _allows_cookies(request: Request) -> bool:
 
 
 def _allowed_origin(request: Request) -> str | None:
-    """The request's Origin if `cors-origins` lists exactly this text, else None."""
+    """The request's Origin if `cors-origins` lists exactly this text, else None.
+
+    For a route that every origin may read it is ``*``.
+    """
+    if _is_public(request):
+        return "*"
     if request.authsite.error_format == "html" or is_forward_auth(request):
         return None
     origin = request.headers.get("Origin")
     return origin if origin in request.authsite.settings.cors_origins else None
+
+
+def _is_public(request: Request) -> bool:
+    route = getattr(request, "matched_route", None)
+    return route is not None and route.name in PUBLIC_ROUTES.of(request.registry["authsite"])
