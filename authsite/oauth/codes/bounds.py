@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
 
     def limit_refresh(self, expires_at: datetime) -> datetime:
         """``expires_at`` of a refresh token, or the earlier bound."""
-        return min(expires_at, *(each for each in self if each is not None))
+        return min([expires_at, *(each for each in self if each is not None)])
 
 
 def outlives_session(scope: str) -> bool:
