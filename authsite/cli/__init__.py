@@ -24,6 +24,7 @@ COMMANDS = {
     "group": ("authsite.groups.cli", "Groups of users, and the scopes that they give."),
     "admin": ("authsite.groups.cli", "Who administers this installation."),
     "token": ("authsite.oauth.cli", "One token: whose it is, and end it."),
+    "keys": ("authsite.oauth.oidc.cli", "The keys that sign ID tokens."),
     "export": (
         "authsite.transfer.exporting.cli",
         "Users, clients and the audit trail as JSON Lines.",

@@ -11,7 +11,7 @@ from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
-from authsite.oauth.scopes import ACCOUNT
+from authsite.oauth.scopes import ACCOUNT_SCOPE
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
@@ -73,7 +73,7 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     Personal access tokens open only views with ``personal_token=True``: a person with such a token
     must not take over the account with it, or create another one. Tokens of an application that
     uses codes open only views with ``any_client=True``, unless it is a first-party one and the
-    token has the scope `ACCOUNT`. A new view is closed by default. The routes of a host have other
+    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have other
     rules (`insufficient`).
     """
     name = info.options["route_name"]
@@ -98,7 +98,7 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
 
 def _manages_accounts(caller: Caller) -> bool:
     """Whether the application that calls may use our own API: not one of a third party."""
-    return caller.third_party is None or (not caller.third_party and ACCOUNT in caller.scope)
+    return caller.third_party is None or (not caller.third_party and ACCOUNT_SCOPE in caller.scope)
 
 
 def enforce(event: BeforeTraversal) -> None:

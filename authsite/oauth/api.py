@@ -55,6 +55,9 @@ class TokenAnswer(TypedDict):
     """Valid for one refresh, which returns the next one."""
     scope: NotRequired[str]
     """The granted scopes, if they differ from the requested ones."""
+    id_token: NotRequired[Annotated[str, Field(examples=["eyJhbGciOiJSUzI1NiJ9.e30.AA"])]]
+    """Who has signed in, for the client (OpenID Connect Core 1.0, section 2); with the scope
+    `openid` of an authorization code."""
 
 
 @response_body("The token is not active, or not any more. The client ignores the body.")
@@ -78,6 +81,8 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     }
     if set(pair.scope.split()) != set((requested_scope or "").split()):
         response["scope"] = pair.scope
+    if pair.id_token is not None:
+        response["id_token"] = pair.id_token
     return response
 
 

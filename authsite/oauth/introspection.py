@@ -21,12 +21,13 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.conditions import find_denial
 from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
-from authsite.users.groups import group_scopes
+from authsite.users.groups import group_scopes, labels
 
-from . import active_personal_tokens, resources
+from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
+from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
 from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
@@ -59,6 +60,8 @@ class IntrospectionAnswer(TypedDict):
     """The e-mail address of the user. Without `email_verified` it may be another person's."""
     email_verified: NotRequired[bool]
     """Whether the user has confirmed the address."""
+    groups: NotRequired[Annotated[list[str], Field(examples=[["finance", "ops"]])]]
+    """The groups of the user; absent if the token acts for no user."""
     aud: NotRequired[Annotated[str, Field(examples=[RESOURCE])]]
     """The resource that the token is for (RFC 8707): it must not be accepted by any other. Absent
     for a token that is for no resource."""
@@ -154,7 +157,8 @@ def _introspect_refresh(
         family is None
         or not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
-        or (family.account and find_denial(ctx, family.account))
+        or (family.account and _is_denied(ctx, family.account, family.require_group))
+        or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}
     answer = _facts(token, family, ctx.settings.refresh_expires_in)
@@ -164,6 +168,11 @@ def _introspect_refresh(
     scope = group_scopes.held(ctx, account.id, scope) if account else scope
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
+
+
+def _is_denied(ctx: Context, account: Account, require_group: str | None) -> bool:
+    allowed = client_groups.is_allowed(account, require_group)
+    return not allowed or find_denial(ctx, account) is not None
 
 
 def _facts(
@@ -194,6 +203,7 @@ def _about_user(account: Account) -> IntrospectionAnswer:
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
+        "groups": list(labels.shown(account.labels)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

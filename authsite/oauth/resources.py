@@ -24,7 +24,7 @@ from authsite.platform.settings.values import scope as scope_name
 from . import clients
 from .errors import InvalidTarget
 from .models import MAX_URI, RESOURCE_SERVER, Client, Resource
-from .scopes import ACCOUNT, OIDC_SCOPES, parse
+from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
 MAX_SCOPES = 1024  # characters: the size of the column
 # Scheme, authority, path and query (RFC 3986, appendix B); without a fragment (RFC 8707, 2).
@@ -94,7 +94,7 @@ def scope_for(resource: RegisteredResource | None, scope: str) -> str:
     """
     if resource is None:
         return scope
-    known = {*resource.scopes.split(), *OIDC_SCOPES}
+    known = {*resource.scopes.split(), *OPENID_SCOPES}
     return " ".join(each for each in parse(scope) if each in known)
 
 
@@ -185,7 +185,7 @@ def _checked_scopes(scopes: str) -> str:
     names = parse(" ".join(scopes.split()))
     for name in names:
         scope_name(name)
-        if is_admin(name) or name == ACCOUNT:
+        if is_admin(name) or name == ACCOUNT_SCOPE:
             raise ValueError(
                 f"{name} is for authsite's own API, which a token for a resource never opens"
             )

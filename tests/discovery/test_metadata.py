@@ -20,7 +20,12 @@ def endpoints(issuer):
 
 @pytest.mark.control("T25")
 def test_the_document_names_what_this_server_has_and_nothing_else(site_with):
-    site = site_with(base_url="https://auth.example.com", scopes="notes:read: Read\nnotes:write: W")
+    """Without OpenID Connect; with it see tests/oidc/test_discovery.py."""
+    site = site_with(
+        base_url="https://auth.example.com",
+        openid="off",
+        scopes="notes:read: Read\nnotes:write: W",
+    )
     answer = site.http.get(PATH)
     assert answer.json == {
         "issuer": "https://auth.example.com",
@@ -75,7 +80,8 @@ def test_the_form_of_section_3_1_is_outside_of_the_path(site_with):
 
 
 def test_of_several_issuers_each_has_its_own_document(site_with):
-    site = site_with(base_url="https://one.example/a https://one.example/b.c https://two.example")
+    urls = "https://one.example/a https://one.example/b.c https://two.example"
+    site = site_with(base_url=urls, openid="off")
 
     def issuer(path, host):
         return site.http.get(path, headers={"Host": host}).json["issuer"]

@@ -9,7 +9,7 @@ from authsite.cli.shared import examples, transaction
 from authsite.context import Context
 from authsite.oauth import resources
 from authsite.oauth.models import Resource
-from authsite.oauth.scopes import OIDC_SCOPES
+from authsite.oauth.scopes import OPENID_SCOPES
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
@@ -128,7 +128,7 @@ def _client_id(text: str) -> UUID:
 
 def _require_configured(cfg: Settings, scope: str) -> None:
     """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    unknown = set(scope.split()) - {*cfg.scopes, *OIDC_SCOPES} if cfg.scopes else set()
+    unknown = set(scope.split()) - {*cfg.scopes, *OPENID_SCOPES} if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
             f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "

@@ -5,9 +5,15 @@ from typing import ClassVar, Literal
 from uuid import uuid4
 
 from authsite.context import Context
-from authsite.oauth import resources, scopes
+from authsite.oauth import client_groups, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget, LoginFailed
+from authsite.oauth.errors import (
+    GroupRequired,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    LoginFailed,
+)
 from authsite.oauth.issue import issue
 from authsite.oauth.parameters import Name, Secret
 from authsite.oauth.tokens import TokenPair
@@ -57,8 +63,8 @@ def issue_by_password(
     """The token pair of a user. ``given``: what the password as a way to sign in reads.
 
     Raises `LoginFailed`, `InvalidScope`, `InvalidTarget`, `TooManyAttempts`,
-    `HashCapacityExceeded`, what an account condition raises, and a plain `InvalidGrant` where the
-    gate wants another proof: no grant takes one yet.
+    `HashCapacityExceeded`, what an account condition raises, `GroupRequired`, and a plain
+    `InvalidGrant` where the gate wants another proof: no grant takes one yet.
     """
     scope = scopes.choose(requested_scope, client.scope, client.default_scope)
     resource = resources.choose(ctx, requested_resource, client.default_resource)
@@ -69,6 +75,15 @@ def issue_by_password(
     if isinstance(done, Pending):
         record_apart(ctx, Event.LOGIN_FAILED, **done.about(FailureReason.FACTOR_MISSING))
         raise InvalidGrant
+    if not client_groups.is_allowed(done.account, client.require_group):
+        record_apart(
+            ctx,
+            Event.LOGIN_FAILED,
+            user_id=done.account.id,
+            client_id=client.id,
+            details={"reason": FailureReason.GROUP_MISSING},
+        )
+        raise GroupRequired
     family_id = uuid4()
     audience = resource.uri if resource else None
     pair = issue(ctx, client, done, scope, family_id, audience=audience)
