@@ -24,7 +24,7 @@ from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.bounds import Bounds
 from .codes.family import OTHER, Refreshing
-from .errors import InvalidGrant, InvalidTarget, TokenReused
+from .errors import InvalidGrant, TokenReused
 from .models import Client, Family
 from .tokens import (
     REFRESH,
@@ -67,6 +67,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.granted_scope,
         Family.refresh_expires_at,
         Family.created_at,
+        Family.facts,
         Family.session_id,
         Client.require_group,
         *ACCOUNT_COLUMNS,
@@ -121,10 +122,7 @@ def refresh(
     if token is None:
         raise InvalidGrant
     family, refreshing = _find_allowed(ctx, token, client_id)
-    if requested_resource:
-        audience = unpack(family.facts).audience
-        if audience is None or not resources.is_same(requested_resource, audience):
-            raise InvalidTarget
+    resources.check_same(requested_resource, unpack(family.facts).audience)
     if token.generation == family.generation:
         pair = _rotate(ctx, family, refreshing.bounds, requested_scope)
         if pair:
