@@ -1,8 +1,8 @@
 """An application that signs its users in at ``/oauth/authorize``, and a browser on the way there.
 
-    app = application(site)
-    code = code_for(site, app)          # signs Ann in, and allows what the application asks for
-    back = answer_of(authorize(site, app, prompt="none"))
+app = application(site)
+code = code_for(site, app)          # signs Ann in, and allows what the application asks for
+back = answer_of(authorize(site, app, prompt="none"))
 """
 
 import re
@@ -55,9 +55,7 @@ def application(
         )  # fmt: skip
         db.flush()
         for position, uri in enumerate(redirect_uris):
-            db.add(
-                ClientUri(id=uuid4(), client_id=id, kind=REDIRECT, uri=uri, position=position)
-            )
+            db.add(ClientUri(id=uuid4(), client_id=id, kind=REDIRECT, uri=uri, position=position))
     return Application(str(id), secret, redirect_uris[0], name)
 
 

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from authsite.context import Context
 from authsite.oauth import redirect_uris, resources
+from authsite.oauth.errors import InvalidTarget
 from authsite.oauth.models import REDIRECT
 from authsite.oauth.oidc import id_tokens
+from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
-from authsite.oauth.resources import InvalidTarget
 from authsite.oauth.scopes import parse
 from authsite.platform.http.errors import ApiError
 from authsite.users.groups.reserved import ADMIN_SCOPES
@@ -137,6 +138,6 @@ def _hinted(ctx: Context, hint: str | None) -> str | None:
         return None
     try:
         claims: dict[str, Any] = id_tokens.claims_of(ctx, hint)
-    except id_tokens.NotOurIdToken:
+    except NotOurIdToken:
         raise Refused(Refusal.HINT) from None
     return str(claims.get("sub", ""))

@@ -1,6 +1,6 @@
 """Store an authorization code (RFC 6749, section 4.1.2)."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID, uuid4
 
@@ -62,7 +62,7 @@ def store(ctx: Context, new: NewCode) -> str:
     if new.audience is not None:
         features.use(ctx, features.AUDIENCE)
     now, code_id = clock.now(), uuid4()
-    expires_at = expiry(now, timedelta(seconds=60))
+    expires_at = expiry(now, ctx.settings.code_expires_in)
     ctx.db.execute(
         insert(AuthorizationCode).values(
             id=code_id,
