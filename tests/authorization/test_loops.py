@@ -16,6 +16,7 @@ from tests.support.authorizing import (
     code_for,
     leads_to,
     log_in,
+    redeemed,
     sign_in,
     target_of,
 )
@@ -130,10 +131,12 @@ def test_the_sign_in_of_a_provider_satisfies_it_however_old_it_is(issuer, ann):
 
 
 def test_another_user_than_the_hint_names(issuer, app, ann):
-    bo = issuer.user("bo@example.com", confirmed=True)
+    issuer.user("bo@example.com", confirmed=True)
     ours = application(issuer, first_party=True)
+    code = code_for(issuer, ours, username="bo@example.com")
+    hint = redeemed(issuer, ours, code)["id_token"]
+    issuer.http.reset()
     sign_in(issuer)
-    hint = f"sub:{bo.id}"
     answer = authorize(issuer, ours, id_token_hint=hint)
     assert leads_to(answer) == "/login"
     silent = authorize(issuer, ours, id_token_hint=hint, prompt="none")
