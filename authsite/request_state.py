@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from authsite.context import Context, Services
     from authsite.platform.db.engine import Database
+    from authsite.platform.http.address_value import Address
     from authsite.platform.http.errors import ApiError, ErrorFormat, FieldError
-    from authsite.platform.http.own_address import Address
     from authsite.platform.http.request_info import RequestInfo
     from authsite.platform.settings import Settings
 

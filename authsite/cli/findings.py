@@ -108,6 +108,29 @@ LINES: Mapping[str, tuple[str, str]] = {
         "users cannot sign in with it: {cause}. Check its issuer ({issuer}), and that this machine "
         "reaches it",
     ),
+    "openid-on": ("ok", "applications can sign people in here; the issuer is {issuer}"),
+    "openid-off": ("note", "applications cannot sign people in here: {obstacle} (docs/openid.md)"),
+    "openid-set-off": ("ok", "applications cannot sign people in here: it is set to off"),
+    "openid-included": (
+        "ok",
+        "applications cannot sign people in here: by default it is off in an application that "
+        "includes authsite",
+    ),
+    "signing-keys-none": (
+        "note",
+        "there are no keys for ID tokens yet: the service makes them when it starts",
+    ),
+    "signing-key-signs": ("ok", "the key {kid} signs since {at}"),
+    "signing-key-overdue": (
+        "change",
+        "the key {kid} signs since {at}, longer than signing-key-rotation: a process with janitor "
+        "on rotates the keys, or `authsite keys rotate`",
+    ),
+    "signing-key-unusable": (
+        "wrong",
+        "no sealing-key opens the {state} key {kid}, so nobody can sign in to applications: set "
+        "the sealing-key that sealed it, or replace it with `authsite keys rotate --now`",
+    ),
     "key-fine": ("ok", "ready for production"),
 }
 

@@ -4,6 +4,10 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 
 MESSAGE = "An exception occurred when trying to authenticate the user."
+_NO_SCOPE = (
+    "This endpoint is not open to applications of third parties: it names no scope that they could "
+    "have. Its operator has to name one."
+)
 
 
 class NotAuthenticated(ApiError):
@@ -25,10 +29,12 @@ class InsufficientScope(ApiError):
     status = 403
     code = "insufficient_scope"
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str = "") -> None:
+        """``scope``: empty where an application of a third party needs one and none is named."""
+        message = f"This endpoint needs a token with the scope {scope}." if scope else _NO_SCOPE
+        named = f', scope="{scope}"' if scope else ""
         super().__init__(
-            f"This endpoint needs a token with the scope {scope}.",
-            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+            message, headers={"WWW-Authenticate": f'Bearer error="insufficient_scope"{named}'}
         )
 
 
@@ -59,6 +65,19 @@ class LoginRequired(ApiError):
     message = (
         "A personal access token cannot be used here. Log in, and send the access token of that "
         "login."
+    )
+
+
+class ApplicationNotAllowed(ApiError):
+    summary = (
+        "The token is that of an application of a third party, or of a first-party application "
+        "without the scope `account`."
+    )
+    status = 403
+    code = "login_required"
+    message = (
+        "This application may not manage the account. Log in with an application of this service "
+        "itself, or with a first-party application that asks for the scope account."
     )
 
 

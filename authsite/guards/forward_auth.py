@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from pyramid.response import Response
 
 from authsite.platform.http.address import absolute
+from authsite.platform.http.address_value import origin_of
 from authsite.platform.http.cookies import without_own
 from authsite.platform.http.host import is_host
 from authsite.platform.http.methods import is_original_safe
-from authsite.platform.http.own_address import origin_of
 from authsite.platform.http.proxies import nearest
 from authsite.platform.http.return_to import local_path, referring_url, return_target
 from authsite.platform.settings import Settings

@@ -17,6 +17,7 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import predvalseq
 
+from authsite.oauth.scopes import OPENID_SCOPES
 from authsite.platform.http.error_formats import ErrorsOption
 from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.values import is_admin
@@ -238,9 +239,10 @@ def _unknown_scopes(rules: Rules, scopes: Collection[str]) -> str | None:
     """What is wrong with scopes of ``rules`` that no token can have; None if all are known."""
     for scope in rules.scope.split():
         if is_admin(scope) and scope not in ADMIN_SCOPES:
-            known = ", ".join(sorted(ADMIN_SCOPES))
-            return f"no token can have the scope {scope}; use one of {known}"
-    unknown = [each for each in rules.scope.split() if not is_admin(each) and each not in scopes]
+            named = ", ".join(sorted(ADMIN_SCOPES))
+            return f"no token can have the scope {scope}; use one of {named}"
+    known = {*scopes, *OPENID_SCOPES}
+    unknown = [each for each in rules.scope.split() if not is_admin(each) and each not in known]
     if scopes and unknown:
         return (
             f"no token can have the scope {', '.join(unknown)}; add it to authsite.scopes,"

@@ -45,6 +45,32 @@ class TokenReused(InvalidGrant):
     keeps_writes = True
 
 
+class NotIssued(InvalidGrant):
+    """What was checked has changed before the tokens were stored."""
+
+
+class InvalidCode(InvalidGrant):
+    """An authorization code that gives no tokens; ``reason`` is for the operator alone."""
+
+    message = (
+        "The authorization code is not valid: it was used before, has expired, or belongs to "
+        "another request or client. Send the user to /oauth/authorize again."
+    )
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__()
+
+
+class ConfirmationRequired(InvalidGrant):
+    """The client is for users who have confirmed the e-mail address."""
+
+    message = (
+        "This application is for users who have confirmed the e-mail address. Send the user to "
+        "/oauth/authorize again."
+    )
+
+
 class GroupRequired(InvalidGrant):
     """The client is for the members of a group, and the user is not one; see `client_groups`."""
 
@@ -74,6 +100,16 @@ class InvalidScope(ApiError):
     status = 400
     code = "invalid_scope"
     message = "Ask only for scopes that this client (or this refresh token) was granted."
+
+
+class InvalidTarget(ApiError):
+    summary = "The resource is unknown, or is not the one of the refresh token (RFC 8707)."
+    status = 400
+    code = "invalid_target"
+    message = (
+        "Ask for one resource that is registered here, by its URI, and at a refresh for the same "
+        "as before; or leave out resource."
+    )
 
 
 class LoginFailed(InvalidGrant):

@@ -62,6 +62,13 @@ class Caller:
 
     Empty for a client that acts for itself, and for a personal access token.
     """
+    third_party: bool | None = None
+    """Whether the token is one of an application of a third party, which opens only what names a
+    scope that the token has. False for a first-party application that uses codes; None for a client
+    that logs a user in with a password, for one that acts for itself, for a personal access token,
+    and for a browser session."""
+    audience: str | None = None
+    """The resource that the token is for (RFC 8707); it opens nothing else. None without one."""
     expires: float = 0.0
     """When the access token or browser session ends by itself, in Unix seconds."""
     login_names: tuple[str, ...] = ()

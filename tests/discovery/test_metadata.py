@@ -20,7 +20,12 @@ def endpoints(issuer):
 
 @pytest.mark.control("T25")
 def test_the_document_names_what_this_server_has_and_nothing_else(site_with):
-    site = site_with(base_url="https://auth.example.com", scopes="notes:read: Read\nnotes:write: W")
+    """Without OpenID Connect; with it see tests/oidc/test_discovery.py."""
+    site = site_with(
+        base_url="https://auth.example.com",
+        openid="off",
+        scopes="notes:read: Read\nnotes:write: W",
+    )
     answer = site.http.get(PATH)
     assert answer.json == {
         "issuer": "https://auth.example.com",
@@ -75,7 +80,8 @@ def test_the_form_of_section_3_1_is_outside_of_the_path(site_with):
 
 
 def test_of_several_issuers_each_has_its_own_document(site_with):
-    site = site_with(base_url="https://one.example/a https://one.example/b.c https://two.example")
+    urls = "https://one.example/a https://one.example/b.c https://two.example"
+    site = site_with(base_url=urls, openid="off")
 
     def issuer(path, host):
         return site.http.get(path, headers={"Host": host}).json["issuer"]
@@ -127,14 +133,21 @@ def test_clients_may_cache_it_for_minutes(site):
     assert site.http.head(PATH).headers["ETag"] == answer.headers["ETag"]
 
 
-def test_scripts_of_allowed_origins_may_read_it_and_no_others(site_with):
-    site = site_with(cors_origins="https://app.example")
-    allowed = site.http.get(PATH, headers={"Origin": "https://app.example"})
-    assert allowed.headers["Access-Control-Allow-Origin"] == "https://app.example"
-    assert "Access-Control-Allow-Credentials" not in allowed.headers
-    assert "Origin" in allowed.headers["Vary"]
-    foreign = site.http.get(PATH, headers={"Origin": "https://evil.example"})
-    assert "Access-Control-Allow-Origin" not in foreign.headers
+@pytest.mark.parametrize("listed", ["", "https://app.example"])
+def test_trap_17_scripts_of_every_origin_may_read_it_and_its_errors(site_with, listed):
+    """Trap 17: CORS was missing at discovery."""
+    site = site_with(cors_origins=listed)
+    for origin in ("https://app.example", "https://other.example", "null"):
+        sent = {"Origin": origin}
+        asked = sent | {"Access-Control-Request-Method": "GET"}
+        for answer in (
+            site.http.get(PATH, headers=sent, status=200),
+            site.http.post(PATH, headers=sent, status=405),
+            site.http.options(PATH, headers=asked, status=204),
+        ):
+            assert answer.headers["Access-Control-Allow-Origin"] == "*"
+            assert "Access-Control-Allow-Credentials" not in answer.headers
+            assert "Origin" not in answer.headers.get("Vary", "")  # a cache may keep it for all
 
 
 def test_other_methods_get_405_in_json(site):

@@ -1,17 +1,19 @@
 """The view of the metadata document."""
 
 import json
-from typing import Annotated, NotRequired
+from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
+from pyramid.interfaces import IRoutesMapper
 from pyramid.response import Response
-from typing_extensions import TypedDict
 
 from authsite.oauth.client_auth import METHODS
 from authsite.oauth.grants import GRANTS
+from authsite.oauth.oidc.availability import is_on
+from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.http.address import base_path
-from authsite.platform.http.api_metadata import Operation, Parameters, response_body
+from authsite.platform.http.api_metadata import Operation, Parameters
 from authsite.platform.http.cached_response import (
     CACHED,
     FIVE_MINUTES,
@@ -20,32 +22,10 @@ from authsite.platform.http.cached_response import (
 )
 from authsite.request_state import Request
 
-_ISSUER = "https://auth.example.com"
-_Methods = Annotated[list[str], Field(examples=[["client_secret_basic", "client_secret_post"]])]
+from .document import MetadataAnswer
+from .openid import openid_members
 
-
-@response_body("The endpoints and methods of this authorization server (RFC 8414, section 2).")
-class MetadataAnswer(TypedDict):
-    issuer: Annotated[str, Field(examples=[_ISSUER])]
-    """The base URL of this service."""
-    token_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/token"])]
-    """The URL of the token endpoint."""
-    token_endpoint_auth_methods_supported: _Methods
-    """How a client authenticates at the token endpoint."""
-    introspection_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/introspect"])]
-    """The URL for token introspection (RFC 7662)."""
-    introspection_endpoint_auth_methods_supported: _Methods
-    """How a client authenticates there."""
-    revocation_endpoint: Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/revoke"])]
-    """The URL for token revocation (RFC 7009)."""
-    revocation_endpoint_auth_methods_supported: _Methods
-    """How a client authenticates there."""
-    grant_types_supported: Annotated[list[str], Field(examples=[list(GRANTS)])]
-    """The grant types of the token endpoint."""
-    response_types_supported: Annotated[list[str], Field(examples=[["none"]])]
-    """`none`: there is no authorization endpoint."""
-    scopes_supported: NotRequired[list[str]]
-    """The scopes in setting `scopes`; missing if there are none."""
+CODE_GRANT = "authorization_code"
 
 
 class MetadataPath(Parameters):
@@ -55,19 +35,20 @@ class MetadataPath(Parameters):
     """The path of the issuer, without the slash in front."""
 
 
-# Registered in `includeme`, because the second route does not always exist.
+# Registered in `includeme`, because not all of its routes always exist.
 @Operation(
     "Describe this authorization server",
     {200: MetadataAnswer, 304: None},
     headers={200: CACHED, 304: CACHED},
     description=(
-        "The metadata of RFC 8414. If the URL of this service has a path, the document is also at "
-        "the path that section 3.1 defines, with the path of the issuer at its end."
+        "The metadata of RFC 8414, and of OpenID Connect Discovery 1.0 if that is on. If the URL "
+        "of this service has a path, the document is also at the path that section 3.1 of RFC 8414 "
+        "defines, with the path of the issuer at its end."
     ),
 )
 def metadata(request: Request) -> Response:
-    """Respond with the metadata of the issuer of this request, which clients may cache."""
-    text = json.dumps(_metadata(request, _issuer(request)))
+    """Respond with the metadata of the issuer, which clients may cache."""
+    text = json.dumps(_metadata(request))
     return respond_from_cache(
         request, CachedResponse(text.encode(), "application/json"), FIVE_MINUTES
     )
@@ -82,23 +63,34 @@ def _issuer(request: Request) -> str:
     return next(matching, urls[0])
 
 
-def _metadata(request: Request, issuer: str) -> MetadataAnswer:
-    methods = list(METHODS)
+def _metadata(request: Request) -> MetadataAnswer:
+    services = request.registry["authsite"]
+    on = is_on(services)
+    # One issuer: a client compares it with the one in ID tokens.
+    issuer = issuer_of(services) if on else _issuer(request)
 
-    def endpoint(route: str) -> str:
+    def endpoint(route: str) -> str | None:
+        """The URL of a route; None if there is no such route."""
+        if request.registry.getUtility(IRoutesMapper).get_route(route) is None:
+            return None
         return f"{issuer}{base_path(request, route)}"
 
+    authenticated = list(METHODS)
+    # Public clients; some clients of MCP require it to be listed.
+    public = [*METHODS, "none"] if on else authenticated
     answer: MetadataAnswer = {
         "issuer": issuer,
-        "token_endpoint": endpoint("authsite.oauth.token"),
-        "token_endpoint_auth_methods_supported": methods,
-        "introspection_endpoint": endpoint("authsite.oauth.introspect"),
-        "introspection_endpoint_auth_methods_supported": methods,
-        "revocation_endpoint": endpoint("authsite.oauth.revoke"),
-        "revocation_endpoint_auth_methods_supported": methods,
-        "grant_types_supported": list(GRANTS),
-        "response_types_supported": ["none"],
+        "token_endpoint": endpoint("authsite.oauth.token") or "",
+        "token_endpoint_auth_methods_supported": public,
+        "introspection_endpoint": endpoint("authsite.oauth.introspect") or "",
+        "introspection_endpoint_auth_methods_supported": authenticated,
+        "revocation_endpoint": endpoint("authsite.oauth.revoke") or "",
+        "revocation_endpoint_auth_methods_supported": public,
+        "grant_types_supported": [each for each in GRANTS if on or each != CODE_GRANT],
+        "response_types_supported": ["code"] if on else ["none"],
     }
     if request.authsite.settings.scopes:  # section 3.2: no empty lists
         answer["scopes_supported"] = list(request.authsite.settings.scopes)
+    if on:
+        openid_members(answer, request.authsite.settings, endpoint)
     return answer

@@ -6,6 +6,7 @@ from pyramid.tweens import INGRESS
 
 from . import (
     address,
+    address_value,
     assets,
     bodies,
     cookies,
@@ -17,7 +18,6 @@ from . import (
     languages,
     local,
     methods,
-    own_address,
     own_files,
     proxies,
     request_facts,
@@ -34,7 +34,7 @@ def includeme(config: Configurator) -> None:
     # The header is valid for the whole host name, and so for the pages of a host application.
     hsts = cfg.hsts or ("host" if http.standalone else "off")
     http.prefix, http.hsts = prefix, headers.HSTS.get(hsts)
-    http.addresses = own_address.configured(cfg.base_url, prefix)
+    http.addresses = address_value.configured(cfg.base_url, prefix)
     for name, function in {
         "request_id": request_facts.request_id,
         "request_info": request_facts.request_info,

@@ -14,9 +14,9 @@ from pyramid.interfaces import IRoutesMapper
 
 from authsite.request_state import Request
 
+from .address_value import DEFAULT_PORT, Address, origin_of
 from .application import HttpApplication
 from .host import is_host, own_host
-from .own_address import DEFAULT_PORT, Address, origin_of
 from .proxies import nearest
 
 _PATH_SAFE = "/~!$&'()*+,;=:@"

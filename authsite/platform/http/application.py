@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from .address_value import Address
     from .cached_response import Assets, CachedResponse
     from .errors import ErrorFormat
-    from .own_address import Address
 
 
 @dataclass(slots=True)

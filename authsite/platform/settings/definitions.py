@@ -5,16 +5,40 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .definition import METADATA, PREFIX, Definition
-from .sections import Accounts, Login, Mail, Operations, Pages, Provider, Providers, Storage, Tokens
+from .sections import (
+    Accounts,
+    Login,
+    Mail,
+    OpenId,
+    Operations,
+    Pages,
+    Provider,
+    Providers,
+    Storage,
+    Tokens,
+)
+from .urls import host_of, is_loopback
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Storage, Login, Tokens, Providers, Accounts, Pages, Mail, Operations):
+class Settings(Storage, Login, Tokens, OpenId, Providers, Accounts, Pages, Mail, Operations):
     """All settings, checked. An attribute is the key with ``_`` for ``-`` and ``.``."""
 
     def provider(self, name: str) -> Provider | None:
         """The provider of this name."""
         return next((each for each in self.providers if each.name == name), None)
+
+    @property
+    def openid_obstacle(self) -> str | None:
+        """What OpenID Connect is missing in the settings: a clause for people; None if nothing."""
+        first = self.base_url[0] if self.base_url else ""
+        if not first:
+            return "base-url is not set, which is the name of this service for its clients"
+        if not first.startswith("https://") and not is_loopback(host_of(first)):
+            return "base-url does not begin with https://"
+        if self.production and not self.sealing_key:
+            return "sealing-key is not set, under which the keys of ID tokens are stored"
+        return None
 
     def localized(self, name: str, language: str) -> Any:
         """The value of a setting of `LOCALIZED` for ``language``, else the one for all."""

@@ -84,6 +84,13 @@ RULES: tuple[Rule, ...] = (
         START,
     ),
     Rule(
+        "openid-incomplete",
+        "openid",
+        lambda s: s.openid and s.openid_obstacle,
+        "it is on, but {found}: set that, or set openid to off",
+        START,
+    ),
+    Rule(
         "production-off",
         "production",
         lambda s: not s.production,

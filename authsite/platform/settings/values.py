@@ -23,6 +23,16 @@ _MAX_RADIUS = {"px": 24.0, "rem": 1.5}
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
 _FOR_GROUPS = re.compile(r"(.*\S)\s+\[groups\]")
 ADMIN_PREFIX = "admin:"  # of the scopes that authsite defines itself, for administrators
+ACCOUNT = "account"
+"""The scope with which a first-party application may call authsite's own API."""
+OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access")
+"""The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
+RESERVED_SCOPES = frozenset({ACCOUNT, *OIDC_SCOPES})
+_RESERVED_SCHEMES = frozenset(
+    "about android-app blob cid chrome chrome-extension content data file filesystem ftp ftps http"
+    " https intent jar javascript ldap ldaps livescript mailto mhtml moz-extension ms-appx mocha"
+    " news resource rtsp sms smsto ssh tel telnet urn vbscript view-source ws wss".split()
+)
 
 
 def boolean(text: str) -> bool:
@@ -191,8 +201,23 @@ def scopes(text: str) -> Scopes:
                 f"give {name} another name: authsite itself defines all scopes that begin with"
                 f" {ADMIN_PREFIX}"
             )
+        if name in RESERVED_SCOPES:
+            raise ValueError(
+                f"give {name} another name, or leave it out: authsite itself defines"
+                f" {', '.join((ACCOUNT, *OIDC_SCOPES))}"
+            )
         found[name] = description
     return Scopes(found, frozenset(for_groups))
+
+
+def private_scheme(text: str) -> str:
+    """The scheme of a program's own URIs (RFC 8252, section 7.1), without ``://``."""
+    scheme = text.lower()
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]{0,63}", scheme):
+        raise ValueError("give schemes of programs by their names, such as myapp, without ://")
+    if scheme in _RESERVED_SCHEMES:
+        raise ValueError(f"{scheme} is no scheme of a program: give the program its own")
+    return scheme
 
 
 def color(text: str) -> str:

@@ -27,6 +27,7 @@ class Lock(Enum):
     LEADER = 7165219, "duty"  # held by the process that cleans up every hour
     CLEANUP = 7165220, "round"  # held during a cleanup by the leader or `authsite purge`
     SEALING = 7165222, "sealing"  # held by the process that seals the audit trail
+    SIGNING_KEYS = 7165223, "keys"  # held by the process that makes or rotates signing keys
 
     def __init__(self, number: int, suffix: str) -> None:
         self.number, self.suffix = number, suffix

@@ -6,6 +6,7 @@
 from .accounts import Accounts
 from .login import Login
 from .mail import Mail
+from .openid import OpenId
 from .operations import Operations
 from .pages import LOCALIZED, Pages
 from .providers import PROVIDER, Provider, Providers
@@ -19,6 +20,7 @@ __all__ = [
     "Accounts",
     "Login",
     "Mail",
+    "OpenId",
     "Operations",
     "Pages",
     "Provider",
