@@ -67,6 +67,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.granted_scope,
         Family.refresh_expires_at,
         Family.created_at,
+        Family.facts,
         Family.session_id,
         Client.require_group,
         *ACCOUNT_COLUMNS,
