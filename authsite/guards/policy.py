@@ -31,6 +31,7 @@ from .errors import (
     ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
+    GroupRequired,
     InsufficientScope,
     LoginRequired,
     NotAuthenticated,
@@ -231,8 +232,8 @@ def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
 def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
     """The error for a valid credential that does not satisfy ``rules``; None if it does.
 
-    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified` and
-    `EmailNotConfirmed`.
+    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified`,
+    `EmailNotConfirmed` and `GroupRequired`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         return InsufficientScope(rules.scope)
@@ -247,6 +248,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         confirms = settings.confirms_as_in_variant_b
         return EmailNotConfirmed() if confirms else EmailNotVerified()
+    if rules.group and rules.group not in caller.groups:
+        return GroupRequired()
     return None
 
 
