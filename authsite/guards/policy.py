@@ -11,6 +11,7 @@ from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
+from authsite.oauth.scopes import ACCOUNT_SCOPE
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
@@ -48,8 +49,6 @@ _OUTCOMES = {
     NOT_ACTIVE: "inactive_token",
     OTHER_AUDIENCE: "other_audience",
 }
-ACCOUNT = "account"
-"""The scope with which a first-party application may call authsite's own API."""
 
 
 def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
@@ -74,8 +73,8 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     Personal access tokens open only views with ``personal_token=True``: a person with such a token
     must not take over the account with it, or create another one. Tokens of an application that
     uses codes open only views with ``any_client=True``, unless it is a first-party one and the
-    token has the scope `ACCOUNT`. A new view is closed by default. The routes of a host have other
-    rules (`insufficient`).
+    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have
+    other rules (`insufficient`).
     """
     name = info.options["route_name"]
     personal, any_client = info.options.get("personal_token"), info.options.get("any_client")
@@ -99,7 +98,7 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
 
 def _manages_accounts(caller: Caller) -> bool:
     """Whether the application that calls may use our own API: not one of a third party."""
-    return caller.third_party is None or (not caller.third_party and ACCOUNT in caller.scope)
+    return caller.third_party is None or (not caller.third_party and ACCOUNT_SCOPE in caller.scope)
 
 
 def enforce(event: BeforeTraversal) -> None:

@@ -134,8 +134,9 @@ _PRESENTED_TOKEN_ERRORS = (
     {200: IntrospectionAnswer},
     description=(
         "Whether a token is active, and for whom it acts (RFC 7662). A client sees its own tokens; "
-        "a client of type `resource-server` sees the access tokens of all clients, and personal "
-        "access tokens. Any other token is inactive, and the response then has only `active`."
+        "a client of type `resource-server` sees the tokens for its resource, access tokens of "
+        "first parties that are for no resource, and personal access tokens. Any other token is "
+        "inactive, and the response then has only `active`."
     ),
     errors=_PRESENTED_TOKEN_ERRORS,
     credentials=CLIENT_BASIC,

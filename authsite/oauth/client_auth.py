@@ -52,6 +52,8 @@ class AuthenticatedClient(NamedTuple):
     """As stored; None for those of the type."""
     require_group: str | None
     """See `oauth.client_groups`."""
+    default_resource: str | None
+    """The URI of the resource that its tokens are for; None for none."""
 
     def may_use(self, grant_type: str) -> bool:
         """Whether it may use this grant (RFC 7591, section 2)."""

@@ -1,9 +1,10 @@
 """Token introspection (RFC 7662): whether a token is active, and for whom it acts.
 
-An access token is active exactly if the api guard would accept it on a route without further
-conditions, and a refresh token exactly if its client would get new tokens for it. Nothing is
-written, and every query is a prepared one: for an access token there is one, which reads the client
-that asks as well.
+An access token is active exactly if the api guard would accept it on a route that names its scope,
+or if it is for a resource and that resource's server or its own client asks. A refresh token is
+active exactly if its client would get new tokens for it. Nothing is written, and every query is a
+prepared one: for an access token there is one, which reads the client that asks as well, and for a
+token for a resource another one, of that resource.
 """
 
 from datetime import datetime, timedelta
@@ -18,15 +19,17 @@ from authsite.context import Context
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
 from authsite.sign_in.conditions import find_denial
+from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes, labels
 
-from . import active_personal_tokens, client_groups
+from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
 from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
+from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
 
@@ -59,6 +62,9 @@ class IntrospectionAnswer(TypedDict):
     """Whether the user has confirmed the address."""
     groups: NotRequired[Annotated[list[str], Field(examples=[["finance", "ops"]])]]
     """The groups of the user; absent if the token acts for no user."""
+    aud: NotRequired[Annotated[str, Field(examples=[RESOURCE])]]
+    """The resource that the token is for (RFC 8707): it must not be accepted by any other. Absent
+    for a token that is for no resource."""
     owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
     """Whether the token acts for a user or for the client itself."""
 
@@ -66,10 +72,10 @@ class IntrospectionAnswer(TypedDict):
 def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> IntrospectionAnswer:
     """The state of a token, as the client that authenticates may know it.
 
-    A client knows its own tokens; one of type ``resource-server`` knows the access tokens of all
-    clients, and the personal access tokens of all users. It never sees a refresh token as active: a
-    resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows answers that
-    differ by client). Raises the errors of `authenticate_request`.
+    A client knows its own tokens; one of type ``resource-server`` knows the personal access tokens
+    of all users, and the access tokens that `_may_know` allows. It never sees a refresh token as
+    active: a resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows
+    answers that differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
     access = decode_bearer(keys, text, now)
@@ -93,7 +99,7 @@ def _introspect_access(
     if (
         active is None
         or not is_current(token, active, now, ctx.settings.refresh_grace)
-        or (client.type != RESOURCE_SERVER and active.client_id != client.id)
+        or not _may_know(ctx, client, active)
         or lacks_confirmation(active.account, ctx.settings)
     ):
         return {"active": False}
@@ -102,6 +108,24 @@ def _introspect_access(
     answer = _facts(token, active, ctx.settings.expires_in)
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
+
+
+def _may_know(ctx: Context, client: AskingClient, active: ActiveToken) -> bool:
+    """Whether ``client`` may know that this access token is active.
+
+    Its own client may. A resource server may unless the token is for another resource, or is that
+    of a third party and for none: its user has allowed an application something at a resource, and
+    not at every one.
+    """
+    if active.client_id == client.id:
+        return True
+    if client.type != RESOURCE_SERVER:
+        return False
+    facts = unpack(active.facts)
+    if facts.audience is None:
+        return not facts.third_party
+    resource = resources.find(ctx, facts.audience)
+    return resource is not None and resource.client_id == client.id
 
 
 def _introspect_personal(
@@ -163,6 +187,8 @@ def _facts(
     answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
     if family.client_id:
         answer["client_id"] = str(family.client_id)
+    if (audience := unpack(family.facts).audience) is not None:
+        answer["aud"] = audience
     if family.account:
         answer.update(_about_user(family.account))
     else:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from authsite.context import Context
-from authsite.platform.settings.values import OIDC_SCOPES
+from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes
 
 from . import families
@@ -12,6 +12,8 @@ from .errors import InvalidGrant, InvalidScope
 OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
 OPENID_SCOPES = OIDC_SCOPES
 """The scopes of OpenID Connect, which an application needs no permission for."""
+ACCOUNT_SCOPE = ACCOUNT
+"""The scope with which a first-party application may call authsite's own API."""
 
 
 def parse(text: str) -> list[str]:

@@ -35,7 +35,6 @@ _RESERVED_SCHEMES = frozenset({
     "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appx", "news", "resource",
     "rtsp", "sms", "smsto", "ssh", "tel", "telnet", "urn", "vbscript", "view-source", "ws", "wss",
 })  # fmt: skip
-)
 
 
 def boolean(text: str) -> bool:
