@@ -31,7 +31,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 
 from . import text
-from .bounds import bounds_of, outlives_session
+from .bounds import bound_of, outlives_session
 from .models import AuthorizationCode
 from .terms import TERMS_COLUMNS, Terms, check_user
 
@@ -124,7 +124,7 @@ def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
         scope=code.scope,
         session_id=code.session_id,
         facts=facts.pack(amr, audience=code.audience, third_party=not terms.first_party),
-        bounds=bounds_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
