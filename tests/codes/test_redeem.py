@@ -12,6 +12,7 @@ from tests.support.codes import (
     application,
     code_of,
     codes,
+    openid_provider,
     redeem,
     session_of,
 )
@@ -155,11 +156,7 @@ def test_who_has_seen_a_used_code_without_its_verifier_ends_nothing(site):
 
 
 def test_failed_codes_count_in_the_limit_of_clients(site_with):
-    from tests.codes.conftest import OPENID, sign_in
-
-    site = site_with(**OPENID, limits="on", **{"limits.client_auth": "3/minute"})
-    site.user(confirmed=True)
-    sign_in(site)
+    site = openid_provider(site_with, limits="on", **{"limits.client_auth": "3/minute"})
     app = application(site)
     good = code_of(site, app)
     for _ in range(3):
