@@ -48,6 +48,7 @@ PACKAGES = (
     "oauth.codes",
     "oauth.consents",
     "oauth.personal",
+    "oauth.authorization",
     "groups",
     "oauth.discovery",
     "oauth.proxy",

@@ -102,6 +102,16 @@ class InvalidScope(ApiError):
     message = "Ask only for scopes that this client (or this refresh token) was granted."
 
 
+class InvalidTarget(ApiError):
+    summary = "The resource is unknown, or is not the one of the refresh token (RFC 8707)."
+    status = 400
+    code = "invalid_target"
+    message = (
+        "Ask for one resource that is registered here, by its URI, and at a refresh for the same "
+        "as before; or leave out resource."
+    )
+
+
 class LoginFailed(InvalidGrant):
     """Wrong name, wrong password or a disabled user; the audit event is committed."""
 

@@ -12,6 +12,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
@@ -50,7 +51,7 @@ class IssuedFamily(NamedTuple):
 
 
 _NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
-_OF_USER = {"facts", "auth_at", "recognized"}
+_OF_USER = {"auth_at", "recognized"}
 _OF_SESSION = {"session_id"}
 
 
@@ -111,7 +112,13 @@ class CodeGrant(NamedTuple):
 
 
 def issue(
-    ctx: Context, client: CheckedClient, done: Complete, scope: str, family_id: UUID | None = None
+    ctx: Context,
+    client: CheckedClient,
+    done: Complete,
+    scope: str,
+    family_id: UUID | None = None,
+    *,
+    audience: str | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -120,12 +127,14 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
-    `InvalidScope` if that is nothing.
+    ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
+    and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
+    for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
     held = scopes.hold(ctx, account.id, scope)
-    pair = _insert(ctx, client, held, family_id, _of_user(done, scope))
+    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
+    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
     scopes.confirm(ctx, account.id, family_id, held)
     return pair
 
@@ -137,26 +146,33 @@ def issue_for_code(
 
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
-    owner = {**_of_user(done, code.scope), "new_facts": code.facts}
-    owner["new_session_id"] = code.session_id
+    owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
     held = scopes.hold(ctx, done.account.id, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, code)
+    audience = facts.unpack(code.facts).audience
+    pair = _insert(ctx, client, held, code.id, owner, code, audience=audience)
     scopes.confirm(ctx, done.account.id, code.id, held)
     return pair
 
 
-def issue_for_client(ctx: Context, client: CheckedClient, scope: str) -> TokenPair:
+def issue_for_client(
+    ctx: Context, client: CheckedClient, scope: str, *, audience: str | None = None
+) -> TokenPair:
     """`issue` for a client that acts for itself and for no user."""
-    values = {"new_owner_kind": "client", "new_user_id": None, "new_user_epoch": None}
-    return _insert(ctx, client, scope, uuid4(), values)
+    values = {
+        "new_owner_kind": "client",
+        "new_user_id": None,
+        "new_user_epoch": None,
+        "new_facts": facts.pack(facts.PASSWORD, audience=audience),
+    }
+    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
 
 
-def _of_user(done: Complete, scope: str) -> dict[str, Any]:
+def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
     return {
         "new_owner_kind": "user",
         "new_user_id": done.account.id,
         "new_user_epoch": done.account.epoch,
-        "new_facts": facts.pack(done.amr),
+        "new_facts": packed,
         "new_auth_at": done.auth_at,
         "new_recognized": done.recognized,
         "new_granted_scope": scope,
@@ -170,7 +186,10 @@ def _insert(
     family_id: UUID,
     owner: dict[str, Any],
     code: CodeGrant | None = None,
+    *,
+    audience: str | None,
 ) -> TokenPair:
+    """``audience``: the resource that the tokens are for, which an older version would overlook."""
     now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
     bound = code.bound if code else None
@@ -206,8 +225,10 @@ def _insert(
     if code:
         queries[0] = (ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
+    if audience is not None:
+        queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
-        *_, issued, _recorded = run_together(ctx.database, *queries)
+        issued = run_together(ctx.database, *queries)[1 if code else 0]
     except IntegrityError:
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:

@@ -16,9 +16,10 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
+from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
-from . import client_groups, families, scopes
+from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
@@ -48,6 +49,7 @@ class RefreshableFamily(NamedTuple):
     granted_scope: str
     refresh_expires_at: datetime
     created_at: datetime
+    facts: str | None
     session_id: UUID | None
     require_group: str | None
     account: Account | None
@@ -64,6 +66,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.granted_scope,
         Family.refresh_expires_at,
         Family.created_at,
+        Family.facts,
         Family.session_id,
         Client.require_group,
         *ACCOUNT_COLUMNS,
@@ -98,12 +101,19 @@ def _rotate_query() -> PreparedQuery[RotatedFamily]:
 ROTATE = _rotate_query()
 
 
-def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | None) -> TokenPair:
+def refresh(
+    ctx: Context,
+    client_id: UUID,
+    text: str,
+    requested_scope: str | None,
+    requested_resource: str | None = None,
+) -> TokenPair:
     """The next pair of the family of the refresh token ``text``.
 
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
-    inactive, of another client, behind its token, or older than `family-lifetime`; `InvalidScope`,
+    inactive, of another client, behind its token, older than `family-lifetime`, or for a resource
+    that was removed; `InvalidTarget` for another resource than the family's; `InvalidScope`,
     `GroupRequired`, what an account condition raises, and what `codes.family.check` raises. These
     write nothing.
     """
@@ -111,6 +121,7 @@ def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | Non
     if token is None:
         raise InvalidGrant
     family, refreshing = _find_allowed(ctx, token, client_id)
+    resources.check_same(requested_resource, unpack(family.facts).audience)
     if token.generation == family.generation:
         pair = _rotate(ctx, family, refreshing.bound, requested_scope)
         if pair:
@@ -145,13 +156,25 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
 
 
 def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily | None:
-    """The family of the token, if it is active, of this client, and within `family-lifetime`."""
+    """The family of the token, if it is active, of this client, and within `family-lifetime`.
+
+    If it is for a resource, that is still registered, and its scopes limit the granted scope.
+    """
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if family is None or family.client_id != client_id:
         return None
     limit = family_limit(family.created_at, ctx.settings)
     # The token may be from before the setting was changed.
-    return None if limit and limit <= clock.now() else family
+    if limit and limit <= clock.now():
+        return None
+    audience = unpack(family.facts).audience
+    if audience is None:
+        return family
+    resource = resources.find(ctx, audience)
+    if resource is None:
+        return None
+    # Its scopes may have become fewer, and are never more than what was granted.
+    return family._replace(granted_scope=resources.scope_for(resource, family.granted_scope))
 
 
 def _find_allowed(

@@ -7,8 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from authsite.oauth.models import Family
+from authsite.oauth import resources
+from authsite.oauth.models import Client, Family
 from authsite.sign_in import facts
+from tests.support.acting import acting
 
 THIRD, FIRST = {"third_party": True}, {"third_party": False}
 
@@ -31,3 +33,18 @@ def tokens_of(site, scope="", email="ann@example.com", **about):
     tokens = site.login(keys, email, scope=scope)
     set_facts(site, keys.client_id, **about)
     return keys, tokens
+
+
+def resource(site, uri, scopes="", server=None):
+    """Register a resource; ``server``: the keys of its resource server."""
+    services = site.app.registry["authsite"]
+    with site.db() as db:
+        client_id = UUID(server.client_id) if server else None
+        resources.add(acting(db, services), uri, scopes, client_id)
+    return uri
+
+
+def default_resource(site, keys, uri):
+    """Make a resource the default of a client."""
+    with site.db() as db:
+        db.get(Client, UUID(keys.client_id)).default_resource = uri

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from authsite.oauth import API_TAG
-from authsite.platform.http.headers import PUBLIC_ROUTES
+from authsite.platform.http import cors
 
 from .availability import decide
 from .claims import ADDED_CLAIMS, AddClaims
@@ -40,7 +40,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.oidc.keys.scheduled.make_job",
         enabled=config.registry["authsite"].settings.janitor,
     )
-    PUBLIC_ROUTES.add(config, "authsite.jwks", "authsite.jwks")
     config.add_route("authsite.jwks", JWKS, errors="json")
+    cors.open_to_all(config, "authsite.jwks")
     config.scan(".api")
     config.include(".userinfo")

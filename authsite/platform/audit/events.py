@@ -28,6 +28,22 @@ class Event(Explained):
         "events.",
         "`seal`, `mac`, `reason`, `proof`",
     )
+    AUTHORIZATION_DENIED = (
+        "authorization.denied",
+        "The user did not allow an application what it asked for.",
+    )
+    AUTHORIZATION_GRANTED = (
+        "authorization.granted",
+        "An application got a code for the user.",
+        "`scope`, `session`",
+    )
+    AUTHORIZATION_REFUSED = (
+        "authorization.refused",
+        "An authorization request was refused.",
+        "`reason`, one of [these](#why-an-authorization-request-was-refused); `error`: what the "
+        "application is told; `parameter`; `sent`, and of a redirect URI `nearest` (registered) "
+        "and `differs`",
+    )
     CLIENT_CHANGED = (
         "client.changed",
         "An administrator changed the name or the scopes of a client.",
