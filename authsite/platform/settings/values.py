@@ -29,9 +29,46 @@ OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access"
 """The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
 RESERVED_SCOPES = frozenset({ACCOUNT, *OIDC_SCOPES})
 _RESERVED_SCHEMES = frozenset(
-    "about android-app blob cid chrome chrome-extension content data file filesystem ftp ftps http"
-    " https intent jar javascript ldap ldaps livescript mailto mhtml moz-extension ms-appx mocha"
-    " news resource rtsp sms smsto ssh tel telnet urn vbscript view-source ws wss".split()
+    [
+        "about",
+        "android-app",
+        "blob",
+        "cid",
+        "chrome",
+        "chrome-extension",
+        "content",
+        "data",
+        "file",
+        "filesystem",
+        "ftp",
+        "ftps",
+        "http",
+        "https",
+        "intent",
+        "jar",
+        "javascript",
+        "ldap",
+        "ldaps",
+        "livescript",
+        "mailto",
+        "mhtml",
+        "moz-extension",
+        "ms-appx",
+        "mocha",
+        "news",
+        "resource",
+        "rtsp",
+        "sms",
+        "smsto",
+        "ssh",
+        "tel",
+        "telnet",
+        "urn",
+        "vbscript",
+        "view-source",
+        "ws",
+        "wss",
+    ]
 )
 
 
