@@ -12,6 +12,16 @@ from authsite.platform.db import migrate, open_database
 from authsite.platform.installation.fingerprints import SECRET as KNOWN_SECRET
 from authsite.platform.installation.fingerprints import record
 from authsite.platform.settings import Secret, new_secret
+from tests.cli.doctor_of_openid import (
+    openid_included,
+    openid_off,
+    openid_on,
+    openid_set_off,
+    signing_key_overdue,
+    signing_key_signs,
+    signing_key_unusable,
+    signing_keys_none,
+)
 from tests.cli.doctor_of_providers import (
     provider_address,
     provider_answers,
@@ -258,6 +268,14 @@ MAKES = {
         provider_address,
         provider_answers,
         provider_unusable,
+        openid_on,
+        openid_off,
+        openid_set_off,
+        openid_included,
+        signing_keys_none,
+        signing_key_signs,
+        signing_key_overdue,
+        signing_key_unusable,
         key_fine,
     )
 }

@@ -27,6 +27,7 @@ OFF = {"AUTHSITE_PRODUCTION": "false"}
 BROKEN = {
     "smtp-without-base-url": OFF | {"AUTHSITE_BASE_URL": ""},
     "tracing-without-opentelemetry": {"AUTHSITE_TRACING": "on"},
+    "openid-incomplete": OFF | {"AUTHSITE_OPENID": "on", "AUTHSITE_BASE_URL": ""},
     "production-off": OFF,
     "base-url-unset": {"AUTHSITE_BASE_URL": ""},
     "base-url-plain": {"AUTHSITE_BASE_URL": "http://auth.example.org"},

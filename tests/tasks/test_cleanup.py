@@ -239,7 +239,7 @@ def test_on_postgresql_the_tables_are_read_page_by_page(site):
 def test_every_table_that_grows_without_end_has_a_cleanup(site):
     assert set(CLEANUPS.of(site.app.registry["authsite"])) == {
         "families", "personal_tokens", "sessions", "pending_logins", "mails", "former_addresses",
-        "used_ids", "stored_requests", "counters", "audit",
+        "used_ids", "stored_requests", "counters", "audit", "signing_keys",
     }  # fmt: skip
 
 

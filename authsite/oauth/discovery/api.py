@@ -15,8 +15,8 @@ from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.http.address import base_path
 from authsite.platform.http.api_metadata import Operation, Parameters
 from authsite.platform.http.cached_response import (
-    CACHED,
     FIVE_MINUTES,
+    PUBLIC,
     CachedResponse,
     respond_from_cache,
 )
@@ -39,7 +39,7 @@ class MetadataPath(Parameters):
 @Operation(
     "Describe this authorization server",
     {200: MetadataAnswer, 304: None},
-    headers={200: CACHED, 304: CACHED},
+    headers={200: PUBLIC, 304: PUBLIC},
     description=(
         "The metadata of RFC 8414, and of OpenID Connect Discovery 1.0 if that is on. If the URL "
         "of this service has a path, the document is also at the path that section 3.1 of RFC 8414 "

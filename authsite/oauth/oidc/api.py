@@ -10,7 +10,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, ResponseHeader, response_body
-from authsite.platform.http.cached_response import CACHED, CachedResponse, respond_from_cache
+from authsite.platform.http.cached_response import PUBLIC, CachedResponse, respond_from_cache
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 
@@ -18,7 +18,7 @@ from .keys.ring import ring_of
 
 AN_HOUR = "public, max-age=3600"
 _KEYS_CACHED = {
-    **CACHED,
+    **PUBLIC,
     "Cache-Control": ResponseHeader("Caches may store the response.", AN_HOUR),
 }
 

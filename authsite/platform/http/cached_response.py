@@ -26,6 +26,11 @@ CACHED = {
     "Content-Encoding": ResponseHeader("If the client accepts it.", "gzip", always=False),
     "Vary": ResponseHeader("What the response depends on.", "Accept-Encoding", always=False),
 }
+# The same of one of `headers.PUBLIC_ROUTES`.
+PUBLIC = {
+    **CACHED,
+    "Access-Control-Allow-Origin": ResponseHeader("Scripts of every origin may read it.", "*"),
+}
 
 _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
 
