@@ -19,6 +19,7 @@ COMMANDS = {
         "authsite.oauth.cli",
         "OAuth clients and their secrets.",
     ),
+    "resource": ("authsite.oauth.cli", "Resources that tokens can be for."),
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
     "group": ("authsite.groups.cli", "Groups of users, and the scopes that they give."),
     "admin": ("authsite.groups.cli", "Who administers this installation."),
@@ -43,7 +44,13 @@ COMMANDS = {
     "completion": ("authsite.cli.help", "Print the completion script of a shell."),
     "help": ("authsite.cli.help", "Print the help of a command."),
 }
-ALIASES = {"users": "user", "clients": "client", "tokens": "token", "groups": "group"}
+ALIASES = {
+    "users": "user",
+    "clients": "client",
+    "resources": "resource",
+    "tokens": "token",
+    "groups": "group",
+}
 # Names that others have for a command, which no spelling comes near to.
 _OTHERWISE = {"config": "settings", "check": "doctor", "logs": "audit", "migrate": "db"}
 _CUTOFF = 0.5  # of what is similar to a misspelled name; click's own is 0.6, without aliases

@@ -1,5 +1,7 @@
 """Errors of groups."""
 
+from collections.abc import Sequence
+
 from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.users.groups.reserved import RESERVED
 
@@ -19,6 +21,19 @@ class GroupTaken(ApiError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is a group {name} already. Change it, or use another name.")
+
+
+class GroupInUse(ApiError):
+    """Clients are for the members of this group alone."""
+
+    status = 409
+    code = "conflict"
+
+    def __init__(self, name: str, clients: Sequence[str]) -> None:
+        super().__init__(
+            f"Only members of the group {name} may use the client {', '.join(clients)}. Change it "
+            "first with `authsite client update ID --require-group`: to another group, or to none."
+        )
 
 
 class ReservedName(ApiError):

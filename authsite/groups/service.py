@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.oauth import scope_loss
+from authsite.oauth import client_groups, scope_loss
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
@@ -25,7 +25,7 @@ from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
 
 from . import members
-from .errors import GroupTaken, InvalidGroup, ReservedName, UnknownGroup
+from .errors import GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
 from .lookup import find
 
 MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
@@ -124,9 +124,11 @@ def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
 
     Returns whether there may be more.
 
-    Raises `UnknownGroup` and `ReservedName`.
+    Raises `UnknownGroup`, `ReservedName` and `GroupInUse`.
     """
     scopes = find(ctx.db, name).scopes
+    if clients := client_groups.clients_of(ctx.db, name):
+        raise GroupInUse(name, clients)
     query = select(GroupMember.user_id).where(GroupMember.group_name == name)
     found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
     left = [user_id for user_id in found if members.leave(ctx, name, user_id)]
@@ -141,7 +143,7 @@ def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
 def delete(ctx: Context, name: str, cause: Cause) -> None:
     """Delete a group with its members. Call `remove_some` first, so that few are left.
 
-    Raises `UnknownGroup` and `ReservedName`.
+    Raises `UnknownGroup`, `ReservedName`, and `GroupInUse` while a client requires the group.
     """
     group = find(ctx.db, name, alone=True)  # from here on it gets no new member
     while remove_some(ctx, name, cause):

@@ -11,7 +11,7 @@ from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.facts import unpack
 from authsite.users.caller import Caller
 
 from .errors import NotAuthenticated
@@ -19,6 +19,7 @@ from .errors import NotAuthenticated
 # For the log; the response tells none of it.
 NO_TOKEN = "the header Authorization has no bearer token"
 NOT_VALID = "the access token is malformed, expired, or signed with another secret"
+OTHER_AUDIENCE = "the access token is for a resource, and this is not that resource"
 NOT_ACTIVE = "the access token was revoked or refreshed, or its user or client is disabled or gone"
 
 _BEARER = re.compile(r"bearer(?: ++|$)(.{0,512})", re.IGNORECASE)
@@ -79,6 +80,7 @@ def credential(request: Request) -> str | None:
 
 def _of_family(services: Services, token: Token, family: ActiveToken, now: datetime) -> Caller:
     active.note_use(services.last_used, token, family, now)
+    facts = unpack(family.facts)
     return Caller(
         guard="api",
         account=family.account,
@@ -88,7 +90,9 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         personal_token=token.personal,
         client_uuid=family.client_id,
         client_name=family.client_name,
-        amr=amr_of(family.facts) if family.account and not token.personal else (),
+        amr=facts.amr if family.account and not token.personal else (),
+        third_party=facts.third_party,
+        audience=facts.audience,
         expires=token.expires,
         login_names=services.settings.login_identifiers,
     )

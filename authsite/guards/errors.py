@@ -4,6 +4,10 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 
 MESSAGE = "An exception occurred when trying to authenticate the user."
+_NO_SCOPE = (
+    "This endpoint is not open to applications of third parties: it names no scope that they could "
+    "have. Its operator has to name one."
+)
 
 
 class NotAuthenticated(ApiError):
@@ -25,10 +29,12 @@ class InsufficientScope(ApiError):
     status = 403
     code = "insufficient_scope"
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str = "") -> None:
+        """``scope``: empty where an application of a third party needs one and none is named."""
+        message = f"This endpoint needs a token with the scope {scope}." if scope else _NO_SCOPE
+        named = f', scope="{scope}"' if scope else ""
         super().__init__(
-            f"This endpoint needs a token with the scope {scope}.",
-            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+            message, headers={"WWW-Authenticate": f'Bearer error="insufficient_scope"{named}'}
         )
 
 
@@ -42,6 +48,16 @@ class ClientRequired(ApiError):
     )
 
 
+class GroupRequired(ApiError):
+    summary = "The user is not in the group that the endpoint requires, or there is no user."
+    status = 403
+    code = "group_required"
+    message = _(
+        "This is only for the members of a group, and your account is not in it. Ask the "
+        "administrator to add you."
+    )
+
+
 class LoginRequired(ApiError):
     summary = "The token is a personal access token, and the endpoint requires that of a login."
     status = 403
@@ -49,6 +65,19 @@ class LoginRequired(ApiError):
     message = (
         "A personal access token cannot be used here. Log in, and send the access token of that "
         "login."
+    )
+
+
+class ApplicationNotAllowed(ApiError):
+    summary = (
+        "The token is that of an application of a third party, or of a first-party application "
+        "without the scope `account`."
+    )
+    status = 403
+    code = "login_required"
+    message = (
+        "This application may not manage the account. Log in with an application of this service "
+        "itself, or with a first-party application that asks for the scope account."
     )
 
 

@@ -11,6 +11,7 @@ from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
 
+from authsite.oauth.scopes import ACCOUNT_SCOPE
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
@@ -23,14 +24,17 @@ from authsite.users.account import lacks_confirmation
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
 
-from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID
+from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID, OTHER_AUDIENCE
 from .errors import (
     AddressNotConfirmed,
+    ApplicationNotAllowed,
     ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
+    GroupRequired,
     InsufficientScope,
     LoginRequired,
+    NotAuthenticated,
     NotSignedIn,
 )
 from .fresh import check_fresh
@@ -40,7 +44,12 @@ from .session import asks_for_page, confirm_page, session_of
 _ACCEPTED = "accepted"
 _SIGNED_IN = Rules(guard="web")
 # Why the metrics say that a token was rejected; for other errors they have the code.
-_OUTCOMES = {NO_TOKEN: "no_token", NOT_VALID: "invalid_token", NOT_ACTIVE: "inactive_token"}
+_OUTCOMES = {
+    NO_TOKEN: "no_token",
+    NOT_VALID: "invalid_token",
+    NOT_ACTIVE: "inactive_token",
+    OTHER_AUDIENCE: "other_audience",
+}
 
 
 def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
@@ -58,15 +67,19 @@ def own_view_deriver(view: View, info: IViewDeriverInfo) -> View:
     return view
 
 
-@view_options("personal_token")
+@view_options("personal_token", "any_client")
 def login_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """Refuse personal access tokens at our API views, except those with ``personal_token=True``.
+    """Refuse tokens at our API views that must not manage an account.
 
-    A person with such a token must not take over the account with it, or create another one. A new
-    view is closed by default. The routes of a host are open to personal access tokens.
+    Personal access tokens open only views with ``personal_token=True``: a person with such a token
+    must not take over the account with it, or create another one. Tokens of an application that
+    uses codes open only views with ``any_client=True``, unless it is a first-party one and the
+    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have
+    other rules (`insufficient`).
     """
     name = info.options["route_name"]
-    if not is_own(name) or info.options.get("personal_token"):
+    personal, any_client = info.options.get("personal_token"), info.options.get("any_client")
+    if not is_own(name) or (personal and any_client):
         return view
     route = info.registry.getUtility(IRoutesMapper).get_route(name)
     if rules_of(route).guard != "api":
@@ -74,11 +87,19 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
 
     def view_for_logins(context: object, request: Request) -> Response:
         caller = request.authsite.caller
-        if caller is not None and caller.personal_token:
-            raise LoginRequired
+        if caller is not None:
+            if caller.personal_token and not personal:
+                raise LoginRequired
+            if not any_client and not _manages_accounts(caller):
+                raise ApplicationNotAllowed
         return view(context, request)
 
     return view_for_logins
+
+
+def _manages_accounts(caller: Caller) -> bool:
+    """Whether the application that calls may use our own API: not one of a third party."""
+    return caller.third_party is None or (not caller.third_party and ACCOUNT_SCOPE in caller.scope)
 
 
 def enforce(event: BeforeTraversal) -> None:
@@ -167,7 +188,7 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
     With `guard-cache` a GET request to a route of the host, or to forward auth, may be accepted by
     what this process has just read. The database decides on everything else, and on each refusal.
     """
-    recent, settings = guard.recent, request.authsite.settings
+    recent = guard.recent
     credential = guard.credential(request) if recent else None
     if recent is None or credential is None:
         caller = guard.authenticate(request)
@@ -176,25 +197,43 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
         caller = guard.authenticate(request)
     else:
         known = recent.find(credential)
-        if known is not None and insufficient(rules, known, settings) is None:
+        if known is not None and _denial(request, rules, known) is None:
             return known
         caller = recent.read(credential, lambda: guard.authenticate(request))
-    if error := insufficient(rules, caller, settings):
+    if error := _denial(request, rules, caller):
         raise error
     return caller
 
 
 def _decided_by_database(request: Request) -> bool:
     """Whether a request may change something, or shows what another process has just changed."""
-    own = is_own(request.matched_route.name) and not is_forward_auth(request)
-    return own or not is_safe(request)
+    return _is_own_api(request) or not is_safe(request)
+
+
+def _is_own_api(request: Request) -> bool:
+    """Whether the route is authsite's own, and not forward auth, which asks for an application."""
+    return is_own(request.matched_route.name) and not is_forward_auth(request)
+
+
+def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
+    """`insufficient`, after what follows from the application that the token was issued to.
+
+    A token for a resource opens nothing here (RFC 8707, section 2). The token of a third party
+    opens only what names a scope: its user has agreed to scopes, and to nothing else. At our own
+    API the views decide (`login_deriver`).
+    """
+    if caller.audience is not None:
+        return NotAuthenticated(token_sent=True, reason=OTHER_AUDIENCE)
+    if caller.third_party and not rules.scope and not _is_own_api(request):
+        return InsufficientScope()
+    return insufficient(rules, caller, request.authsite.settings)
 
 
 def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
     """The error for a valid credential that does not satisfy ``rules``; None if it does.
 
-    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified` and
-    `EmailNotConfirmed`.
+    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified`,
+    `EmailNotConfirmed` and `GroupRequired`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         return InsufficientScope(rules.scope)
@@ -209,6 +248,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         confirms = settings.confirms_as_in_variant_b
         return EmailNotConfirmed() if confirms else EmailNotVerified()
+    if rules.group and rules.group not in caller.groups:
+        return GroupRequired()
     return None
 
 

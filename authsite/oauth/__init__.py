@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from authsite.platform.db.transaction import READING_PATHS
+from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
 
 from .logout import AT_LOGOUT
+from .origins import Origins
 from .purge import purge, purge_personal_tokens
 from .user_data import USER_DATA
 
@@ -37,4 +39,11 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke", errors="oauth")
     config.add_route("authsite.logout", "/v1/logout/", guard="api", unconfirmed=True)
     config.add_route("authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True)
+    cors.open_to(
+        config,
+        Origins().allows,
+        "authsite.oauth.token",
+        "authsite.oauth.revoke",
+        "authsite.oauth.userinfo",
+    )
     config.scan(".api")

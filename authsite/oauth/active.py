@@ -15,7 +15,6 @@ from sqlalchemy.orm import aliased, outerjoin
 
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
-from authsite.platform.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
@@ -117,14 +116,20 @@ class AskingClient(NamedTuple):
     previous_secret_hash: str | None
     grant_types: str | None
     """As stored; None for those of the type."""
+    session_id: UUID | None
+    """The browser session of the family, active or not."""
     active: ActiveToken | None
 
 
 ASKING = aliased(Client, name="asking")
-ASKING_COLUMNS = columns_of(ASKING, AskingClient)
+ASKING_COLUMNS = tuple(
+    getattr(ASKING, name)
+    for name in ("id", "type", "secret_hash", "previous_secret_hash", "grant_types")
+)
 ASKING_CLIENT = PreparedQuery(
     select(
         *ASKING_COLUMNS,
+        Family.session_id,
         # NULL for an inactive family: the client is read in any case.
         case((_IS_ACTIVE, Family.generation)).label("generation"),
         *_COLUMNS,

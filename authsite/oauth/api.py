@@ -1,6 +1,5 @@
 """The JSON views of the OAuth endpoints and of logout, and the token response."""
 
-from functools import partial
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
@@ -20,12 +19,7 @@ from authsite.request_state import Request
 from authsite.users.caller import caller_of
 
 from . import grants, introspection, revocation
-from .client_auth import (
-    ENABLED_CLIENT,
-    AuthenticatedClient,
-    ClientCredentials,
-    authenticate_request,
-)
+from .client_auth import AuthenticatedClient, ClientCredentials, identify
 from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
 from .grants.grant import GrantBody
 from .introspection import IntrospectionAnswer
@@ -55,6 +49,9 @@ class TokenAnswer(TypedDict):
     """Valid for one refresh, which returns the next one."""
     scope: NotRequired[str]
     """The granted scopes, if they differ from the requested ones."""
+    id_token: NotRequired[Annotated[str, Field(examples=["eyJhbGciOiJSUzI1NiJ9.e30.AA"])]]
+    """Who has signed in, for the client (OpenID Connect Core 1.0, section 2); with the scope
+    `openid` of an authorization code."""
 
 
 @response_body("The token is not active, or not any more. The client ignores the body.")
@@ -78,6 +75,8 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     }
     if set(pair.scope.split()) != set((requested_scope or "").split()):
         response["scope"] = pair.scope
+    if pair.id_token is not None:
+        response["id_token"] = pair.id_token
     return response
 
 
@@ -135,8 +134,9 @@ _PRESENTED_TOKEN_ERRORS = (
     {200: IntrospectionAnswer},
     description=(
         "Whether a token is active, and for whom it acts (RFC 7662). A client sees its own tokens; "
-        "a client of type `resource-server` sees the access tokens of all clients, and personal "
-        "access tokens. Any other token is inactive, and the response then has only `active`."
+        "a client of type `resource-server` sees the tokens for its resource, access tokens of "
+        "first parties that are for no resource, and personal access tokens. Any other token is "
+        "inactive, and the response then has only `active`."
     ),
     errors=_PRESENTED_TOKEN_ERRORS,
     credentials=CLIENT_BASIC,
@@ -183,10 +183,8 @@ def reject_query(request: Request) -> None:
 
 
 def client_of(request: Request, body: ClientBody) -> AuthenticatedClient:
-    """The client that authenticated; raises the errors of `authenticate_request`."""
-    ctx = request.authsite.ctx
-    find = partial(ENABLED_CLIENT.one, ctx.database)
-    return authenticate_request(ctx, credentials_of(request, body), find).client
+    """The client that authenticated or is public; raises the errors of `authenticate_request`."""
+    return identify(request.authsite.ctx, credentials_of(request, body))
 
 
 def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:
@@ -200,12 +198,14 @@ def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:
     request_method="DELETE",
     renderer="json",
     personal_token=True,
+    any_client=True,
 )
 @view_config(
     route_name="authsite.logout.bare",
     request_method="DELETE",
     renderer="json",
     personal_token=True,
+    any_client=True,
 )
 @Operation(
     "Log out: revoke the token of the request",

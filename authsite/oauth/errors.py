@@ -3,7 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from authsite.platform.audit.events import Event
-from authsite.platform.http.errors import ApiError
+from authsite.platform.http.errors import ApiError, FieldError
+from authsite.platform.i18n import _
+
+_GROUP = _(
+    "Your account may not use this application. Ask the administrator of the application to give "
+    "you access."
+)
 
 
 class InvalidClient(ApiError):
@@ -39,6 +45,39 @@ class TokenReused(InvalidGrant):
     keeps_writes = True
 
 
+class NotIssued(InvalidGrant):
+    """What was checked has changed before the tokens were stored."""
+
+
+class InvalidCode(InvalidGrant):
+    """An authorization code that gives no tokens; ``reason`` is for the operator alone."""
+
+    message = (
+        "The authorization code is not valid: it was used before, has expired, or belongs to "
+        "another request or client. Send the user to /oauth/authorize again."
+    )
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__()
+
+
+class ConfirmationRequired(InvalidGrant):
+    """The client is for users who have confirmed the e-mail address."""
+
+    message = (
+        "This application is for users who have confirmed the e-mail address. Send the user to "
+        "/oauth/authorize again."
+    )
+
+
+class GroupRequired(InvalidGrant):
+    """The client is for the members of a group, and the user is not one; see `client_groups`."""
+
+    def __init__(self) -> None:
+        super().__init__(_GROUP, details=[FieldError("group_required", None, _GROUP)])
+
+
 class UnsupportedGrantType(ApiError):
     summary = "The grant type is not supported."
     status = 400
@@ -61,6 +100,16 @@ class InvalidScope(ApiError):
     status = 400
     code = "invalid_scope"
     message = "Ask only for scopes that this client (or this refresh token) was granted."
+
+
+class InvalidTarget(ApiError):
+    summary = "The resource is unknown, or is not the one of the refresh token (RFC 8707)."
+    status = 400
+    code = "invalid_target"
+    message = (
+        "Ask for one resource that is registered here, by its URI, and at a refresh for the same "
+        "as before; or leave out resource."
+    )
 
 
 class LoginFailed(InvalidGrant):

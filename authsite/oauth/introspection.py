@@ -1,9 +1,10 @@
 """Token introspection (RFC 7662): whether a token is active, and for whom it acts.
 
-An access token is active exactly if the api guard would accept it on a route without further
-conditions, and a refresh token exactly if its client would get new tokens for it. Nothing is
-written, and every query is a prepared one: for an access token there is one, which reads the client
-that asks as well.
+An access token is active exactly if the api guard would accept it on a route that names its scope,
+or if it is for a resource and that resource's server or its own client asks. A refresh token is
+active exactly if its client would get new tokens for it. Nothing is written, and every query is a
+prepared one: for an access token there is one, which reads the client that asks as well, and for a
+token for a resource another one, of that resource.
 """
 
 from datetime import datetime, timedelta
@@ -18,14 +19,18 @@ from authsite.context import Context
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
 from authsite.sign_in.conditions import find_denial
+from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
-from authsite.users.groups import group_scopes
+from authsite.users.groups import group_scopes, labels
 
-from . import active_personal_tokens
+from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
+from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
+from .oidc.issuer import issuer_of
+from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
 
@@ -56,6 +61,15 @@ class IntrospectionAnswer(TypedDict):
     """The e-mail address of the user. Without `email_verified` it may be another person's."""
     email_verified: NotRequired[bool]
     """Whether the user has confirmed the address."""
+    groups: NotRequired[Annotated[list[str], Field(examples=[["finance", "ops"]])]]
+    """The groups of the user; absent if the token acts for no user."""
+    aud: NotRequired[Annotated[str, Field(examples=[RESOURCE])]]
+    """The resource that the token is for (RFC 8707): it must not be accepted by any other. Absent
+    for a token that is for no resource."""
+    iss: NotRequired[Annotated[str, Field(examples=["https://auth.example.com"])]]
+    """The issuer, for a token that came from a code; else absent."""
+    sid: NotRequired[Annotated[str, Field(examples=[_ID])]]
+    """The browser session in which an application got the code of the token; else absent."""
     owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
     """Whether the token acts for a user or for the client itself."""
 
@@ -63,10 +77,10 @@ class IntrospectionAnswer(TypedDict):
 def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> IntrospectionAnswer:
     """The state of a token, as the client that authenticates may know it.
 
-    A client knows its own tokens; one of type ``resource-server`` knows the access tokens of all
-    clients, and the personal access tokens of all users. It never sees a refresh token as active: a
-    resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows answers that
-    differ by client). Raises the errors of `authenticate_request`.
+    A client knows its own tokens; one of type ``resource-server`` knows the personal access tokens
+    of all users, and the access tokens that `_may_know` allows. It never sees a refresh token as
+    active: a resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows
+    answers that differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
     access = decode_bearer(keys, text, now)
@@ -90,15 +104,35 @@ def _introspect_access(
     if (
         active is None
         or not is_current(token, active, now, ctx.settings.refresh_grace)
-        or (client.type != RESOURCE_SERVER and active.client_id != client.id)
+        or not _may_know(ctx, client, active)
         or lacks_confirmation(active.account, ctx.settings)
     ):
         return {"active": False}
     # A resource asks because the token was sent to it.
     note_use(ctx.services.last_used, token, active, now)
-    answer = _facts(token, active, ctx.settings.expires_in)
+    answer = _facts(ctx, token, active, client.session_id, ctx.settings.expires_in)
+    if active.client_id == client.id:
+        _keep_what_was_allowed(answer, active.facts, active.scope)
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
+
+
+def _may_know(ctx: Context, client: AskingClient, active: ActiveToken) -> bool:
+    """Whether ``client`` may know that this access token is active.
+
+    Its own client may. A resource server may unless the token is for another resource, or is that
+    of a third party and for none: its user has allowed an application something at a resource, and
+    not at every one.
+    """
+    if active.client_id == client.id:
+        return True
+    if client.type != RESOURCE_SERVER:
+        return False
+    facts = unpack(active.facts)
+    if facts.audience is None:
+        return not facts.third_party
+    resource = resources.find(ctx, facts.audience)
+    return resource is not None and resource.client_id == client.id
 
 
 def _introspect_personal(
@@ -130,20 +164,46 @@ def _introspect_refresh(
         family is None
         or not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
-        or (family.account and find_denial(ctx, family.account))
+        or (family.account and _is_denied(ctx, family.account, family.require_group))
+        or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}
-    answer = _facts(token, family, ctx.settings.refresh_expires_in)
+    answer = _facts(ctx, token, family, family.session_id, ctx.settings.refresh_expires_in)
     # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
     account, scope = family.account, family.granted_scope
     # The scope that a refresh would give now: without scopes of groups that the user is not in.
     scope = group_scopes.held(ctx, account.id, scope) if account else scope
+    _keep_what_was_allowed(answer, family.facts, scope)
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 
 
+def _is_denied(ctx: Context, account: Account, require_group: str | None) -> bool:
+    allowed = client_groups.is_allowed(account, require_group)
+    return not allowed or find_denial(ctx, account) is not None
+
+
+def _keep_what_was_allowed(answer: IntrospectionAnswer, facts: str | None, scope: str) -> None:
+    """Take out what the scopes of a third party's token do not name, for that third party.
+
+    Its user has agreed to these data and to no others, whichever endpoint tells them.
+    """
+    if not unpack(facts).third_party:
+        return
+    scopes = scope.split()
+    if "email" not in scopes:
+        for name in ("email", "email_verified", "username"):
+            answer.pop(name, None)  # type: ignore[misc]
+    if "groups" not in scopes:
+        answer.pop("groups", None)
+
+
 def _facts(
-    token: Token, family: ActiveToken | RefreshableFamily, lifetime: timedelta
+    ctx: Context,
+    token: Token,
+    family: ActiveToken | RefreshableFamily,
+    session_id: UUID | None,
+    lifetime: timedelta,
 ) -> IntrospectionAnswer:
     """What both kinds of token have in common; ``lifetime``: that of a new token of this kind."""
     issued = int(family.rotated_at.timestamp())
@@ -154,6 +214,12 @@ def _facts(
     answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
     if family.client_id:
         answer["client_id"] = str(family.client_id)
+    if (audience := unpack(family.facts).audience) is not None:
+        answer["aud"] = audience
+    if session_id is not None:
+        answer["sid"] = str(session_id)
+        if ctx.settings.base_url:  # it may have been taken out of the settings since
+            answer["iss"] = issuer_of(ctx.services)
     if family.account:
         answer.update(_about_user(family.account))
     else:
@@ -168,6 +234,7 @@ def _about_user(account: Account) -> IntrospectionAnswer:
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
+        "groups": list(labels.shown(account.labels)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

@@ -1,5 +1,7 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
@@ -10,14 +12,18 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User, unchanged_since
 
 from . import scopes
 from .active import FAMILIES
-from .errors import InvalidGrant
+from .codes.models import AuthorizationCode
+from .codes.spend import SPEND_CODE
+from .errors import NotIssued
 from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
@@ -44,13 +50,21 @@ class IssuedFamily(NamedTuple):
     id: UUID
 
 
-_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name", "session_id"}
-_OF_USER = {"facts", "auth_at", "recognized"}
+_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
+_OF_USER = {"auth_at", "recognized"}
+_OF_SESSION = {"session_id"}
 
 
-def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
-    """INSERT … SELECT from the owner's rows, where these still are what was checked."""
-    null = _NULL_AT_FIRST if for_user else _NULL_AT_FIRST | _OF_USER
+def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[IssuedFamily]:
+    """INSERT … SELECT from the owner's rows, where these still are what was checked.
+
+    ``by_code``: also from the code, which the same transaction has spent, and from its browser
+    session. What ends a session deletes its row, which this one keeps until the family can be seen,
+    and then ends the families of the session.
+    """
+    null = _NULL_AT_FIRST
+    null = null if for_user else null | _OF_USER
+    null = null if by_code else null | _OF_SESSION
     columns = [c for c in FAMILIES.columns if c.name not in null]
     new = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
     owners: FromClause = Client.__table__
@@ -58,21 +72,53 @@ def _issue_query(*, for_user: bool) -> PreparedQuery[IssuedFamily]:
     if for_user:
         owners = owners.join(User.__table__, User.id == new["user_id"])
         unchanged += unchanged_since(new["user_epoch"])
+    if by_code:
+        owners = owners.join(AuthorizationCode.__table__, AuthorizationCode.id == new["id"])
+        owners = owners.join(BrowserSession.__table__, BrowserSession.id == new["session_id"])
+        unchanged.append(AuthorizationCode.used_at == new["created_at"])
     values = (
         select(*new.values()).select_from(owners).where(Client.id == new["client_id"], *unchanged)
     )
+    if by_code:
+        # FOR KEY SHARE: a use of the session, which writes its row, does not wait.
+        values = values.with_for_update(read=True, key_share=True, of=BrowserSession)
     # Into the table, not the class: the ORM would take the parameters for rows of a bulk insert.
     insertion = insert(FAMILIES).from_select(columns, values).returning(FAMILIES.c.id)
     return PreparedQuery(insertion, IssuedFamily)
 
 
 ISSUE_FOR_USER = _issue_query(for_user=True)
+ISSUE_FOR_CODE = _issue_query(for_user=True, by_code=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
-RECORD_IF_ISSUED = recording_if(exists().where(Family.id == bindparam("family_id")))
+RECORD_IF_ISSUED = recording_if(
+    exists().where(
+        Family.id == bindparam("family_id"),
+        Family.created_at == bindparam("issued_at", type_=Family.created_at.type),
+    )
+)
+
+
+class CodeGrant(NamedTuple):
+    """What a code adds to the family that comes from it; the family has the ``id`` of the code.
+
+    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
+    """
+
+    id: UUID
+    scope: str
+    session_id: UUID
+    facts: str | None
+    bound: datetime | None
 
 
 def issue(
-    ctx: Context, client: CheckedClient, done: Complete, scope: str, family_id: UUID | None = None
+    ctx: Context,
+    client: CheckedClient,
+    done: Complete,
+    scope: str,
+    family_id: UUID | None = None,
+    *,
+    audience: str | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -81,37 +127,74 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
-    `InvalidScope` if that is nothing.
+    ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
+    and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
+    for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
     held = scopes.hold(ctx, account.id, scope)
-    values = {
-        "new_owner_kind": "user",
-        "new_user_id": account.id,
-        "new_user_epoch": account.epoch,
-        "new_facts": facts.pack(done.amr),
-        "new_auth_at": done.auth_at,
-        "new_recognized": done.recognized,
-    }
-    pair = _insert(ctx, client, held, family_id, {**values, "new_granted_scope": scope})
+    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
+    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
     scopes.confirm(ctx, account.id, family_id, held)
     return pair
 
 
-def issue_for_client(ctx: Context, client: CheckedClient, scope: str) -> TokenPair:
+def issue_for_code(
+    ctx: Context, client: CheckedClient, done: Complete, code: CodeGrant
+) -> TokenPair:
+    """`issue` for an authorization code, which is used up in the same transaction.
+
+    Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
+    """
+    owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
+    held = scopes.hold(ctx, done.account.id, code.scope)
+    audience = facts.unpack(code.facts).audience
+    pair = _insert(ctx, client, held, code.id, owner, code, audience=audience)
+    scopes.confirm(ctx, done.account.id, code.id, held)
+    return pair
+
+
+def issue_for_client(
+    ctx: Context, client: CheckedClient, scope: str, *, audience: str | None = None
+) -> TokenPair:
     """`issue` for a client that acts for itself and for no user."""
-    values = {"new_owner_kind": "client", "new_user_id": None, "new_user_epoch": None}
-    return _insert(ctx, client, scope, uuid4(), values)
+    values = {
+        "new_owner_kind": "client",
+        "new_user_id": None,
+        "new_user_epoch": None,
+        "new_facts": facts.pack(facts.PASSWORD, audience=audience),
+    }
+    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
+
+
+def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
+    return {
+        "new_owner_kind": "user",
+        "new_user_id": done.account.id,
+        "new_user_epoch": done.account.epoch,
+        "new_facts": packed,
+        "new_auth_at": done.auth_at,
+        "new_recognized": done.recognized,
+        "new_granted_scope": scope,
+    }
 
 
 def _insert(
-    ctx: Context, client: CheckedClient, scope: str, family_id: UUID, owner: dict[str, Any]
+    ctx: Context,
+    client: CheckedClient,
+    scope: str,
+    family_id: UUID,
+    owner: dict[str, Any],
+    code: CodeGrant | None = None,
+    *,
+    audience: str | None,
 ) -> TokenPair:
+    """``audience``: the resource that the tokens are for, which an older version would overlook."""
     now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
-    expires_at = refresh_expiry(now, now, ctx.settings)
-    first = Generation(family_id, 0, now, expires_at, scope, now)
+    bound = code.bound if code else None
+    expires_at = refresh_expiry(now, now, ctx.settings, bound)
+    first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
     values = {
         "new_id": family_id,
         "new_kind": OAUTH,
@@ -135,14 +218,19 @@ def _insert(
         client_id=client.id,
         details={"family": str(family_id)},
     )
+    queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
+        (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
+        (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
+    ]
+    if code:
+        queries[0] = (ISSUE_FOR_CODE, values)
+        queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
+    if audience is not None:
+        queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
-        issued, _recorded = run_together(
-            ctx.database,
-            (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
-            (RECORD_IF_ISSUED, {**event, "family_id": family_id}),
-        )
+        issued = run_together(ctx.database, *queries)[1 if code else 0]
     except IntegrityError:
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
-        raise InvalidGrant
+        raise NotIssued
     return encode_pair(ctx, first, now)

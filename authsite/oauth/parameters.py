@@ -7,6 +7,8 @@ from pydantic import Field
 from authsite.platform.http.bodies import Body, MaybeEmpty
 
 ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
+AUTHORIZATION_CODE = "ac_N8tGz3NFZ4kKvN7xIq83vEjR"
+RESOURCE = "https://mcp.example.com/"
 REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
 
 Name = Annotated[str, Field(max_length=320)]

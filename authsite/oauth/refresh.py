@@ -13,16 +13,18 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_apart
 from authsite.platform.db import PreparedQuery
-from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
+from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
-from . import families, scopes
+from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
+from .codes import family as code_families
+from .codes.family import OTHER, Refreshing
 from .errors import InvalidGrant, TokenReused
-from .models import Family
+from .models import Client, Family
 from .tokens import (
     REFRESH,
     Generation,
@@ -47,11 +49,28 @@ class RefreshableFamily(NamedTuple):
     granted_scope: str
     refresh_expires_at: datetime
     created_at: datetime
+    facts: str | None
+    session_id: UUID | None
+    require_group: str | None
     account: Account | None
 
 
 REFRESHABLE_FAMILY = PreparedQuery(
-    ACTIVE_FAMILY.with_only_columns(*columns_of(Family, RefreshableFamily), *ACCOUNT_COLUMNS),
+    ACTIVE_FAMILY.with_only_columns(
+        Family.id,
+        Family.client_id,
+        Family.generation,
+        Family.rotated_at,
+        Family.rescoped,
+        Family.scope,
+        Family.granted_scope,
+        Family.refresh_expires_at,
+        Family.created_at,
+        Family.facts,
+        Family.session_id,
+        Client.require_group,
+        *ACCOUNT_COLUMNS,
+    ),
     RefreshableFamily,
 )
 
@@ -82,24 +101,33 @@ def _rotate_query() -> PreparedQuery[RotatedFamily]:
 ROTATE = _rotate_query()
 
 
-def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | None) -> TokenPair:
+def refresh(
+    ctx: Context,
+    client_id: UUID,
+    text: str,
+    requested_scope: str | None,
+    requested_resource: str | None = None,
+) -> TokenPair:
     """The next pair of the family of the refresh token ``text``.
 
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
-    inactive, of another client, behind its token, or older than `family-lifetime`; `InvalidScope`,
-    and what an account condition raises. These write nothing.
+    inactive, of another client, behind its token, older than `family-lifetime`, or for a resource
+    that was removed; `InvalidTarget` for another resource than the family's; `InvalidScope`,
+    `GroupRequired`, what an account condition raises, and what `codes.family.check` raises. These
+    write nothing.
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
         raise InvalidGrant
-    family = _find_allowed(ctx, token, client_id)
+    family, refreshing = _find_allowed(ctx, token, client_id)
+    resources.check_same(requested_resource, unpack(family.facts).audience)
     if token.generation == family.generation:
-        pair = _rotate(ctx, family, requested_scope)
+        pair = _rotate(ctx, family, refreshing.bound, requested_scope)
         if pair:
-            return pair
+            return refreshing.with_id_token(pair)
         # A concurrent request has rotated or revoked the family: read it again.
-        family = _find_allowed(ctx, token, client_id)
+        family, refreshing = _find_allowed(ctx, token, client_id)
     if token.generation > family.generation:
         raise InvalidGrant  # the database was restored from a backup older than the token
     now = clock.now()
@@ -112,8 +140,9 @@ def refresh(ctx: Context, client_id: UUID, text: str, requested_scope: str | Non
             family.refresh_expires_at,
             family.scope,
             family.created_at,
+            bounded=refreshing.bound is not None,
         )
-        return encode_pair(ctx, present, now)
+        return refreshing.with_id_token(encode_pair(ctx, present, now))
     _revoke_reused(ctx, family)
     raise TokenReused
 
@@ -127,32 +156,49 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
 
 
 def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily | None:
-    """The family of the token, if it is active, of this client, and within `family-lifetime`."""
+    """The family of the token, if it is active, of this client, and within `family-lifetime`.
+
+    If it is for a resource, that is still registered, and its scopes limit the granted scope.
+    """
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if family is None or family.client_id != client_id:
         return None
     limit = family_limit(family.created_at, ctx.settings)
     # The token may be from before the setting was changed.
-    return None if limit and limit <= clock.now() else family
+    if limit and limit <= clock.now():
+        return None
+    audience = unpack(family.facts).audience
+    if audience is None:
+        return family
+    resource = resources.find(ctx, audience)
+    if resource is None:
+        return None
+    # Its scopes may have become fewer, and are never more than what was granted.
+    return family._replace(granted_scope=resources.scope_for(resource, family.granted_scope))
 
 
-def _find_allowed(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily:
+def _find_allowed(
+    ctx: Context, token: Token, client_id: UUID
+) -> tuple[RefreshableFamily, Refreshing]:
     family = find_refreshable(ctx, token, client_id)
     if family is None:
         raise InvalidGrant  # a request of another client changes nothing
     if family.account:
         check_account(ctx, family.account)
-    return family
+        client_groups.check(family.account, family.require_group)
+    if family.session_id is None:
+        return family, OTHER
+    return family, code_families.check(ctx, family.id)
 
 
 def _rotate(
-    ctx: Context, family: RefreshableFamily, requested_scope: str | None
+    ctx: Context, family: RefreshableFamily, bound: datetime | None, requested_scope: str | None
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
     if family.account:
         scope = scopes.hold(ctx, family.account.id, scope)
-    refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings)
+    refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings, bound)
     rotated = ROTATE.one(
         ctx.database,
         family_id=family.id,
@@ -167,8 +213,15 @@ def _rotate(
         return None
     if family.account:
         scopes.confirm(ctx, family.account.id, family.id, scope)
-    number = rotated.generation
-    successor = Generation(family.id, number, now, refresh_expires_at, scope, family.created_at)
+    successor = Generation(
+        family.id,
+        rotated.generation,
+        now,
+        refresh_expires_at,
+        scope,
+        family.created_at,
+        bounded=bound is not None,
+    )
     return encode_pair(ctx, successor, now)
 
 

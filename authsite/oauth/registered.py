@@ -3,7 +3,7 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, literal_column, select
 
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
@@ -50,7 +50,7 @@ REGISTERED_CLIENT = PreparedQuery(
     select(*columns_of(Client, RegisteredClient)).where(
         Client.id == bindparam("client_id"),
         Client.disabled_at.is_(None),
-        Client.type.in_(CODE_TYPES),
+        Client.type.in_([literal_column(f"'{each}'") for each in CODE_TYPES]),
     ),
     RegisteredClient,
 )

@@ -3,10 +3,17 @@
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
+
+OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
+OPENID_SCOPES = OIDC_SCOPES
+"""The scopes of OpenID Connect, which an application needs no permission for."""
+ACCOUNT_SCOPE = ACCOUNT
+"""The scope with which a first-party application may call authsite's own API."""
 
 
 def parse(text: str) -> list[str]:
@@ -33,6 +40,15 @@ def narrow(requested: str | None, allowed: str) -> str:
     if not set(scopes) <= set(parse(allowed)):
         raise InvalidScope
     return " ".join(scopes)
+
+
+def without_openid(scope: str) -> str:
+    """``scope`` without the scopes of OpenID Connect.
+
+    They are for tokens that come from a code. An earlier version gave any of these names to every
+    client.
+    """
+    return " ".join(name for name in parse(scope) if name not in OPENID_SCOPES)
 
 
 def hold(ctx: Context, user_id: UUID, scope: str) -> str:

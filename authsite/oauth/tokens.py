@@ -64,16 +64,21 @@ class Generation(NamedTuple):
     refresh_expires_at: datetime
     scope: str
     created_at: datetime  # of the family
+    bounded: bool = False  # whether no access token outlives the refresh token
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access and a refresh token; ``expires_in``: seconds that the access token has left."""
+    """An access and a refresh token; ``expires_in``: seconds that the access token has left.
+
+    ``id_token``: of an application that signs a user in (OpenID Connect Core 1.0, section 2).
+    """
 
     access_token: str
     refresh_token: str
     expires_in: int
     scope: str
+    id_token: str | None = None
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:
@@ -123,8 +128,10 @@ def decode_bearer(keys: Keys, text: str, now: datetime) -> BearerToken | None:
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:
     """The tokens of ``generation``; the same text each time."""
-    family_id, number, rotated_at, refresh_expires_at, scope, created_at = generation
+    family_id, number, rotated_at, refresh_expires_at, scope, created_at, bounded = generation
     access_expires_at = _limited(rotated_at, ctx.settings.expires_in, created_at, ctx.settings)
+    if bounded:
+        access_expires_at = min(access_expires_at, refresh_expires_at)
     keys, fields = ctx.services.keys, (family_id.bytes, number)
     access, refresh = [
         _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=int(end.timestamp()))
@@ -139,9 +146,15 @@ def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPai
     )
 
 
-def refresh_expiry(now: datetime, created_at: datetime, cfg: Settings) -> datetime:
-    """When a refresh token expires that is issued ``now`` in a family of ``created_at``."""
-    return _limited(now, cfg.refresh_expires_in, created_at, cfg)
+def refresh_expiry(
+    now: datetime, created_at: datetime, cfg: Settings, bound: datetime | None = None
+) -> datetime:
+    """When a refresh token expires that is issued ``now`` in a family of ``created_at``.
+
+    At ``bound`` at the latest.
+    """
+    end = _limited(now, cfg.refresh_expires_in, created_at, cfg)
+    return min(end, bound) if bound else end
 
 
 def family_limit(created_at: datetime, cfg: Settings) -> datetime | None:

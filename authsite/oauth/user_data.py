@@ -7,11 +7,13 @@ from typing_extensions import TypedDict
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import client_auth, models
+from .codes.models import AuthorizationCode
+from .consents import models as consents
 from .models import FORMER_PERSONAL_TOKEN, OAUTH
 
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
-    " revoked_why address agent facts auth_at recognized"
+    " revoked_why address agent facts auth_at recognized session_id"
 )
 
 
@@ -28,17 +30,73 @@ class Client(TypedDict):
     type: Literal["client"]
     id: Id
     name: str
-    client_type: Literal["password", "personal", "resource-server"]
+    client_type: Literal["password", "personal", "resource-server", "server", "browser", "native"]
     grant_types: str | None
     """What the client may use, separated by spaces; null: the grant types of `client_type`."""
     secrets: list[SecretHash]
-    """The valid secrets, the newest first."""
+    """The valid secrets, the newest first; none for the types `browser` and `native`."""
     scope: str
     """What the client may ask for, separated by spaces."""
     default_scope: str
+    first_party: bool
+    pkce: Literal["required", "optional"]
+    id_token_signed_response_alg: Literal["RS256", "ES256"] | None
+    """Null: RS256."""
+    id_token_lifetime: int | None
+    """In seconds; null: the setting."""
+    id_token_claims: Literal["userinfo", "both"]
+    require_confirmed: bool
+    require_group: str | None
+    default_resource: str | None
+    logo: str | None
+    policy_uri: str | None
+    tos_uri: str | None
     disabled_at: Moment | None
     created_at: Moment
     updated_at: Moment
+
+
+@exported_line
+class ClientUri(TypedDict):
+    """A URI that is registered for a client."""
+
+    type: Literal["client_uri"]
+    client_id: Id
+    kind: Literal["redirect", "post_logout", "origin"]
+    uri: str
+    position: int
+    """Their order, from 0."""
+
+
+@exported_line
+class Resource(TypedDict):
+    """An API that tokens can be for (RFC 8707)."""
+
+    type: Literal["resource"]
+    id: Id
+    uri: str
+    scopes: str
+    """What a token for it can have, separated by spaces."""
+    client_id: Id | None
+    """The resource server that may introspect such a token."""
+    created_at: Moment
+    updated_at: Moment
+
+
+@exported_line
+class Consent(TypedDict):
+    """A user has allowed an application to sign them in."""
+
+    type: Literal["consent"]
+    user_id: Id
+    client_id: Id
+    scope: str
+    """What the user has allowed, separated by spaces."""
+    created_at: Moment
+    updated_at: Moment
+    """When the user has allowed more."""
+    used_at: Moment | None
+    """The last sign-in at the application."""
 
 
 @exported_line
@@ -71,6 +129,8 @@ class Family(TypedDict):
     address: str | None
     """Of the caller at the login."""
     agent: str | None
+    session_id: Id | None
+    """The browser session in which an application got its code."""
 
 
 @exported_line
@@ -98,7 +158,9 @@ class PersonalToken(TypedDict):
     agent: str | None
 
 
-def _with_secrets(line: dict[str, Any]) -> None:
+def _complete_client(line: dict[str, Any]) -> None:
+    line["pkce"] = "optional" if line["pkce"] else "required"
+    line["id_token_claims"] = "both" if line["id_token_claims"] else "userinfo"
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
     line["secrets"] = [
         {"scheme": client_auth.scheme_of(secret), "hash": secret} for secret in secrets
@@ -112,10 +174,26 @@ USER_DATA = (
         line=Line(
             "clients",
             Client,
-            {"client_type": "type", "secrets": "secret_hash", "previous_secret_hash": ""},
-            _with_secrets,
+            {
+                "client_type": "type",
+                "secrets": "secret_hash",
+                "previous_secret_hash": "",
+                "pkce": "pkce_optional",
+                "id_token_signed_response_alg": "id_token_alg",
+                "id_token_claims": "claims_in_id_token",
+            },
+            _complete_client,
         ),
     ),
+    UserData("client_uris", models.ClientUri, line=Line("client_uris", ClientUri)),
+    UserData("resources", models.Resource, line=Line("resources", Resource)),
+    UserData(
+        "consents",
+        consents.Consent,
+        "client_id scope created_at updated_at used_at",
+        line=Line("consents", Consent),
+    ),
+    UserData("authorization_codes", AuthorizationCode),
     UserData(
         "sign_ins_of_apps",
         models.Family,

@@ -25,7 +25,7 @@ SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "description": "An access token, from the token endpoint or a first-party login. "
-        "Endpoints without the error `login_required` accept a personal access token, too.",
+        "A personal access token is accepted, too, unless the error `login_required` names it.",
     },
     CLIENT_BASIC: {
         "type": "http",

@@ -6,6 +6,7 @@ They follow from its guard, body and rate limit; its `Operation` declares the ot
 from collections.abc import Iterator
 
 from authsite.guards.errors import (
+    ApplicationNotAllowed,
     EmailNotConfirmed,
     EmailNotVerified,
     InsufficientScope,
@@ -67,6 +68,8 @@ def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
         yield InsufficientScope(rules.scope)
     if rules.guard == "api" and not endpoint.options.get("personal_token"):
         yield LoginRequired()
+    if rules.guard == "api" and not endpoint.options.get("any_client"):
+        yield ApplicationNotAllowed()
     if cfg.confirmation_required:
         if not rules.unconfirmed:
             yield EmailNotConfirmed()

@@ -6,7 +6,7 @@ from pyramid.events import ApplicationCreated
 
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.user_data import UserData
-from authsite.sign_in import known_address, login_url, reauthentication, undo_notice
+from authsite.sign_in import known_address, login_url, onward, reauthentication, undo_notice
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 
@@ -40,6 +40,7 @@ def includeme(config: "Configurator") -> None:
     """The directives, the password as a method, the pages, and the table of pending logins."""
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
+    config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix

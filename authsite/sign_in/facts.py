@@ -14,6 +14,8 @@ PASSWORD = ("pwd",)
 PROVIDER = ("idp",)  # another provider; RFC 8176 has no value for it
 EMAIL = ("email",)  # a mailed link or code; RFC 8176 has no value for it
 
+AAL1 = "aal1"  # one factor, as the AAL1 of NIST SP 800-63B
+
 
 class Facts(NamedTuple):
     """What holds for a sign-in. ``third_party`` None: of no client that uses codes."""
@@ -45,6 +47,19 @@ def unpack(facts: str | None) -> Facts:
         return PLAIN
     values = json.loads(facts)
     return Facts(tuple(values.get("amr", PASSWORD)), values.get("aud"), values.get("third_party"))
+
+
+def acr_of(_amr: tuple[str, ...]) -> str:
+    """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2).
+
+    A password, a mailed link and another provider are one factor each.
+    """
+    return AAL1
+
+
+def shown_amr(amr: tuple[str, ...]) -> list[str]:
+    """``amr`` as applications see it: what has a value in RFC 8176, section 2."""
+    return [each for each in amr if each not in (*PROVIDER, *EMAIL)]
 
 
 def amr_of(facts: str | None) -> tuple[str, ...]:

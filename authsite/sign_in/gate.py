@@ -24,7 +24,7 @@ from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, 
 from authsite.users.account import Account
 
 from . import pending as pending_logins
-from .conditions import Denial, find_denial
+from .conditions import Denial, check_account, find_denial
 from .facts import PASSWORD
 
 
@@ -147,6 +147,22 @@ def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pend
         recognized=recognition.since if recognition else None,
         unrecognized=_is_unrecognized(recognition),
     )
+
+
+def carried_over(
+    ctx: Context,
+    account: Account,
+    amr: tuple[str, ...],
+    auth_at: datetime,
+    recognized: datetime | None,
+) -> Complete:
+    """The sign-in of a browser session, for the client that has got a code in it.
+
+    The values are those of the session. The account conditions are checked again; raises the error
+    of one that denies.
+    """
+    check_account(ctx, account)
+    return Complete(account, amr, auth_at, recognized, notify=False, target=Target())
 
 
 def without_proof(account: Account) -> Complete:

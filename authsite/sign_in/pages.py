@@ -25,6 +25,7 @@ from authsite.users.caller import signed_in
 from . import undo_notice
 from .known_address import forget_address
 from .login_url import is_elsewhere, login_url
+from .onward import onward_of
 from .pending_cookie import forget_key, keep_key
 
 LOGIN = "authsite:templates/login/login.jinja2"
@@ -58,13 +59,16 @@ def home(request: Request) -> dict[str, Any] | Response:
 def login_form(request: Request) -> dict[str, Any]:
     """The form, with ``unsaved`` if a guard redirected the POST of another form here.
 
-    ``again``: the signed-in user, if a route's ``fresh`` requires a new login.
+    ``again``: the signed-in user, if a route's ``fresh`` requires a new login. ``onward``: the
+    application that the login leads to.
     """
     caller = signed_in(request) if _prompts(request) else None
+    onward = onward_of(request)
     language = request.authsite.request_info.language
     return {
         "unsaved": request.GET.get("unsaved"),
         "again": caller and caller.user,
+        "onward": onward,
         "label": wording(request.authsite.settings.login_identifiers).label,
         "remember_for": duration_words(request.authsite.settings.session_remember, language),
     }

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import former, mails
 from .account_pages import add_account_section
+from .recovered import at_recovery
 from .user_data import USER_DATA
 
 if TYPE_CHECKING:
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """``config.add_account_section``, the tables, a cleanup, and the mails about users."""
+    """Two directives of the configurator, the tables, a cleanup, and the mails about users."""
     config.add_directive("add_account_section", add_account_section)
+    config.add_directive("at_recovery", at_recovery)
     config.add_user_data(*USER_DATA)
     config.add_cleanup(
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"

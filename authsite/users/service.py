@@ -19,6 +19,7 @@ from . import former, mails, pending
 from .errors import IdentifierTaken
 from .groups import owners
 from .models import LoginName, Origin, User, unchanged_since
+from .recovered import AT_RECOVERY
 
 RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
@@ -157,8 +158,9 @@ def end_sign_ins(
 ) -> ChangedUser | None:
     """Raise the epoch, which ends every token, session and pending change of the user.
 
-    ``forget_recognized``: no browser or address of the user is recognized any more, since an
-    intruder may have used it; `login.service.remember_caller` then exempts that of the request.
+    ``forget_recognized``: the account is recovered, perhaps from an intruder. No browser or address
+    of the user is recognized any more (`credentials.remember_caller` then exempts that of the
+    request), and what is registered `at_recovery` runs.
     ``changes``: further columns that the same UPDATE sets. Returns None, and changes nothing, if
     the user is gone or does not meet ``conditions``.
     """
@@ -173,6 +175,9 @@ def end_sign_ins(
         .returning(User.epoch, User.email, User.recognition_version)
         .execution_options(synchronize_session="fetch")
     ).one_or_none()
+    if row and forget_recognized:
+        for function in AT_RECOVERY.of(ctx.services).values():
+            function(ctx, user_id)
     return ChangedUser(*row) if row else None
 
 

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0019"
 down_revision = "0018"
 
@@ -11,6 +13,8 @@ URI = sa.String(length=2048)
 
 
 def upgrade() -> None:
+    session_id = sa.Column("session_id", sa.Uuid(), nullable=True)
+    create_index("ix_families_session_id", "families", ["session_id"], added=session_id)
     _extend_clients()
     op.create_table(
         "client_uris",
@@ -80,7 +84,7 @@ def upgrade() -> None:
         "consents",
         sa.Column("user_id", sa.Uuid(), nullable=False),
         sa.Column("client_id", sa.Uuid(), nullable=False),
-        sa.Column("scope", sa.String(length=1024), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("updated_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=True),
@@ -104,8 +108,6 @@ def upgrade() -> None:
         sa.Column("previous_at", MOMENT, nullable=True),
         sa.PrimaryKeyConstraint("kid", name=op.f("pk_signing_keys")),
     )
-    op.add_column("families", sa.Column("session_id", sa.Uuid(), nullable=True))
-    op.create_index(op.f("ix_families_session_id"), "families", ["session_id"])
 
 
 def _extend_clients() -> None:

@@ -64,6 +64,45 @@ def test_events_are_recorded_while_their_index_is_made(database, fresh_url):
     other.dispose()
 
 
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # SQLite has one writer
+def test_an_index_of_a_new_column_goes_on_after_a_migration_that_was_stopped(database, fresh_url):
+    valid = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+    index = {"name": "ix_families_session_id"}
+    migrate.upgrade(database, "0018")
+    with database.autocommit.connect() as connection:  # what a stopped migration leaves
+        connection.execute(text("ALTER TABLE families ADD COLUMN session_id UUID"))
+        connection.execute(
+            text(
+                "INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope,"
+                " rescoped, generation, created_at, rotated_at, refresh_expires_at, session_id)"
+                " SELECT gen_random_uuid(), 'oauth', 'client', NULL, '', '', false, 0, now(),"
+                " now(), now(), md5('same')::uuid FROM generate_series(1, 2)"
+            )
+        )
+        connection.execute(text("SET statement_timeout = 0"))
+        with pytest.raises(IntegrityError):
+            connection.execute(
+                text(f"CREATE UNIQUE INDEX CONCURRENTLY {index['name']} ON families (session_id)")
+            )
+        assert connection.scalar(valid, index) is False
+        connection.detach()
+    lines, other = [], open_database(fresh_url)
+    writer = other.transactional.connect()
+    writer.execute(text("UPDATE families SET used_at = now()"))
+
+    def tell(line):
+        lines.append(line)
+        writer.close()  # requests do not wait for the column longer than for any other
+
+    migrate.upgrade(database, "0019", tell)
+    with other.autocommit.connect() as connection:
+        assert connection.scalar(valid, index) is True
+        assert connection.scalar(text("SELECT count(*) FROM families")) == 2
+    other.dispose()
+    assert lines[0].startswith("another transaction held a lock: trying again")
+    assert len(lines) == 2
+
+
 def test_a_second_migrator_waits_and_then_has_nothing_to_do(database, fresh_url):
     migrate.upgrade(database, "0006")
     lines, other = [], open_database(fresh_url)

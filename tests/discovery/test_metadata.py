@@ -133,15 +133,21 @@ def test_clients_may_cache_it_for_minutes(site):
     assert site.http.head(PATH).headers["ETag"] == answer.headers["ETag"]
 
 
-@pytest.mark.parametrize("cors_origins", ["", "https://app.example"])
-def test_scripts_of_every_origin_may_read_it(site_with, cors_origins):
-    site = site_with(cors_origins=cors_origins)
-    for origin in ("https://app.example", "https://other.example"):
-        answer = site.http.get(PATH, headers={"Origin": origin})
-        assert answer.headers["Access-Control-Allow-Origin"] == "*"
-        assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
-        assert "Access-Control-Allow-Credentials" not in answer.headers
-        assert "Origin" not in answer.headers.get("Vary", "")
+@pytest.mark.parametrize("listed", ["", "https://app.example"])
+def test_trap_17_scripts_of_every_origin_may_read_it_and_its_errors(site_with, listed):
+    """Trap 17: CORS was missing at discovery."""
+    site = site_with(cors_origins=listed)
+    for origin in ("https://app.example", "https://other.example", "null"):
+        sent = {"Origin": origin}
+        asked = sent | {"Access-Control-Request-Method": "GET"}
+        for answer in (
+            site.http.get(PATH, headers=sent, status=200),
+            site.http.post(PATH, headers=sent, status=405),
+            site.http.options(PATH, headers=asked, status=204),
+        ):
+            assert answer.headers["Access-Control-Allow-Origin"] == "*"
+            assert "Access-Control-Allow-Credentials" not in answer.headers
+            assert "Origin" not in answer.headers.get("Vary", "")  # a cache may keep it for all
 
 
 def test_other_methods_get_405_in_json(site):

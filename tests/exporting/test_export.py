@@ -42,6 +42,9 @@ INTERNAL = {
     "Client": "epoch",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
     "PersonalToken": "user_epoch client_epoch",
+    "ClientUri": "id",
+    "Resource": "",
+    "Consent": "",
     "AuditEvent": "",
 }
 
@@ -98,7 +101,8 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
         "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1, "clients": 2,
-        "families": 2, "personal_tokens": 0, "audit_events": len(filled.events()),
+        "client_uris": 0, "resources": 0, "consents": 0, "families": 2, "personal_tokens": 0,
+        "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
         rows = {str(user.id): user for user in db.scalars(select(User))}

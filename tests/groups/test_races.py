@@ -3,14 +3,17 @@
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
+from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from authsite.groups import administrators, members, service
-from authsite.groups.errors import TooManyGroups
+from authsite.groups.errors import GroupInUse, TooManyGroups
 from authsite.groups.service import GroupValues
+from authsite.oauth import client_groups
+from authsite.oauth.models import Client
 from authsite.platform.audit.cause import Cause
 from authsite.users import service as users
 from authsite.users.erasure import erase
@@ -19,6 +22,7 @@ from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 from tests.support import personal
 from tests.support.acting import acting
+from tests.support.locks import until_blocked
 from tests.support.site import PASSWORD
 from tests.support.together import together
 
@@ -34,7 +38,7 @@ def within(site, action):
         try:
             with db.begin():
                 return action(acting(db, site.app.registry["authsite"]), db)
-        except (LastOwner, TooManyGroups) as error:
+        except (LastOwner, TooManyGroups, GroupInUse) as error:
             return type(error)
 
 
@@ -119,6 +123,21 @@ def test_two_owners_cannot_go_at_the_same_time(site, first, second):
         finally:
             may_end.set()
         assert (one.result(30), other.result(30)) == (None, LastOwner)
+
+
+def test_a_group_is_not_deleted_while_a_client_begins_to_require_it(site, payers):
+    keys = site.client()
+    with ThreadPoolExecutor(1) as pool:
+        with site.db() as db, until_blocked(site.database):
+            client_groups.require_existing(db, "payers")
+            query = update(Client).where(Client.id == UUID(keys.client_id))
+            db.execute(query.values(require_group="payers"))
+            deletion = pool.submit(
+                within, site, lambda ctx, _db: service.delete(ctx, "payers", CAUSE)
+            )
+        assert deletion.result(30) is GroupInUse
+    with site.db() as db:
+        assert db.get(Group, "payers")
 
 
 def leave(ctx, ann):

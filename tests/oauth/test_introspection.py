@@ -47,6 +47,7 @@ def test_an_access_token_of_a_user(site, frozen, ann, keys):
         "sub": str(ann.id),
         "email": "ann@example.com",
         "email_verified": False,
+        "groups": [],
         "owner": "user",
     }
 

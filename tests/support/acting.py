@@ -5,8 +5,15 @@ from types import SimpleNamespace
 from authsite.context import Context
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.installation.features import FEATURES
+from authsite.platform.registrations import Registrations
 
-NONE = SimpleNamespace(settings=None, database=None, passwords=None, open_features=FEATURES)
+NONE = SimpleNamespace(
+    settings=None,
+    database=None,
+    passwords=None,
+    open_features=FEATURES,
+    registrations=Registrations(),
+)
 
 
 def acting(db, services=NONE, **info):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from authsite.oauth.authorization.reasons import Refusal
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.sign_in.methods.provider.failures import ProviderFailure
@@ -23,6 +24,12 @@ def reference():
             "| reason | meaning |",
             "|---|---|",
             *(f"| `{reason}` | {reason.meaning} |" for reason in FailureReason),
+            "\n## Why an authorization request was refused\n",
+            "The detail `reason` of `authorization.refused`. `error` is what the application is",
+            "told, unless the reason has a page alone.\n",
+            "| reason | error | meaning |",
+            "|---|---|---|",
+            *(f"| `{each}` | `{each.error}` | {each.meaning} |" for each in sorted(Refusal)),
             "\n## Why a provider was refused\n",
             "The detail `reason` of `provider.refused`. The page tells the person what to do, and",
             "the request id for `authsite explain`.\n",

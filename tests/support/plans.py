@@ -12,7 +12,7 @@ from tests.support.statements import noted
 GROWING = {
     "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
     "pending_logins", "personal_tokens", "group_members",
-    "identities", "stored_requests", "used_ids",
+    "identities", "stored_requests", "used_ids", "authorization_codes", "consents",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
@@ -29,9 +29,18 @@ INSERT INTO used_ids (digest, expires_at) SELECT n::text, now() FROM {numbers};
 INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
     SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
 INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
-    generation, created_at, rotated_at, refresh_expires_at)
+    generation, created_at, rotated_at, refresh_expires_at, session_id)
     SELECT gen_random_uuid(), 'oauth', 'user', {id}, '', '', false, 0, 0, now(), now(),
-    now() + interval '30 days' FROM {numbers};
+    now() + interval '30 days', {id} FROM {numbers};
+INSERT INTO clients (id, name, type, secret_hash, scope, default_scope, epoch, created_at,
+    updated_at) SELECT {id}, 'Client ' || n, 'browser', '', '', '', 0, now(), now()
+    FROM generate_series(1, 10) AS n;
+INSERT INTO authorization_codes (id, client_id, client_epoch, user_id, user_epoch, session_id,
+    redirect_uri, scope, created_at, expires_at)
+    SELECT gen_random_uuid(), md5((n % 10 + 1)::text)::uuid, 0, {id}, 0, {id}, '', '', now(),
+    now() + interval '1 minute' FROM {numbers};
+INSERT INTO consents (user_id, client_id, scope, created_at, updated_at)
+    SELECT {id}, md5((n % 10 + 1)::text)::uuid, 'openid', now(), now() FROM {numbers};
 INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
     expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false, now(), now(),
     now() + interval '30 days' FROM {numbers};

@@ -16,9 +16,10 @@ from authsite.platform.rate_limit.storage import DatabaseStorage
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
-from tests.support import mails
+from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
+from tests.support.walk_authorization import an_authorization
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -78,6 +79,8 @@ def walk(site, keys):
     tokens(site, keys)
     an_account(site, keys)
     pages(site)
+    if ("authsite.authorize", "GET") in views(site):
+        an_authorization(site)
     address_changes(site)
     new_device(site)
     unauthenticated(site, keys)
@@ -141,6 +144,7 @@ def an_account(site, keys):
             site.http.get(signed(site, mail))
     headers = bearer(site.login(keys, "bob@example.org")["access_token"])
     personal_tokens(site, headers)
+    connected_applications(site, headers)
     site.http.get("/v1/clients/web/providers")
     site.http.get("/v1/user/identities", headers=headers)
     identity = connect(site, "bob@example.org")
@@ -174,6 +178,16 @@ def personal_tokens(site, headers):
     site.http.get("/v1/user/tokens", headers=headers)
     site.mails()
     site.http.delete(f"/v1/user/tokens/{made['id']}", headers=headers)
+
+
+def connected_applications(site, headers):
+    """A connected application: listed, and its access removed."""
+    client_id = connected.application(site)
+    with site.db() as db:
+        bob = users.find(db, "bob@example.org")
+    connected.allow(site, bob, client_id)
+    site.http.get("/v1/user/consents", headers=headers)
+    site.http.delete(f"/v1/user/consents/{client_id}", headers=headers)
 
 
 def unauthenticated(site, keys):

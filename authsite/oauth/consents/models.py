@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -12,8 +12,9 @@ from authsite.platform.db.base import Base
 class Consent(Base):
     """A user has allowed a client these scopes, also after tokens of it have ended.
 
-    ``scope``: separated by blanks. ``created_at``: when the user allowed something first;
-    ``updated_at``: when more was allowed; ``used_at``: the last sign-in at the application.
+    ``scope``: separated by blanks; without a maximum, since later requests add to it.
+    ``created_at``: when the user allowed something first; ``updated_at``: when more was allowed;
+    ``used_at``: the last sign-in at the application.
     """
 
     __tablename__ = "consents"
@@ -24,7 +25,7 @@ class Consent(Base):
     client_id: Mapped[uuid.UUID] = mapped_column(
         ForeignKey("clients.id", ondelete="CASCADE"), primary_key=True, index=True
     )
-    scope: Mapped[str] = mapped_column(String(1024))
+    scope: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     used_at: Mapped[datetime | None]

@@ -8,7 +8,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.oauth import API_TAG
 from authsite.oauth.oidc.availability import is_on
-from authsite.platform.http.headers import PUBLIC_ROUTES
+from authsite.platform.http import cors
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -45,7 +45,7 @@ def includeme(config: "Configurator") -> None:
 
 
 def _add(config: "Configurator", name: str, pattern: str) -> None:
-    PUBLIC_ROUTES.add(config, name, name)
+    cors.open_to_all(config, name)
     config.add_route(name, pattern, errors="json")
     config.add_view(
         ".api.metadata",

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from authsite.context import Context
-from authsite.oauth import scopes
+from authsite.oauth import resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidScope
+from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.issue import issue_for_client
 from authsite.oauth.tokens import TokenPair
 
@@ -23,13 +23,20 @@ class ClientCredentialsGrant(GrantBody):
     """`client_credentials`."""
 
 
-@grant("client_credentials", body=ClientCredentialsGrant, errors=(InvalidScope,))
+@grant("client_credentials", body=ClientCredentialsGrant, errors=(InvalidScope, InvalidTarget))
 def by_client_credentials(
     ctx: Context, client: AuthenticatedClient, body: ClientCredentialsGrant
 ) -> TokenPair:
-    """Raises `InvalidScope`.
+    """Raises `InvalidScope` and `InvalidTarget`.
 
     A refresh token comes with it, though section 4.4.3 advises against one.
     """
-    scope = scopes.choose(body.scope, client.scope, client.default_scope)
-    return issue_for_client(ctx, client, scope)
+    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
+    scope = scopes.choose(body.scope, allowed, default)
+    resource = resources.choose(ctx, body.resource, client.default_resource)
+    return issue_for_client(
+        ctx,
+        client,
+        resources.scope_for(resource, scope),
+        audience=resource.uri if resource else None,
+    )

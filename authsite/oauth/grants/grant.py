@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 
 from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.parameters import ClientBody
+from authsite.oauth.models import MAX_URI
+from authsite.oauth.parameters import RESOURCE, ClientBody
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.http.bodies import MaybeEmpty
 from authsite.platform.http.errors import ApiError
@@ -39,6 +40,9 @@ class GrantBody(ClientBody):
     """The name of the grant."""
     scope: MaybeEmpty | None = None
     """Scopes, separated by spaces. The default is the client's, or the granted scope."""
+    resource: Annotated[str | None, Field(max_length=MAX_URI, examples=[RESOURCE])] = None
+    """The URI of the resource that the tokens are for (RFC 8707); they then have only scopes of
+    that resource. The default is the client's, or none. A refresh may repeat it."""
 
 
 Parameters = TypeVar("Parameters", bound=GrantBody)

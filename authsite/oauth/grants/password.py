@@ -5,9 +5,15 @@ from typing import ClassVar, Literal
 from uuid import uuid4
 
 from authsite.context import Context
-from authsite.oauth import scopes
+from authsite.oauth import client_groups, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidGrant, InvalidScope, LoginFailed
+from authsite.oauth.errors import (
+    GroupRequired,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    LoginFailed,
+)
 from authsite.oauth.issue import issue
 from authsite.oauth.parameters import Name, Secret
 from authsite.oauth.tokens import TokenPair
@@ -40,31 +46,48 @@ class PasswordGrant(GrantBody):
     """Grant `password`: the user's password."""
 
 
-@grant("password", body=PasswordGrant, errors=(InvalidGrant, InvalidScope))
+@grant("password", body=PasswordGrant, errors=(InvalidGrant, InvalidScope, InvalidTarget))
 def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordGrant) -> TokenPair:
     """Raises as `issue_by_password`."""
     given = {"username": body.username, "password": body.password}
-    return issue_by_password(ctx, client, given, body.scope)
+    return issue_by_password(ctx, client, given, body.scope, body.resource)
 
 
 def issue_by_password(
-    ctx: Context, client: AuthenticatedClient, given: Mapping[str, str], requested_scope: str | None
+    ctx: Context,
+    client: AuthenticatedClient,
+    given: Mapping[str, str],
+    requested_scope: str | None,
+    requested_resource: str | None = None,
 ) -> TokenPair:
     """The token pair of a user. ``given``: what the password as a way to sign in reads.
 
-    Raises `LoginFailed`, `InvalidScope`, `TooManyAttempts`, `HashCapacityExceeded`, what an account
-    condition raises, and a plain `InvalidGrant` where the gate wants another proof: no grant takes
-    one yet.
+    Raises `LoginFailed`, `InvalidScope`, `InvalidTarget`, `TooManyAttempts`,
+    `HashCapacityExceeded`, what an account condition raises, `GroupRequired`, and a plain
+    `InvalidGrant` where the gate wants another proof: no grant takes one yet.
     """
-    scope = scopes.choose(requested_scope, client.scope, client.default_scope)
+    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
+    scope = scopes.choose(requested_scope, allowed, default)
+    resource = resources.choose(ctx, requested_resource, client.default_resource)
+    scope = resources.scope_for(resource, scope)
     done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))
     if done is None:
         raise LoginFailed
     if isinstance(done, Pending):
         record_apart(ctx, Event.LOGIN_FAILED, **done.about(FailureReason.FACTOR_MISSING))
         raise InvalidGrant
+    if not client_groups.is_allowed(done.account, client.require_group):
+        record_apart(
+            ctx,
+            Event.LOGIN_FAILED,
+            user_id=done.account.id,
+            client_id=client.id,
+            details={"reason": FailureReason.GROUP_MISSING},
+        )
+        raise GroupRequired
     family_id = uuid4()
-    pair = issue(ctx, client, done, scope, family_id)
+    audience = resource.uri if resource else None
+    pair = issue(ctx, client, done, scope, family_id, audience=audience)
     if done.notify:
         notices.send_new_device(ctx, done.account, family_id)
     return pair

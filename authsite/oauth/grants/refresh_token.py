@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidGrant, InvalidScope
+from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.parameters import REFRESH_TOKEN, TokenText
 from authsite.oauth.refresh import refresh
 from authsite.oauth.tokens import TokenPair
@@ -26,9 +26,9 @@ class RefreshTokenGrant(GrantBody):
     """Grant `refresh_token`: the newest refresh token of this login."""
 
 
-@grant("refresh_token", body=RefreshTokenGrant, errors=(InvalidGrant, InvalidScope))
+@grant("refresh_token", body=RefreshTokenGrant, errors=(InvalidGrant, InvalidScope, InvalidTarget))
 def by_refresh_token(
     ctx: Context, client: AuthenticatedClient, body: RefreshTokenGrant
 ) -> TokenPair:
     """Raises as `refresh`."""
-    return refresh(ctx, client.id, body.refresh_token, body.scope)
+    return refresh(ctx, client.id, body.refresh_token, body.scope, body.resource)

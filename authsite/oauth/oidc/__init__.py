@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from authsite.oauth import API_TAG
-from authsite.platform.http.headers import PUBLIC_ROUTES
+from authsite.platform.http import cors
 
 from .availability import decide
+from .claims import ADDED_CLAIMS, AddClaims
 from .keys.purge import purge
 
 if TYPE_CHECKING:
@@ -16,8 +17,20 @@ __all__ = ["API_TAG"]
 JWKS = "/.well-known/jwks.json"
 
 
+def add_claims(config: "Configurator", function: AddClaims) -> None:
+    """Directive: ``function(ctx, account, scopes)`` returns more claims about a user.
+
+    They are in the answer of the userinfo endpoint, and in ID tokens of clients whose ID tokens
+    have the claims of the user. A claim that authsite sets itself is left out, with a warning in
+    the log. ``scopes`` are those of the token. It is called at every such request, outside of a
+    transaction.
+    """
+    ADDED_CLAIMS.add(config, function)
+
+
 def includeme(config: "Configurator") -> None:
     """The route of the keys and the task that rotates them; neither with `openid` off."""
+    config.add_directive("add_claims", add_claims)
     when = "a year after they have signed"
     config.add_cleanup("signing_keys", "Signing keys", purge, when=when)
     if not decide(config):
@@ -27,6 +40,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.oidc.keys.scheduled.make_job",
         enabled=config.registry["authsite"].settings.janitor,
     )
-    PUBLIC_ROUTES.add(config, "authsite.jwks", "authsite.jwks")
     config.add_route("authsite.jwks", JWKS, errors="json")
+    cors.open_to_all(config, "authsite.jwks")
     config.scan(".api")
+    config.include(".userinfo")

@@ -28,6 +28,22 @@ class Event(Explained):
         "events.",
         "`seal`, `mac`, `reason`, `proof`",
     )
+    AUTHORIZATION_DENIED = (
+        "authorization.denied",
+        "The user did not allow an application what it asked for.",
+    )
+    AUTHORIZATION_GRANTED = (
+        "authorization.granted",
+        "An application got a code for the user.",
+        "`scope`, `session`",
+    )
+    AUTHORIZATION_REFUSED = (
+        "authorization.refused",
+        "An authorization request was refused.",
+        "`reason`, one of [these](#why-an-authorization-request-was-refused); `error`: what the "
+        "application is told; `parameter`; `sent`, and of a redirect URI `nearest` (registered) "
+        "and `differs`",
+    )
     CLIENT_CHANGED = (
         "client.changed",
         "An administrator changed the name or the scopes of a client.",
@@ -51,6 +67,22 @@ class Event(Explained):
     CLIENT_SECRET_ROTATED = (
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
+    )
+    CODE_REUSED = (
+        "code.reused",
+        "An authorization code was redeemed a second time. All tokens that came from it were "
+        "revoked: it may have been stolen.",
+        "`family`",
+    )
+    CONSENT_GIVEN = (
+        "consent.given",
+        "The user allowed an application to sign them in, or allowed it more.",
+        "`scope`: what was added",
+    )
+    CONSENT_WITHDRAWN = (
+        "consent.withdrawn",
+        "What an application was allowed was withdrawn, by the user or at the recovery of the "
+        "account. The application's tokens of this user ended.",
     )
     DATABASE_EXPORTED = (
         "database.exported",
@@ -242,8 +274,8 @@ class Event(Explained):
         "A token was revoked.",
         "`family`, or `token` of a personal access token; `why`: `logout`, `signed out` (ended in "
         "the list of sessions), `revocation` (by its client), `revoked by its owner`, `its session "
-        "was ended`, `no group gives its scope` (the user lost the [scope](groups.md)) or `its "
-        "scope ended` (`authsite token revoke --scope`)",
+        "was ended`, `consent withdrawn`, `no group gives its scope` (the user lost the "
+        "[scope](groups.md)) or `its scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",

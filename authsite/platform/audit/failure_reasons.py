@@ -13,6 +13,11 @@ class FailureReason(Explained):
         "The password was right, but the user has to give a second proof, which the token "
         "endpoint does not take.",
     )
+    GROUP_MISSING = (
+        "group_missing",
+        "The password was right, but the client is for the members of a group, and the user is "
+        "not one.",
+    )
     LOCKED = (
         "locked",
         "The account was locked for some minutes after too many failed logins, so the password "

@@ -34,6 +34,14 @@ def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
     raise UnsupportedMediaType(f"Send the body as {accepted}.")
 
 
+def form_pairs(request: Request) -> list[tuple[str, str]]:
+    """The names and values of a form, also those that are there more than once."""
+    raw = _read_bytes(request)
+    if raw and request.content_type.strip().lower() != FORM:
+        raise UnsupportedMediaType(f"Send the body as {FORM}.")
+    return _parse_form(raw)
+
+
 def _read_bytes(request: Request) -> bytes:
     if (request.content_length or 0) > MAX_BODY:
         raise PayloadTooLarge

@@ -1,8 +1,6 @@
 """The headers of authsite's responses: security headers, CORS headers and the request id.
 
-The first restrict what browsers do with our responses (OWASP Secure Headers Project). The second
-let the origins in setting `cors-origins` read them (Fetch standard, CORS), and every origin those
-of `PUBLIC_ROUTES`.
+The first restrict what browsers do with our responses (OWASP Secure Headers Project).
 """
 
 from collections.abc import Mapping
@@ -11,10 +9,10 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
-from authsite.platform.registrations import Registered
 from authsite.request_state import Request
 
 from .address import absolute
+from .cors import allow_origin
 from .own_routes import is_forward_auth
 
 HEADERS = {
@@ -39,14 +37,6 @@ API_HEADERS = {
 NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 # Setting `hsts` -> header value. The age is one year (RFC 6797, section 6.1).
 HSTS = {"host": "max-age=31536000", "subdomains": "max-age=31536000; includeSubDomains"}
-CORS_METHODS = "GET, POST, PUT, PATCH, DELETE"
-CORS_REQUEST_HEADERS = (
-    "Authorization, Content-Type, Accept, Accept-Language, X-Requested-With, X-Request-Id"
-)
-CORS_RESPONSE_HEADERS = "X-Request-Id, Retry-After, X-Auth-Scope"
-PREFLIGHT_LIFETIME = "600"  # seconds
-PUBLIC_ROUTES = Registered[str]("routes that every origin may read")
-"""Names of routes whose responses are the same for everyone, such as metadata and keys."""
 
 
 def complete(request: Request, response: Response) -> int:
@@ -64,7 +54,7 @@ def complete(request: Request, response: Response) -> int:
     if status == 204:  # without content, so without a type (RFC 9110, section 8.3)
         headers[:] = [header for header in headers if header[0].lower() != "content-type"]
     _add_security_headers(request, response)
-    _allow_origin(request, response)
+    allow_origin(request, response)
     return status
 
 
@@ -89,63 +79,3 @@ def _page_headers(site_logo: str | None) -> Mapping[str, tuple[str, str]]:
     images = f"img-src 'self' {logo.scheme}://{logo.netloc}" if logo.netloc else "img-src 'self'"
     policy = PAGE_POLICY.replace("img-src 'self'", images)
     return {**API_HEADERS, "content-security-policy": ("Content-Security-Policy", policy)}
-
-
-def preflight(request: Request) -> Response | None:
-    """The response to a CORS preflight request of an allowed origin, or None."""
-    asks = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
-    if not asks or _allowed_origin(request) is None:
-        return None
-    return Response(
-        status=204,
-        headers={
-            "Access-Control-Allow-Methods": CORS_METHODS,
-            "Access-Control-Allow-Headers": CORS_REQUEST_HEADERS,
-            "Access-Control-Max-Age": PREFLIGHT_LIFETIME,
-        },
-    )
-
-
-def _allow_origin(request: Request, response: Response) -> None:
-    """Let scripts of an allowed origin read ``response``, unless it is a page."""
-    if request.authsite.error_format == "html":
-        return
-    if _is_public(request):
-        response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-        return
-    if not request.authsite.settings.cors_origins:
-        return
-    response.headers.add("Vary", "Origin")
-    if origin := _allowed_origin(request):
-        response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Expose-Headers"] = CORS_RESPONSE_HEADERS
-        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-        if _allows_cookies(request):
-            response.headers["Access-Control-Allow-Credentials"] = "true"
-
-
-def _allows_cookies(request: Request) -> bool:
-    """Whether the path sets or clears the refresh cookie: the proxy endpoints and logout."""
-    prefix = request.registry["authsite.http"].prefix
-    # `request.path_info` raises for a path that is not UTF-8.
-    path: str = request.environ["PATH_INFO"].removeprefix(prefix)
-    return path.startswith("/v1/clients/") or path.rstrip("/") == "/v1/logout"
-
-
-def _allowed_origin(request: Request) -> str | None:
-    """The request's Origin if `cors-origins` lists exactly this text, else None.
-
-    For a route that every origin may read it is ``*``.
-    """
-    if _is_public(request):
-        return "*"
-    if request.authsite.error_format == "html" or is_forward_auth(request):
-        return None
-    origin = request.headers.get("Origin")
-    return origin if origin in request.authsite.settings.cors_origins else None
-
-
-def _is_public(request: Request) -> bool:
-    route = getattr(request, "matched_route", None)
-    return route is not None and route.name in PUBLIC_ROUTES.of(request.registry["authsite"])

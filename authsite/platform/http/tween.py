@@ -12,7 +12,8 @@ from authsite.request_state import Request
 
 from .address import take_mount
 from .application import HttpApplication
-from .headers import complete, preflight
+from .cors import preflight
+from .headers import complete
 from .methods import METHODS
 from .own_routes import is_own_request
 from .request_info import REQUEST_ID

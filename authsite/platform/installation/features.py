@@ -6,13 +6,15 @@ process that does not know a name in it is not ready, and does not start. While 
 finished, older processes that do not look at that table may run; then the feature cannot be used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from sqlalchemy import select, text
+from sqlalchemy import bindparam, select, text
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.context import Context, Services
-from authsite.platform.db import Database, migrate, open_database, upgrades
+from authsite.platform.db import Database, PreparedQuery, migrate, open_database, upgrades
+from authsite.platform.db.prepared import NoRow
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
@@ -32,6 +34,10 @@ FEATURES: dict[str, str] = {
     AUDIENCE: "0019",
 }
 
+# The dialect of SQLite writes this in the same way.
+USE = PreparedQuery(
+    insert(UsedFeature).values(name=bindparam("feature")).on_conflict_do_nothing(), NoRow
+)
 _INSERT = text("INSERT INTO used_features (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
 UNKNOWN = (
     "the database uses features that this version of authsite does not know: {names}. It would "
@@ -96,6 +102,16 @@ def is_open(services: Services, name: str) -> bool:
             return False
         services.open_features.add(name)
     return True
+
+
+def used(services: Services, name: str) -> tuple[PreparedQuery[NoRow], Mapping[str, object]]:
+    """As `use`, for rows that prepared queries write: one more to run together with them.
+
+    Raises `FeatureNotOpen`, and SQLAlchemy's errors.
+    """
+    if not is_open(services, name):
+        raise FeatureNotOpen
+    return USE, {"feature": name}
 
 
 def use(ctx: Context, name: str) -> None:

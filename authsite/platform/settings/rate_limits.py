@@ -68,6 +68,12 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             text="Failed authentications for each OAuth client and client address; all unknown"
             " clients of one address together.",
         ),
+        "authorize-address": RateLimit(
+            "60/minute",
+            _ADDRESS,
+            text="Authorization requests that are refused, or stored because they are long, for"
+            " each client address.",
+        ),
         "register-address": RateLimit(
             "20/hour", _ADDRESS, by_view=True, text="Registrations for each client address."
         ),

@@ -23,6 +23,18 @@ _MAX_RADIUS = {"px": 24.0, "rem": 1.5}
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
 _FOR_GROUPS = re.compile(r"(.*\S)\s+\[groups\]")
 ADMIN_PREFIX = "admin:"  # of the scopes that authsite defines itself, for administrators
+ACCOUNT = "account"
+"""The scope with which a first-party application may call authsite's own API."""
+OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access")
+"""The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
+RESERVED_SCOPES = frozenset({ACCOUNT, *OIDC_SCOPES})
+# Of browsers, systems and other protocols: none leads back to a program (RFC 8252, section 7.1).
+_RESERVED_SCHEMES = frozenset({
+    "about", "android-app", "blob", "chrome", "chrome-extension", "cid", "content", "data", "file",
+    "filesystem", "ftp", "ftps", "http", "https", "intent", "jar", "javascript", "ldap", "ldaps",
+    "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appx", "news", "resource",
+    "rtsp", "sms", "smsto", "ssh", "tel", "telnet", "urn", "vbscript", "view-source", "ws", "wss",
+})  # fmt: skip
 
 
 def boolean(text: str) -> bool:
@@ -146,6 +158,13 @@ def scope(text: str) -> str:
     return text
 
 
+def personal_token_scope(text: str) -> str:
+    """The name of a scope that a personal access token may have."""
+    if text in OIDC_SCOPES:
+        raise ValueError(f"leave {text} out: it is for applications that sign people in")
+    return scope(text)
+
+
 def is_admin(scope: str) -> bool:
     """Whether the scope is one of those that authsite defines itself, for administrators."""
     return scope.startswith(ADMIN_PREFIX)
@@ -191,8 +210,23 @@ def scopes(text: str) -> Scopes:
                 f"give {name} another name: authsite itself defines all scopes that begin with"
                 f" {ADMIN_PREFIX}"
             )
+        if name in RESERVED_SCOPES:
+            raise ValueError(
+                f"give {name} another name, or leave it out: authsite itself defines"
+                f" {', '.join((ACCOUNT, *OIDC_SCOPES))}"
+            )
         found[name] = description
     return Scopes(found, frozenset(for_groups))
+
+
+def private_scheme(text: str) -> str:
+    """The scheme of a program's own URIs (RFC 8252, section 7.1), without ``://``."""
+    scheme = text.lower()
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]{0,63}", scheme):
+        raise ValueError("give schemes of programs by their names, such as myapp, without ://")
+    if scheme in _RESERVED_SCHEMES:
+        raise ValueError(f"{scheme} is no scheme of a program: give the program its own")
+    return scheme
 
 
 def color(text: str) -> str:

@@ -15,6 +15,7 @@ from authsite.platform.i18n import _
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
+from authsite.sign_in.onward import onward_of
 from authsite.sign_in.reauthentication import proof_state, require_proof
 from authsite.users.caller import signed_in
 from authsite.users.identities import service as identities
@@ -83,7 +84,8 @@ def start(request: Request) -> Response:
         require_proof(ctx, caller.signed_in_user(), given.current_password)
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
     going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
-    hint = None
+    onward = onward_of(request)
+    hint = onward.login_hint if onward and purpose is Purpose.SIGN_IN else None
     if purpose is Purpose.CONFIRM and caller:
         hint = identities.address_at(ctx, caller.acting_user().id, provider.name)
     url = begin(request, provider, going, login_hint=hint)

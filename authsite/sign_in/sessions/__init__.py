@@ -1,11 +1,15 @@
 """Browser sessions: the row, the cookie, and the background task that writes the last uses."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from authsite.context import Context
 from authsite.platform.user_data import UserData
 
 from . import csrf
+from .ended import AT_SESSION_END
 from .last_used_task import make_job
 from .models import BrowserSession
 from .purge import purge
@@ -14,8 +18,18 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
+def at_session_end(config: "Configurator", function: Callable[[Context, UUID, UUID], None]) -> None:
+    """Directive: call ``function(ctx, user_id, session_id)`` when a browser session is ended.
+
+    By its user, or by another user's sign-in in the same browser; not for a session that was idle
+    or old for too long. The row is deleted already, in the same transaction.
+    """
+    AT_SESSION_END.add(config, function)
+
+
 def includeme(config: "Configurator") -> None:
     """The cleanup, and the background task that writes when sessions and tokens were last used."""
+    config.add_directive("at_session_end", at_session_end)
     config.add_request_attribute("csrf_seed", csrf.seed)
     config.add_request_attribute("csrf_token", csrf.token)
     config.add_request_attribute("check_csrf", partial(partial, csrf.check))

@@ -23,6 +23,7 @@ from authsite.users.identities.models import Identity
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER
+from .ended import ended
 from .keys import row_hash
 from .models import BrowserSession
 
@@ -242,7 +243,7 @@ def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
     )
     if deleted is None:
         return False
-    record(ctx, Event.SESSION_ENDED, user_id=user_id, details={"session": str(session_id)})
+    ended(ctx, user_id, session_id)
     return True
 
 
@@ -277,5 +278,4 @@ def _end_former(ctx: Context, key: str) -> None:
         .execution_options(synchronize_session=False)
     ).one_or_none()
     if former:
-        details = {"session": str(former.id)}
-        record(ctx, Event.SESSION_ENDED, user_id=former.user_id, details=details)
+        ended(ctx, former.user_id, former.id)

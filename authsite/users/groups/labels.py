@@ -14,6 +14,28 @@ from authsite.users.models import User
 
 from .models import Group, GroupMember
 
+# The levels of a sign-in, from the lowest (OpenID Connect Core, section 2: acr).
+_LEVELS = ("aal1", "aal2", "phr")
+
+
+def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
+    """The names of the groups that count in a request, in their order, without their levels.
+
+    ``labels``: the value of the column. ``acr``: the authentication context class of the sign-in
+    that the request comes from, None for one that is not known. A group with a `require_acr`
+    counts only from that level on (RFC 9470); one with an unknown level never counts.
+    """
+    if not labels:
+        return ()
+    pairs = (each.partition("=") for each in labels.split())
+    return tuple(name for name, _, required in pairs if not required or _reaches(acr, required))
+
+
+def _reaches(acr: str | None, required: str) -> bool:
+    if acr not in _LEVELS or required not in _LEVELS:
+        return False
+    return _LEVELS.index(acr) >= _LEVELS.index(required)
+
 
 def write(db: Session, user_id: uuid.UUID) -> None:
     """Compute the labels of a user from the memberships. The caller has locked the user's row."""

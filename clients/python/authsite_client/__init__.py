@@ -1,14 +1,16 @@
 """Access tokens of authsite, for applications in any framework; only the standard library.
 
-`Verifier`, `WsgiMiddleware` and `AsgiMiddleware` protect an application. `Client` and `Session` log
-in and call authsite's API. The modules ``requests_auth`` and ``httpx_auth`` send the tokens of a
-session with these libraries; they alone import them.
+`Verifier`, `WsgiMiddleware` and `AsgiMiddleware` protect an application. `CodeLogin` signs users of
+a web application in. `Client` and `Session` log in and call authsite's API. The modules
+``requests_auth`` and ``httpx_auth`` send the tokens of a session with these libraries, and ``oidc``
+checks signatures of ID tokens with joserfc; they alone import them.
 """
 
 from .asgi import AsgiMiddleware
 from .async_client import AsyncClient
 from .async_session import AsyncSession
 from .client import Client
+from .code_login import CodeLogin, SignedIn
 from .connections import Service
 from .errors import (
     ApiError,
@@ -23,6 +25,7 @@ from .errors import (
     InvalidRequest,
     InvalidScope,
     InvalidToken,
+    LoginFailed,
     MissingToken,
     TemporarilyUnavailable,
     TooManyAttempts,
@@ -50,6 +53,7 @@ __all__ = [
     "AuthsiteError",
     "Client",
     "ClientRequired",
+    "CodeLogin",
     "EmailNotVerified",
     "FieldError",
     "Forbidden",
@@ -60,9 +64,11 @@ __all__ = [
     "InvalidRequest",
     "InvalidScope",
     "InvalidToken",
+    "LoginFailed",
     "MissingToken",
     "Service",
     "Session",
+    "SignedIn",
     "TemporarilyUnavailable",
     "Tokens",
     "TooManyAttempts",

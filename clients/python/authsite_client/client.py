@@ -1,7 +1,7 @@
 """A client of authsite: its logins, and the requests of its tokens (RFC 6749, RFC 7009)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
 from . import clock
@@ -9,7 +9,7 @@ from .connections import Connections, Request, Service
 from .errors import Unreachable
 from .responses import read_json
 from .session import Session
-from .tokens import Tokens, read_tokens
+from .tokens import Tokens, read_id_token, read_tokens
 from .verifier import basic
 
 TIMEOUT = 10.0  # seconds, unless the `Service` says otherwise: a login computes a password hash
@@ -74,6 +74,18 @@ class Client:
         except Unreachable:  # another idle connection may be as dead: this time a new one
             return self._tokens(form, timeout=REFRESH_TIMEOUT)
 
+    def redeem(self, form: Mapping[str, str]) -> tuple[Tokens, str]:
+        """The tokens for an authorization code (RFC 6749, section 4.1.3), and the ID token.
+
+        `CodeLogin` does this. A code works once, so the request is sent once.
+        """
+        asked_at = clock.time()
+        body = self._post("/v1/oauth/token", form, repeatable=False)
+        try:
+            return read_tokens(body, asked_at), read_id_token(body)
+        except ValueError as error:
+            raise Unreachable(str(error)) from error
+
     def revoke(self, token: str) -> None:
         """End the login that a token of this client belongs to (RFC 7009)."""
         self._post("/v1/oauth/revoke", {"token": token}, repeatable=True)
@@ -93,7 +105,7 @@ class Client:
             raise Unreachable(str(error)) from error
 
     def _post(
-        self, path: str, form: dict[str, str], *, repeatable: bool, timeout: float = math.inf
+        self, path: str, form: Mapping[str, str], *, repeatable: bool, timeout: float = math.inf
     ) -> object:
         body = urlencode({name: value for name, value in form.items() if value}).encode()
         request = Request("POST", path, self._headers, body, repeatable, timeout)

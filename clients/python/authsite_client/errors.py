@@ -5,6 +5,7 @@ AuthsiteError
                         EmailNotVerified, InsufficientScope, Unavailable
   Unreachable           no usable response: network, TLS, timeout
   ApiError              an error response; a subclass for each code or status
+  LoginFailed           a sign-in with the authorization code grant that ended without a user
 """
 
 import json
@@ -193,3 +194,17 @@ class TooManyAttempts(ApiError):
 
 class TemporarilyUnavailable(ApiError):
     """503: authsite is busy or lacks its database; ``retry_after`` says when to try again."""
+
+
+class LoginFailed(AuthsiteError):
+    """A sign-in with the authorization code grant that ended without a user.
+
+    ``error`` is the code of RFC 6749, section 4.1.2.1, such as ``access_denied``, or one of ours:
+    ``unknown_state``, ``wrong_issuer``, ``invalid_answer``, ``invalid_id_token``. ``description``
+    is for developers.
+    """
+
+    def __init__(self, error: str, description: str = "") -> None:
+        super().__init__(f"{error}: {description}" if description else error)
+        self.error = error
+        self.description = description

@@ -43,6 +43,14 @@ def read_tokens(body: object, asked_at: float) -> Tokens:
     )
 
 
+def read_id_token(body: object) -> str:
+    """The ID token in a token response (OpenID Connect Core 1.0, 3.1.3.3). Raises ValueError."""
+    found = body.get("id_token") if isinstance(body, dict) else None
+    if not isinstance(found, str):
+        raise ValueError("the response has no ID token")
+    return found
+
+
 def expired(tokens: Tokens) -> bool:
     """Whether the access token has expired."""
     return clock.time() >= tokens.expires_at

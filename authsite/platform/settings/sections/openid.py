@@ -49,3 +49,10 @@ class OpenId:
         text="After which time the [keys that sign ID tokens](openid.md#signing-keys) are replaced:"
         " `2d` or more; `0` for never, except with `authsite keys rotate`.",
     )
+    private_schemes: tuple[str, ...] = setting(
+        values.list_of(values.private_scheme),
+        "",
+        text="List of schemes without a dot that the redirect URIs of programs (clients of type"
+        " `native`) may have, such as `myapp` for `myapp://callback`. Schemes with a dot, such as"
+        " `org.example.app`, need no entry.",
+    )

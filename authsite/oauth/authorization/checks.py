@@ -1,0 +1,143 @@
+"""Check a request against what is registered: first the client, then the redirect URI, then the
+rest (RFC 6749, section 4.1.2.1)."""
+
+from typing import Any, NamedTuple
+
+from authsite.context import Context
+from authsite.oauth import redirect_uris, resources
+from authsite.oauth.errors import InvalidTarget
+from authsite.oauth.models import REDIRECT
+from authsite.oauth.oidc import id_tokens
+from authsite.oauth.oidc.errors import NotOurIdToken
+from authsite.oauth.oidc.keys import ring
+from authsite.oauth.registered import RegisteredClient, find, uris_of
+from authsite.oauth.scopes import parse
+from authsite.platform.http.errors import ApiError
+from authsite.users.groups.reserved import ADMIN_SCOPES
+
+from . import request
+from .levels import is_reachable
+from .reasons import AnswerTo, Refusal, Refused
+from .request import OPENID, AuthorizationRequest, Parameters
+
+RS256 = "RS256"
+MAX_SHOWN = 500  # characters of a redirect URI on a page
+
+
+class Checked(NamedTuple):
+    """A request that may be answered, to ``answer_to``.
+
+    ``scope``: what the client may have of what it asks for. ``hinted``: the user that
+    ``id_token_hint`` names.
+    """
+
+    client: RegisteredClient
+    answer_to: AnswerTo
+    request: AuthorizationRequest
+    scope: str
+    audience: str | None
+    hinted: str | None
+
+    @property
+    def to_program(self) -> bool:
+        """Whether the answer goes to a program on the user's computer (RFC 8252, section 7)."""
+        return redirect_uris.is_program(self.answer_to.redirect_uri)
+
+
+def check(ctx: Context, sent: Parameters) -> Checked:
+    """The request, if it is right.
+
+    Raises `Refused`; from the redirect URI on it has the ``answer_to`` where the application learns
+    of it.
+    """
+    client = client_of(ctx, sent)
+    try:
+        redirect_uri = _redirect_uri(ctx, sent, client)
+    except Refused as refused:
+        refused.client = client
+        raise
+    answer_to = AnswerTo(redirect_uri, request.state_of(sent))
+    try:
+        return _rest(ctx, sent, client, answer_to)
+    except Refused as refused:
+        refused.client, refused.answer_to = client, answer_to
+        raise
+
+
+def client_of(ctx: Context, sent: Parameters) -> RegisteredClient:
+    """The client of a request. Raises `Refused`."""
+    client_id = sent.once("client_id")
+    if client_id is None:
+        raise Refused(Refusal.CLIENT_MISSING)
+    client = find(ctx, client_id)
+    if client is None:
+        raise Refused(Refusal.CLIENT_UNKNOWN, details={"sent": client_id[:MAX_SHOWN]})
+    return client
+
+
+def _redirect_uri(ctx: Context, sent: Parameters, client: RegisteredClient) -> str:
+    uri = sent.once("redirect_uri")
+    registered = uris_of(ctx, client.id, REDIRECT)
+    if uri is None:
+        asks_openid = OPENID in (sent.values.get("scope") or "").split(" ")
+        if len(registered) != 1 or asks_openid:
+            raise Refused(Refusal.REDIRECT_URI_MISSING)
+        return registered[0]
+    if any(redirect_uris.matches(each, uri, client.type) for each in registered):
+        return uri
+    raise Refused(Refusal.REDIRECT_URI_MISMATCH, details=_difference(registered, uri))
+
+
+def _difference(registered: list[str], uri: str) -> dict[str, str]:
+    """Both URIs, and what differs: the page shows the ``sent`` one, never the ``nearest``."""
+    shown = {"sent": uri[:MAX_SHOWN]}
+    if not registered or len(uri) > request.MAX_URI:
+        return shown
+    each = {one: redirect_uris.nearest_difference([one], uri) for one in registered}
+    nearest = min(each, key=lambda one: len(each[one]))
+    return {**shown, "nearest": nearest, "differs": " ".join(each[nearest])}
+
+
+def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: AnswerTo) -> Checked:
+    asked = request.read(sent, pkce_optional=client.pkce_optional)
+    scope = request.granted(
+        asked.scope,
+        known={"account", *ctx.settings.scopes, *ADMIN_SCOPES, *parse(client.scope)},
+        allowed=parse(client.scope),
+        default=client.default_scope,
+    )
+    audience = None
+    try:
+        resource = resources.choose(ctx, asked.resource, client.default_resource)
+    except InvalidTarget:
+        raise Refused(
+            Refusal.TARGET, details={"sent": (asked.resource or "")[:MAX_SHOWN]}
+        ) from None
+    if resource is not None:
+        audience, scope = resource.uri, resources.scope_for(resource, scope)
+    hinted = _hinted(ctx, asked.id_token_hint)
+    if not is_reachable(asked.acr_values, ctx):
+        raise Refused(Refusal.ACR_NOT_REACHABLE)
+    return Checked(client, answer_to, asked, scope, audience, hinted)
+
+
+def require_key(ctx: Context, checked: Checked) -> None:
+    """Raise `Refused`, for a page, if the ID token of the request could not be signed."""
+    if not checked.request.openid:
+        return
+    try:
+        ring.require_signers(ctx, checked.client.id_token_alg or RS256)
+    except ApiError:
+        refused = Refused(Refusal.NO_KEY)
+        refused.client = checked.client
+        raise refused from None
+
+
+def _hinted(ctx: Context, hint: str | None) -> str | None:
+    if hint is None:
+        return None
+    try:
+        claims: dict[str, Any] = id_tokens.claims_of(ctx, hint)
+    except NotOurIdToken:
+        raise Refused(Refusal.HINT) from None
+    return str(claims.get("sub", ""))

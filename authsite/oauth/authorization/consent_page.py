@@ -1,0 +1,146 @@
+"""What the consent page shows: who asks, for what, what they learn, and where the answer goes.
+
+Each datum is shown with its value, not only the name of its scope.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from authsite.oauth.consents.words import words_of
+from authsite.oauth.oidc.claims import user_claims
+from authsite.oauth.registered import RegisteredClient
+from authsite.platform.http.own_files import href
+from authsite.platform.http.rendering import page_path
+from authsite.platform.i18n import _
+from authsite.platform.settings import is_file_name
+from authsite.request_state import Request
+from authsite.users.account import Account
+
+CONSENT = "authsite:templates/authorization/consent.jinja2"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+SIGN_IN, OFFLINE = "openid", "offline_access"
+# The data of a scope (OpenID Connect Core, section 5.4), with their words. Claims about a claim,
+# such as `email_verified`, are not shown.
+DATA: Mapping[str, Mapping[str, str]] = {
+    "profile": {
+        "name": _("Name"),
+        "preferred_username": _("Username"),
+        "nickname": _("Nickname"),
+    },
+    "email": {"email": _("E-mail")},
+    "phone": {"phone_number": _("Phone")},
+    "groups": {"groups": _("Groups")},
+}
+NOT_SHOWN = frozenset({"updated_at", "email_verified", "phone_number_verified"})
+
+
+class Datum(NamedTuple):
+    """A claim that the application receives: its label, for `translate`, and its value."""
+
+    label: str
+    value: str
+
+
+class ShownScope(NamedTuple):
+    """A scope in words, for `translate`, and the data that come with it."""
+
+    words: str
+    data: tuple[Datum, ...]
+
+
+def leads_to_program(redirect_uri: str) -> bool:
+    """Whether a program on the user's computer gets the answer (RFC 8252, sections 7.1 and 7.3).
+
+    That is a private-use scheme, or http on loopback.
+    """
+    parts = urlsplit(redirect_uri)
+    return parts.scheme not in ("http", "https") or (
+        parts.scheme == "http" and parts.hostname in LOOPBACK
+    )
+
+
+def values(
+    request: Request,
+    client: RegisteredClient,
+    account: Account,
+    scopes: Iterable[str],
+    redirect_uri: str,
+    *,
+    acr: str | None = None,
+    other_account: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """The values of `CONSENT`; ``scopes`` are those that are going to be granted.
+
+    ``acr``: of the sign-in, for `user_claims`. ``other_account``: the way to sign in as another
+    user; by default the login page, which leads back to this one. ``here``: where the form goes; by
+    default to the address of the page.
+    """
+    asked = tuple(dict.fromkeys(scopes))
+    claims = user_claims(request.authsite.ctx, account, asked, acr)
+    if claims.get("nickname") == claims.get("preferred_username"):
+        claims.pop("nickname", None)  # the same again
+    settings = request.authsite.settings
+    shown = [
+        ShownScope(words_of(settings, scope), _data(claims, DATA.get(scope, {})))
+        for scope in (SIGN_IN, *(each for each in asked if each != SIGN_IN))
+    ]
+    known = NOT_SHOWN.union(*DATA.values())
+    others = {name: name for name in claims if name not in known}
+    return {
+        **application(request, client, redirect_uri),
+        "account": account,
+        "other_account": other_account or login_page(request),
+        "here": here,
+        "scopes": shown,
+        "others": _data(claims, others),
+        "outlasts": OFFLINE in asked,
+        "policy_uri": client.policy_uri,
+        "tos_uri": client.tos_uri,
+    }
+
+
+def application(request: Request, client: RegisteredClient, redirect_uri: str) -> dict[str, Any]:
+    """The values that tell who asks: name, logo, and the host that gets the answer.
+
+    ``program``: it is a program on the user's computer, which has no host.
+    """
+    program = leads_to_program(redirect_uri)
+    return {
+        "application": client.name,
+        "logo_href": logo_of(request, client),
+        "program": program,
+        "host": "" if program else urlsplit(redirect_uri).netloc,
+    }
+
+
+def logo_of(request: Request, client: RegisteredClient) -> str | None:
+    """The URL of the application's logo: a file of `static-folder`, while it is there.
+
+    A logo elsewhere would tell its host who signs in, and the policy of our pages does not show it.
+    """
+    own_files = request.registry["authsite.http"].own_files
+    if client.logo is None or not is_file_name(client.logo) or client.logo not in own_files:
+        return None
+    return href(request, client.logo)
+
+
+def login_page(request: Request) -> str:
+    """The login page, which leads back to the present address."""
+    return page_path(request, "login.page", next=request.path_qs)
+
+
+def _data(claims: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[Datum, ...]:
+    return tuple(
+        Datum(label, _text(claims[name])) for name, label in labels.items() if claims.get(name)
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,90 @@
+"""What happens with a valid authorization request: one table, of which the first row holds."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from .reasons import Refusal
+
+
+class Step(Enum):
+    """What the browser gets."""
+
+    REGISTER = "the registration page, and from there on"
+    LOGIN = "the login page, and from there on"
+    CHOOSE = "the page that asks whether to go on as the signed-in user"
+    CONFIRM_ADDRESS = "the page that leads to the confirmation of the e-mail address"
+    NOT_IN_GROUP = "a refusal, with a link back to the application"
+    CONSENT = "the page that asks whether to allow what is asked for"
+    ANSWER = "the way back to the application, with a code"
+
+
+class State(NamedTuple):
+    """What is known of the browser, the user, and what the request asks of them.
+
+    ``signed_in``: there is a session. ``pending``: a login that lacks its second proof.
+    ``fresh``: the session was signed in to after this request had led to the login page; that
+    satisfies ``wants_login`` (``prompt=login``) and any ``too_old`` (``max_age``). ``other_user``:
+    another one is signed in than the ``id_token_hint`` names. ``chosen``: the user has chosen to go
+    on with this account. ``wants_consent``: ``prompt=consent``, or the answer goes to a program on
+    the user's computer (RFC 8252, section 8.6). ``allowed``: the user has just pressed "Allow".
+    """
+
+    signed_in: bool
+    pending: bool = False
+    fresh: bool = False
+    wants_login: bool = False
+    wants_registration: bool = False
+    other_user: bool = False
+    wants_choice: bool = False
+    chosen: bool = False
+    too_old: bool = False
+    level_low: bool = False
+    unconfirmed: bool = False
+    not_in_group: bool = False
+    consent_missing: bool = False
+    wants_consent: bool = False
+    allowed: bool = False
+
+
+class Row(NamedTuple):
+    """A row of the table. ``silent``: the refusal where no page may be shown (``prompt=none``)."""
+
+    holds: Callable[[State], bool]
+    step: Step
+    silent: Refusal
+
+
+TABLE = (
+    Row(
+        lambda s: s.wants_registration and not s.signed_in and not s.pending,
+        Step.REGISTER,
+        Refusal.LOGIN_NEEDED,
+    ),
+    Row(lambda s: not s.signed_in, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(lambda s: s.pending and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(lambda s: s.wants_login and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(lambda s: s.other_user, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(
+        lambda s: s.wants_choice and not s.chosen and not s.fresh,
+        Step.CHOOSE,
+        Refusal.CHOICE_NEEDED,
+    ),
+    Row(lambda s: s.too_old and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(lambda s: s.level_low, Step.LOGIN, Refusal.LEVEL_NEEDED),
+    Row(lambda s: s.unconfirmed, Step.CONFIRM_ADDRESS, Refusal.ADDRESS_NOT_CONFIRMED),
+    Row(lambda s: s.not_in_group, Step.NOT_IN_GROUP, Refusal.GROUP),
+    Row(
+        lambda s: (s.consent_missing or s.wants_consent) and not s.allowed,
+        Step.CONSENT,
+        Refusal.CONSENT_NEEDED,
+    ),
+)
+
+
+def decide(state: State) -> tuple[Step, Refusal | None]:
+    """The next step, and the refusal in its place if no page may be shown."""
+    for row in TABLE:
+        if row.holds(state):
+            return row.step, row.silent
+    return Step.ANSWER, None

@@ -1,0 +1,32 @@
+"""Tell the sign-in pages which application a sign-in leads to."""
+
+from authsite.oauth import registered
+from authsite.platform.http.address import route_path
+from authsite.request_state import Request
+from authsite.sign_in.onward import Onward, show_in
+
+from . import continuation, request
+from .reasons import Refused
+from .request import Parameters
+
+
+def find(of: Request, target: str) -> Onward | None:
+    """The application of an authorization request that a sign-in leads to."""
+    path, _, query = target.partition("?")
+    if path != route_path(of, "authsite.authorize"):
+        return None
+    ctx = of.authsite.ctx
+    try:
+        sent = continuation.read(ctx, request.pairs_of(query.encode())).sent
+        client = registered.find(ctx, sent.once("client_id") or "")
+    except Refused:
+        return None
+    if client is None:
+        return None
+    language = request.language(sent, of.authsite.settings.languages)
+    return Onward(client.name, request.login_hint(sent), language)
+
+
+def take_language(of: Request, sent: Parameters) -> None:
+    """Show the page in the first of ``ui_locales`` that is offered."""
+    show_in(of, request.language(sent, of.authsite.settings.languages))

@@ -1,0 +1,205 @@
+"""The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2)."""
+
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from authsite.guards.session import confirm_page
+from authsite.oauth.scopes import parse
+from authsite.platform.db.transaction import transaction
+from authsite.platform.http.address import route_path
+from authsite.platform.http.errors import ApiError
+from authsite.platform.http.forms import set_errors
+from authsite.platform.http.rendering import found, render_page, see_other
+from authsite.request_state import Request
+
+from . import consent_page, continuation, select_account_page, service
+from .answers import code_url, denied_url, lead_back
+from .checks import Checked, check, require_key
+from .continuation import AT, CHOSEN, LIMIT, Incoming
+from .decision import Step, decide
+from .incoming import (
+    ALLOW,
+    CONTINUE,
+    DENY,
+    browser_of,
+    came_from_form,
+    first_address,
+    is_cross_site,
+    of_form,
+    of_query,
+    visit_of,
+)
+from .onward import take_language
+from .reasons import Refusal, Refused
+from .refusals import refuse
+from .service import SignedIn, Visit
+
+CONFIRM = "authsite:templates/authorization/confirm.jinja2"
+ROUTE = "authsite.authorize"
+
+
+@view_config(route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+def authorize(request: Request) -> Response:
+    """Check the request, and lead to the page that is needed, or back to the application."""
+    if request.method == "HEAD":  # a safe method: the code is for the GET
+        return request.response
+    if elsewhere := first_address(request):
+        query = request.query_string
+        return found(request, f"{elsewhere}?{query}" if query else elsewhere)
+    try:
+        incoming = of_query(request)
+        return _go_on(request, incoming)
+    except Refused as refused:
+        return refuse(request, refused, after_form=came_from_form(request))
+
+
+@view_config(route_name=ROUTE, request_method="POST", permission=NO_PERMISSION_REQUIRED)
+def decide_or_redirect(request: Request) -> Response:
+    """Do what a form of ours says; lead any other POST to the same GET.
+
+    A form of another site comes without our cookies (``SameSite=Lax``), and the GET has them.
+    """
+    try:
+        incoming, form = of_form(request)
+        elsewhere = first_address(request)
+        if form.decision is None or elsewhere or is_cross_site(request):
+            return _same_get(request, incoming, elsewhere)
+        try:
+            request.authsite.check_csrf(form.csrf_token)
+        except ApiError as error:
+            request.authsite.record_denial(error)
+            set_errors(request, error)
+            return _go_on(request, incoming)
+        return _decided(request, incoming, form.decision)
+    except Refused as refused:
+        return refuse(request, refused, after_form=True)
+
+
+def _decided(request: Request, incoming: Incoming, decision: str) -> Response:
+    ctx = request.authsite.ctx
+    if decision == DENY:
+        checked = check(ctx, incoming.sent)
+        who = visit_of(request, incoming).signed_in
+        service.deny(ctx, checked, who.account if who else None)
+        url = denied_url(ctx.services, checked.answer_to)
+        return lead_back(request, checked.client.name, url, after_form=True)
+    if decision == CONTINUE:
+        chosen = continuation.seal_chosen(ctx.services.keys, incoming, browser_of(request))
+        ours = {CHOSEN: chosen} | ({AT: incoming.at} if incoming.at else {})
+        return see_other(request, _path(request, incoming, **ours))
+    return _go_on(request, incoming, allowed=decision == ALLOW)
+
+
+def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Response:
+    """The page or the redirect of the row that holds. Raises `Refused`."""
+    ctx = request.authsite.ctx
+    checked = check(ctx, incoming.sent)
+    take_language(request, incoming.sent)
+    require_key(ctx, checked)
+    visit = visit_of(request, incoming, allowed=allowed)
+    step, silent = decide(service.state_of(ctx, checked, visit))
+    who = visit.signed_in
+    account = who.account if who else None
+    if silent and checked.request.silent:
+        raise service.refusal(checked, silent, account)
+    if step in (Step.LOGIN, Step.REGISTER):
+        return _sign_in(request, incoming, checked, visit, step)
+    if who is None:
+        raise RuntimeError("every other step is one of a signed-in user")
+    if step is Step.NOT_IN_GROUP:
+        refused = service.refusal(checked, Refusal.GROUP, account)
+        return refuse(request, refused, after_form=True, page=True)
+    if step is Step.ANSWER:
+        return _answer(request, incoming, checked, visit, who)
+    return _page(request, step, incoming, checked, who)
+
+
+def _sign_in(
+    request: Request, incoming: Incoming, checked: Checked, visit: Visit, step: Step
+) -> Response:
+    """Lead to the page that signs in or registers the user, and from there to this request."""
+    next_ = _next(request, incoming)
+    provider = checked.request.provider
+    if provider and request.authsite.settings.provider(provider):
+        name = "authsite.provider.start"
+        path = route_path(request, name, name=provider, _query={"next": next_})
+    elif step is Step.REGISTER:
+        path = route_path(request, "authsite.register.page", _query={"next": next_})
+    else:
+        query = {"next": next_} | ({"prompt": "login"} if visit.signed_in else {})
+        path = route_path(request, "authsite.login.page", _query=query)
+    return see_other(request, path) if request.method == "POST" else found(request, path)
+
+
+def _answer(
+    request: Request, incoming: Incoming, checked: Checked, visit: Visit, who: SignedIn
+) -> Response:
+    ctx = request.authsite.ctx
+    with transaction(request):
+        code = service.grant(ctx, checked, who, allowed=visit.allowed)
+    if code is None:
+        return _page(request, Step.CONSENT, incoming, checked, who)
+    url = code_url(ctx.services, checked.answer_to, code)
+    return lead_back(request, checked.client.name, url, after_form=came_from_form(request))
+
+
+def _page(
+    request: Request, step: Step, incoming: Incoming, checked: Checked, who: SignedIn
+) -> Response:
+    """One of the pages that ask the signed-in user. Their forms go to the page's own address."""
+    ctx, client, account = request.authsite.ctx, checked.client, who.account
+    uri, next_ = checked.answer_to.redirect_uri, _next(request, incoming)
+    login = {"prompt": "login", "next": next_}
+    other = route_path(request, "authsite.login.page", _query=login)
+    response = request.response
+    if step is Step.CONSENT:
+        scopes = parse(service.held_scope(ctx, checked, account))
+        values = consent_page.values(request, client, account, scopes, uri, other_account=other)
+        response.text = render_page(request, consent_page.CONSENT, values)
+        return response
+    if step is Step.CHOOSE:
+        values = select_account_page.values(request, client, account, uri, other_account=other)
+        response.text = render_page(request, select_account_page.SELECT_ACCOUNT, values)
+        return response
+    values = {
+        **consent_page.application(request, client, uri),
+        "account": account,
+        "other_account": other,
+        "link": confirm_page(request, next_),
+        "back": denied_url(ctx.services, checked.answer_to),
+    }
+    response.text = render_page(request, CONFIRM, values)
+    response.status_int = 403
+    return response
+
+
+def _same_get(request: Request, incoming: Incoming, elsewhere: str | None) -> Response:
+    """303 to the GET of this request, which is stored if it is too long for a URL."""
+    path = elsewhere or route_path(request, ROUTE)
+    target = f"{path}?{continuation.query_of(incoming)}"
+    if not continuation.fits(target):
+        check(request.authsite.ctx, incoming.sent)  # what is refused is not stored
+        target = f"{path}?{continuation.query_of(_stored(request, incoming))}"
+    return see_other(request, target)
+
+
+def _next(request: Request, incoming: Incoming) -> str:
+    """The path that comes back to this request after a sign-in."""
+    at = continuation.seal_at(request.authsite.services.keys, incoming, browser_of(request))
+    path = _path(request, incoming, **{AT: at})
+    if continuation.fits(path):
+        return path
+    return _path(request, _stored(request, incoming), **{AT: at})
+
+
+def _stored(request: Request, incoming: Incoming) -> Incoming:
+    ctx = request.authsite.ctx
+    if incoming.reference is None:
+        ctx.limits.count(LIMIT, ctx.limits.address)
+    with transaction(request):
+        return continuation.store(ctx, incoming)
+
+
+def _path(request: Request, incoming: Incoming, **ours: str) -> str:
+    return f"{route_path(request, ROUTE)}?{continuation.query_of(incoming, **ours)}"

@@ -1,0 +1,61 @@
+"""What the browser gets of a refused request: our page, or the way back with the error.
+
+The page shows the id of the request, and a redirect has it in ``X-Request-Id``: ``authsite explain
+ID`` says which check failed.
+"""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.platform.http.rendering import render_page
+from authsite.request_state import Request
+
+from .answers import error_url, lead_back
+from .continuation import LIMIT
+from .reasons import Refused
+from .service import record_refusal
+
+REFUSED = "authsite:templates/authorization/refused.jinja2"
+
+
+class AuthorizationRefused(ApiError):
+    """A refused request, for the request log."""
+
+    def __init__(self, refused: Refused) -> None:
+        self.status, self.code = refused.reason.status, refused.reason.error
+        self.reason = str(refused.reason)
+        super().__init__(refused.sentence)
+
+
+def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool = False) -> Response:
+    """Record the refusal, and answer with it. Raises `TooManyAttempts`.
+
+    ``page``: show a page with a link to the application, in place of leading to it.
+    """
+    ctx = request.authsite.ctx
+    ctx.limits.count(LIMIT, ctx.limits.address)
+    record_refusal(ctx, refused)
+    if refused.answer_to is None or refused.client is None:
+        return refusal_page(request, refused)
+    url = error_url(ctx.services, refused.answer_to, refused)
+    if page:
+        return refusal_page(request, refused, back=url)
+    return lead_back(request, refused.client.name, url, after_form=after_form)
+
+
+def refusal_page(request: Request, refused: Refused, back: str | None = None) -> Response:
+    """The page; ``back``: the link that tells the application."""
+    request.environ[ERROR_OF_REQUEST] = AuthorizationRefused(refused)
+    values: dict[str, Any] = {
+        "refusal": refused.reason.name,
+        "status": refused.reason.status,
+        "sentence": refused.sentence,
+        "sent": refused.details.get("sent"),
+        "differs": refused.details.get("differs", "").split(),
+        "back": back,
+    }
+    response = Response(render_page(request, REFUSED, values))
+    response.status_int = refused.reason.status
+    return response

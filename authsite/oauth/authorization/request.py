@@ -1,0 +1,242 @@
+"""Read an authorization request: RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1;
+RFC 7636; RFC 8707.
+
+Pure functions of plain values. Nothing here knows a client but for what it is told of one.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from .reasons import Refusal, Refused
+
+MAX_REQUEST = 8 * 1024  # characters of the encoded parameters
+MAX_PARAMETERS = 100
+MAX_STATE, MAX_NONCE, MAX_URI = 2048, 512, 2048  # characters
+MAX_SCOPE, MAX_HINT, MAX_LOGIN_HINT = 1024, 8 * 1024, 254
+OPENID = "openid"
+OIDC_SCOPES = (OPENID, "profile", "email", "phone", "groups", "offline_access")
+
+NONE, LOGIN, CONSENT = "none", "login", "consent"
+SELECT_ACCOUNT, CREATE = "select_account", "create"
+PROMPTS = frozenset({NONE, LOGIN, CONSENT, SELECT_ACCOUNT, CREATE})
+KNOWN = (
+    *("client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce"),
+    *("code_challenge", "code_challenge_method", "prompt", "max_age", "acr_values", "login_hint"),
+    *("ui_locales", "id_token_hint", "resource", "provider", "request", "request_uri"),
+)
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+_MAX_AGE = re.compile(r"[0-9]{1,9}")
+_SCOPE = re.compile(r"[!#-\[\]-~]+")
+_PRINTABLE = re.compile(r"[^\x00-\x1f\x7f]*")
+
+
+class Parameters(NamedTuple):
+    """What was sent, of the parameters that are known here; an empty value counts as none.
+
+    ``query``: all of it, encoded again. ``repeated``: names that are there more than once.
+    """
+
+    query: str
+    values: Mapping[str, str]
+    repeated: frozenset[str]
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the whole is longer than a request may be."""
+        return len(self.query) > MAX_REQUEST
+
+    def once(self, name: str) -> str | None:
+        """The value of a parameter, or None. Raises `Refused` if it is there more than once."""
+        if name in self.repeated:
+            raise Refused(Refusal.REPEATED, name)
+        return self.values.get(name)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The words of a parameter that is a list with blanks between them, each once."""
+        return tuple(dict.fromkeys((self.once(name) or "").split()))
+
+
+class AuthorizationRequest(NamedTuple):
+    """A valid request, but for what depends on the client, the user and the database.
+
+    ``prompt``: its known values. ``max_age``: seconds.
+    """
+
+    scope: tuple[str, ...]
+    state: str | None
+    nonce: str | None
+    code_challenge: str | None
+    prompt: frozenset[str]
+    max_age: int | None
+    acr_values: tuple[str, ...]
+    id_token_hint: str | None
+    resource: str | None
+    provider: str | None
+    login_hint: str | None
+
+    @property
+    def openid(self) -> bool:
+        """Whether it is one of OpenID Connect, not of OAuth alone."""
+        return OPENID in self.scope
+
+    @property
+    def silent(self) -> bool:
+        """Whether no page may be shown."""
+        return NONE in self.prompt
+
+
+def pairs_of(encoded: bytes) -> list[tuple[str, str]]:
+    """The names and values of a query or form. Raises `Refused`."""
+    try:
+        return parse_qsl(
+            encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
+        )
+    except ValueError:
+        raise Refused(Refusal.MALFORMED) from None
+
+
+def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
+    """What the names and values say."""
+    values: dict[str, str] = {}
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    pairs = list(pairs)
+    for name, value in pairs:
+        if name not in KNOWN:
+            continue
+        if name in seen:
+            repeated.add(name)
+        seen.add(name)
+        if value:
+            values[name] = value
+    return Parameters(urlencode(pairs), values, frozenset(repeated))
+
+
+def state_of(sent: Parameters) -> str | None:
+    """The ``state`` that goes into each answer; None if it is none that may."""
+    state = sent.values.get("state")
+    if state is None or "state" in sent.repeated or not _fits(state, MAX_STATE):
+        return None
+    return state
+
+
+def read(sent: Parameters, *, pkce_optional: bool) -> AuthorizationRequest:
+    """The request, once the client and the redirect URI are right. Raises `Refused`."""
+    if sent.too_long:
+        raise Refused(Refusal.TOO_LONG)
+    for name in KNOWN:
+        sent.once(name)
+    if "request" in sent.values:
+        raise Refused(Refusal.REQUEST_OBJECT)
+    if "request_uri" in sent.values:
+        raise Refused(Refusal.REQUEST_URI)
+    _check_response(sent.once("response_type"), sent.once("response_mode"))
+    state = _limited(sent, "state", MAX_STATE)
+    scope = _scope(sent)
+    return AuthorizationRequest(
+        scope=scope,
+        state=state,
+        nonce=_limited(sent, "nonce", MAX_NONCE) if OPENID in scope else None,
+        code_challenge=_challenge(sent, optional=pkce_optional),
+        prompt=_prompt(sent.words("prompt")),
+        max_age=_max_age(sent.once("max_age")),
+        acr_values=sent.words("acr_values"),
+        id_token_hint=_limited(sent, "id_token_hint", MAX_HINT),
+        resource=_limited(sent, "resource", MAX_URI),
+        provider=sent.once("provider"),
+        login_hint=login_hint(sent),
+    )
+
+
+def login_hint(sent: Parameters) -> str | None:
+    """The name to fill into the login page; one that cannot be a login name is ignored."""
+    hint = sent.values.get("login_hint")
+    return hint if hint and _fits(hint, MAX_LOGIN_HINT) else None
+
+
+def language(sent: Parameters, offered: Collection[str]) -> str | None:
+    """The first of ``ui_locales`` that is ``offered``, by the lookup of RFC 4647, section 3.4."""
+    by_tag = {each.replace("_", "-").lower(): each for each in offered}
+    for wanted in (sent.values.get("ui_locales") or "").split()[:20]:
+        words = wanted.lower().split("-")
+        while words:
+            if found := by_tag.get("-".join(words)):
+                return found
+            words.pop()
+    return None
+
+
+def granted(
+    asked: tuple[str, ...], *, known: Collection[str], allowed: Collection[str], default: str
+) -> str:
+    """The scope that a client gets of what it asked for. Raises `Refused`.
+
+    With ``openid`` an unknown scope is ignored (OpenID Connect Core 1.0, section 3.1.2.1). A client
+    needs no permission for the scopes of OpenID Connect. ``default``: what it gets if it asks for
+    none.
+    """
+    if not asked:
+        return default
+    if OPENID in asked:
+        asked = tuple(each for each in asked if each in known or each in OIDC_SCOPES)
+    if not set(asked) <= {*allowed, *OIDC_SCOPES}:
+        raise Refused(Refusal.SCOPE)
+    return " ".join(asked)
+
+
+def _check_response(response_type: str | None, response_mode: str | None) -> None:
+    if response_type is None:
+        raise Refused(Refusal.RESPONSE_TYPE_MISSING)
+    if response_type != "code":
+        raise Refused(Refusal.RESPONSE_TYPE)
+    if response_mode not in (None, "query"):
+        raise Refused(Refusal.RESPONSE_MODE)
+
+
+def _scope(sent: Parameters) -> tuple[str, ...]:
+    text = _limited(sent, "scope", MAX_SCOPE) or ""
+    scope = tuple(dict.fromkeys(each for each in text.split(" ") if each))
+    if not all(map(_SCOPE.fullmatch, scope)):
+        raise Refused(Refusal.INVALID_VALUE, "scope")
+    return scope
+
+
+def _challenge(sent: Parameters, *, optional: bool) -> str | None:
+    challenge, method = sent.once("code_challenge"), sent.once("code_challenge_method")
+    if challenge is None:
+        # A method alone is a challenge that was lost on the way, or removed (RFC 9700, 4.8.2).
+        if method is not None or not optional:
+            raise Refused(Refusal.CHALLENGE_MISSING)
+        return None
+    if method != "S256":
+        raise Refused(Refusal.CHALLENGE_METHOD)
+    if not _CHALLENGE.fullmatch(challenge):
+        raise Refused(Refusal.CHALLENGE)
+    return challenge
+
+
+def _prompt(words: tuple[str, ...]) -> frozenset[str]:
+    if NONE in words and len(words) > 1:
+        raise Refused(Refusal.PROMPT_NONE)
+    return PROMPTS.intersection(words)
+
+
+def _max_age(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not _MAX_AGE.fullmatch(text):
+        raise Refused(Refusal.INVALID_VALUE, "max_age")
+    return int(text)
+
+
+def _limited(sent: Parameters, name: str, most: int) -> str | None:
+    value = sent.once(name)
+    if value is not None and not _fits(value, most):
+        raise Refused(Refusal.INVALID_VALUE, name)
+    return value
+
+
+def _fits(value: str, most: int) -> bool:
+    return len(value) <= most and _PRINTABLE.fullmatch(value) is not None

@@ -1,0 +1,202 @@
+"""What the state of the browser and the user means for a request, and the code in the end."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, func, select
+
+from authsite.context import Context
+from authsite.oauth import client_groups
+from authsite.oauth.codes import service as codes
+from authsite.oauth.codes.service import NewCode, SignInFacts
+from authsite.oauth.consents import service as consents
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record, record_apart
+from authsite.platform.db import PreparedQuery
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.account import Account, lacks_confirmation
+from authsite.users.groups import group_scopes
+
+from . import levels
+from .checks import Checked
+from .continuation import LedToLogin
+from .decision import State
+from .reasons import Refusal, Refused
+from .request import CONSENT, CREATE, LOGIN, SELECT_ACCOUNT
+
+
+class SessionFacts(NamedTuple):
+    """How and when the user of a browser session signed in."""
+
+    facts: str | None
+    auth_at: datetime
+    recognized: datetime | None
+    identity_id: UUID | None
+
+
+SESSION = PreparedQuery(
+    select(
+        BrowserSession.facts,
+        func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
+        BrowserSession.recognized,
+        BrowserSession.identity_id,
+    ).where(BrowserSession.id == bindparam("session_id")),
+    SessionFacts,
+)
+
+
+class SignedIn(NamedTuple):
+    """The user who is signed in with the browser, and the session."""
+
+    account: Account
+    session_id: UUID
+    amr: tuple[str, ...]
+    session: SessionFacts
+
+    def began_after(self, led: LedToLogin | None, session_digest: bytes) -> bool:
+        """Whether the user signed in after the request had ``led`` to the login page.
+
+        A provider may have asked the user long before, so there its time does not tell: then it is
+        another session key, which each sign-in makes.
+        """
+        if led is None:
+            return False
+        if self.session.auth_at >= led.moment:
+            return True
+        return self.session.identity_id is not None and session_digest != led.session_digest
+
+
+class Visit(NamedTuple):
+    """What the browser brings, and what the user has just pressed."""
+
+    signed_in: SignedIn | None
+    pending: bool = False
+    fresh: bool = False
+    chosen: bool = False
+    allowed: bool = False
+
+
+def signed_in(
+    ctx: Context, account: Account, session_id: UUID, amr: tuple[str, ...]
+) -> SignedIn | None:
+    """The values of a session that the guard has found; None if it has ended since."""
+    session = SESSION.one(ctx.database, session_id=session_id)
+    return session and SignedIn(account, session_id, amr, session)
+
+
+def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
+    """The values on which `decision.decide` decides.
+
+    What depends on the user is read only where a user is signed in. Raises `Refused` if a new
+    sign-in has not reached the level that is asked for, which would go on for ever.
+    """
+    asked, who = checked.request, visit.signed_in
+    if who is None:
+        registration = CREATE in asked.prompt and ctx.settings.registration_open
+        return State(signed_in=False, pending=visit.pending, wants_registration=registration)
+    client, account = checked.client, who.account
+    level_low = not levels.is_enough(who.amr, asked.acr_values)
+    if level_low and visit.fresh:
+        raise refusal(checked, Refusal.ACR_NOT_REACHABLE, account)
+    return State(
+        signed_in=True,
+        pending=visit.pending,
+        fresh=visit.fresh,
+        wants_login=LOGIN in asked.prompt,
+        other_user=checked.hinted not in (None, str(account.id)),
+        wants_choice=bool(asked.prompt & {SELECT_ACCOUNT, CREATE}),
+        chosen=visit.chosen,
+        too_old=_is_too_old(asked.max_age, who.session.auth_at),
+        level_low=level_low,
+        unconfirmed=lacks_confirmation(account, ctx.settings)
+        or (client.require_confirmed and not account.confirmed),
+        not_in_group=not client_groups.is_allowed(account, client.require_group),
+        consent_missing=not client.first_party
+        and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, account))),
+        wants_consent=CONSENT in asked.prompt or checked.to_program,
+        allowed=visit.allowed,
+    )
+
+
+def held_scope(ctx: Context, checked: Checked, account: Account) -> str:
+    """The scope of the request without what no group of the user gives.
+
+    Raises `Refused` if nothing is left.
+    """
+    held = group_scopes.held(ctx, account.id, checked.scope)
+    if checked.scope and not held:
+        raise refusal(checked, Refusal.SCOPE, account)
+    return held
+
+
+def refusal(checked: Checked, reason: Refusal, account: Account | None = None) -> Refused:
+    """The error that tells the application of ``reason``."""
+    refused = Refused(reason)
+    refused.client, refused.answer_to = checked.client, checked.answer_to
+    refused.user_id = account.id if account else None
+    return refused
+
+
+def grant(ctx: Context, checked: Checked, who: SignedIn, *, allowed: bool) -> str | None:
+    """A code, in the transaction of ``ctx``; None if the user's consent was withdrawn meanwhile.
+
+    ``allowed``: the user has just allowed it, which is stored for a third party.
+    """
+    account, client, asked = who.account, checked.client, checked.request
+    scope = held_scope(ctx, checked, account)
+    if not client.first_party:
+        if allowed:
+            consents.give(ctx, account.id, client.id, scope)
+        if not consents.note_use(ctx, account.id, client.id):
+            return None
+    code = codes.store(
+        ctx,
+        NewCode(
+            client,
+            account,
+            SignInFacts(
+                who.session_id, who.session.facts, who.session.auth_at, who.session.recognized
+            ),
+            checked.answer_to.redirect_uri,
+            asked.code_challenge,
+            scope,
+            checked.audience,
+            asked.nonce,
+        ),
+    )
+    details = {"scope": scope, "session": str(who.session_id)}
+    record(
+        ctx,
+        Event.AUTHORIZATION_GRANTED,
+        user_id=account.id,
+        client_id=client.id,
+        details=details,
+    )
+    return code
+
+
+def deny(ctx: Context, checked: Checked, account: Account | None) -> None:
+    """Record that the user does not allow it."""
+    user_id = account.id if account else None
+    record(ctx, Event.AUTHORIZATION_DENIED, user_id=user_id, client_id=checked.client.id)
+
+
+def record_refusal(ctx: Context, refused: Refused) -> None:
+    """Record why a request was refused, for ``authsite explain``, in a separate transaction."""
+    details = {"reason": str(refused.reason), "error": refused.reason.error}
+    if refused.parameter:
+        details["parameter"] = refused.parameter
+    record_apart(
+        ctx,
+        Event.AUTHORIZATION_REFUSED,
+        user_id=refused.user_id,
+        client_id=refused.client.id if refused.client else None,
+        details={**details, **refused.details},
+    )
+
+
+def _is_too_old(max_age: int | None, auth_at: datetime) -> bool:
+    """At ``max_age=0`` every sign-in is too old."""
+    return max_age is not None and clock.now() - auth_at >= timedelta(seconds=max_age)

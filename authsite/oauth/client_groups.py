@@ -1,0 +1,49 @@
+"""Clients that are for the members of one group: ``clients.require_group``.
+
+It is asked at every authorization request, login and refresh. A client that acts for itself is in
+no group, and is not asked.
+"""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from authsite.users.account import Account
+from authsite.users.groups import labels
+from authsite.users.groups.models import Group
+from authsite.users.groups.reserved import RESERVED
+
+from .errors import GroupRequired
+from .models import Client
+
+
+def check(account: Account, require_group: str | None, acr: str | None = None) -> None:
+    """Raise `GroupRequired` unless the user is in the group that the client requires, if any.
+
+    ``acr``: see `labels.shown`.
+    """
+    if not is_allowed(account, require_group, acr):
+        raise GroupRequired
+
+
+def is_allowed(account: Account, require_group: str | None, acr: str | None = None) -> bool:
+    """Whether the user is in the group that the client requires, or it requires none."""
+    return require_group is None or require_group in labels.shown(account.labels, acr)
+
+
+def require_existing(db: Session, name: str) -> None:
+    """Raise `ValueError` unless there is a group ``name`` that a client can require.
+
+    It is not deleted before the transaction ends, in which the caller writes it to the client.
+    """
+    if name in RESERVED:
+        return
+    # FOR KEY SHARE: the deletion of a group locks its row, and then looks for clients.
+    query = select(Group.name).where(Group.name == name).with_for_update(read=True, key_share=True)
+    if db.scalar(query) is None:
+        raise ValueError(f"there is no group {name!r}: create it with `authsite group create`")
+
+
+def clients_of(db: Session, name: str, limit: int = 3) -> list[str]:
+    """The ids of up to ``limit`` clients that require the group ``name``, the oldest first."""
+    query = select(Client.id).where(Client.require_group == name).order_by(Client.created_at)
+    return [str(id_) for id_ in db.scalars(query.limit(limit))]

@@ -1,0 +1,195 @@
+"""What a user has allowed an application: read, add to, withdraw and list it.
+
+A client that asks for more than was allowed asks the user again. Consents of clients of our own
+exist, too, where their users were asked (``prompt=consent``, and programs).
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+
+from authsite.context import Context
+from authsite.oauth.codes.models import AuthorizationCode
+from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.scopes import parse
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.db import PreparedQuery
+from authsite.platform.runtime import clock
+from authsite.users import service as users
+
+from .models import Consent
+
+NOTHING_ALLOWED = ("",)
+"""What is missing when an application that asks for no scope was never allowed to sign the user
+in."""
+RECENT = timedelta(days=7)  # how long before a recovery an intruder may have allowed something
+WITHDRAWN = "consent withdrawn"  # the column has 32 characters
+
+
+class AllowedScope(NamedTuple):
+    """The scope of a consent."""
+
+    scope: str
+
+
+class ListedConsent(NamedTuple):
+    """A consent as lists show it, with the name of the client."""
+
+    client_id: UUID
+    name: str
+    scope: str
+    created_at: datetime
+    used_at: datetime | None
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes that are allowed."""
+        return parse(self.scope)
+
+
+ALLOWED = PreparedQuery(
+    select(Consent.scope).where(
+        Consent.user_id == bindparam("user_id"), Consent.client_id == bindparam("client_id")
+    ),
+    AllowedScope,
+)
+CONSENTS = PreparedQuery(
+    select(Consent.client_id, Client.name, Consent.scope, Consent.created_at, Consent.used_at)
+    .join(Client, Client.id == Consent.client_id)
+    .where(Consent.user_id == bindparam("user_id"))
+    .order_by(Consent.created_at.desc(), Consent.client_id),
+    ListedConsent,
+)
+
+
+def missing(ctx: Context, user_id: UUID, client_id: UUID, scope: str) -> tuple[str, ...]:
+    """The scopes of ``scope`` that the user has not allowed the client; empty if there are none.
+
+    Of an application without a scope that was never allowed: `NOTHING_ALLOWED`. It is read outside
+    of the request's transaction.
+    """
+    found = ALLOWED.one(ctx.database, user_id=user_id, client_id=client_id)
+    if found is None:
+        return tuple(parse(scope)) or NOTHING_ALLOWED
+    allowed = parse(found.scope)
+    return tuple(each for each in parse(scope) if each not in allowed)
+
+
+def give(ctx: Context, user_id: UUID, client_id: UUID, scope: str) -> None:
+    """Allow a client ``scope``, besides what it was allowed before; recorded if it is more."""
+    # So that of two requests neither writes over what the other one adds.
+    users.lock(ctx.db, user_id)
+    of_client = Consent.user_id == user_id, Consent.client_id == client_id
+    before = ctx.db.scalar(select(Consent.scope).where(*of_client))
+    allowed = [] if before is None else parse(before)
+    added = [each for each in parse(scope) if each not in allowed]
+    if before is not None and not added:
+        return
+    now = clock.now()
+    text = " ".join([*allowed, *added])
+    if before is None:
+        values = {"user_id": user_id, "client_id": client_id, "scope": text}
+        ctx.db.execute(insert(Consent).values(**values, created_at=now, updated_at=now))
+    else:
+        ctx.db.execute(
+            update(Consent)
+            .where(*of_client)
+            .values(scope=text, updated_at=now)
+            .execution_options(synchronize_session=False)
+        )
+    details = {"scope": " ".join(added)}
+    record(ctx, Event.CONSENT_GIVEN, user_id=user_id, client_id=client_id, details=details)
+
+
+def note_use(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
+    """Note a sign-in at a client, and lock the consent; False if there is none any more.
+
+    Call it in the transaction that stores the code: then a consent that is withdrawn at the same
+    time leaves no code behind. A client of our own may have no consent.
+    """
+    used = ctx.db.scalar(
+        update(Consent)
+        .where(Consent.user_id == user_id, Consent.client_id == client_id)
+        .values(used_at=clock.now())
+        .returning(Consent.client_id)
+        .execution_options(synchronize_session=False)
+    )
+    return used is not None
+
+
+def list_of(ctx: Context, user_id: UUID) -> list[ListedConsent]:
+    """The consents of a user, the newest first, read outside of the request's transaction."""
+    return CONSENTS.all(ctx.database, user_id=user_id)
+
+
+def withdraw(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
+    """Withdraw what the user has allowed a client, and end its tokens; whether there was a consent.
+
+    Its token families of this user end, and codes that it has not redeemed yet.
+    """
+    return bool(_withdraw(ctx, user_id, Consent.client_id == client_id))
+
+
+def withdraw_recent(ctx: Context, user_id: UUID) -> None:
+    """Withdraw what third parties were allowed, or allowed more, in the last 7 days.
+
+    For a recovered account: an intruder may have connected an application, which would be signed
+    in again without a question as soon as the owner follows a link to it.
+    """
+    third_parties = select(Client.id).where(Client.first_party.is_(False))
+    recent = Consent.updated_at >= clock.now() - RECENT
+    _withdraw(ctx, user_id, recent, Consent.client_id.in_(third_parties))
+
+
+def _withdraw(ctx: Context, user_id: UUID, *conditions: ColumnElement[bool]) -> list[UUID]:
+    """Withdraw the consents of a user that fulfil the ``conditions``; their clients."""
+    users.lock(ctx.db, user_id)
+    clients = ctx.db.scalars(
+        delete(Consent)
+        .where(Consent.user_id == user_id, *conditions)
+        .returning(Consent.client_id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    if clients:
+        _end_tokens(ctx, user_id, clients)
+    causes: list[About] = [{"user_id": user_id, "client_id": each} for each in clients]
+    record_all(ctx, Event.CONSENT_WITHDRAWN, causes)
+    return list(clients)
+
+
+def _end_tokens(ctx: Context, user_id: UUID, clients: Iterable[UUID]) -> None:
+    """End the codes, then the families: a code that is being redeemed becomes a family."""
+    ctx.db.execute(
+        delete(AuthorizationCode)
+        .where(
+            AuthorizationCode.user_id == user_id,
+            AuthorizationCode.client_id.in_(clients),
+            AuthorizationCode.used_at.is_(None),
+        )
+        .execution_options(synchronize_session=False)
+    )
+    ended = ctx.db.execute(
+        update(Family)
+        .where(
+            Family.user_id == user_id,
+            Family.client_id.in_(clients),
+            Family.kind == OAUTH,
+            Family.revoked_at.is_(None),
+        )
+        .values(revoked_at=clock.now(), revoked_why=WITHDRAWN)
+        .returning(Family.id, Family.client_id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    causes: list[About] = [
+        {
+            "user_id": user_id,
+            "client_id": row.client_id,
+            "details": {"family": str(row.id), "why": WITHDRAWN},
+        }
+        for row in ended
+    ]
+    record_all(ctx, Event.TOKEN_REVOKED, causes)

@@ -1,0 +1,52 @@
+"""The authorization code grant: an application signs a user in (RFC 6749, section 4.1)."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from authsite.context import Context
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.codes.redeem import Sent, redeem
+from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
+from authsite.oauth.models import MAX_URI
+from authsite.oauth.oidc.errors import SigningUnavailable
+from authsite.oauth.parameters import AUTHORIZATION_CODE, TokenText
+from authsite.oauth.tokens import TokenPair
+
+from .grant import GrantBody, grant
+
+
+class AuthorizationCodeGrant(GrantBody):
+    description = "An application redeems the code of a sign-in (RFC 6749, section 4.1)."
+    needs = ("code",)
+    examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "a code is redeemed": {
+            "grant_type": "authorization_code",
+            "code": AUTHORIZATION_CODE,
+            "redirect_uri": "https://app.example.com/callback",
+            "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+        },
+    }
+
+    grant_type: Literal["authorization_code"]
+    """`authorization_code`."""
+    code: TokenText = ""
+    """Grant `authorization_code`: the code that `/oauth/authorize` has sent to the client."""
+    redirect_uri: Annotated[str, Field(max_length=MAX_URI)] = ""
+    """Grant `authorization_code`: if it is sent, the same text as in the authorization request."""
+    code_verifier: Annotated[str, Field(pattern=r"^([A-Za-z0-9._~-]{43,128})?$")] = ""
+    """Grant `authorization_code`: the text whose SHA-256 was `code_challenge` (RFC 7636)."""
+
+
+@grant(
+    "authorization_code",
+    body=AuthorizationCodeGrant,
+    errors=(InvalidGrant, InvalidScope, InvalidTarget, SigningUnavailable),
+)
+def by_authorization_code(
+    ctx: Context, client: AuthenticatedClient, body: AuthorizationCodeGrant
+) -> TokenPair:
+    """Raises as `redeem`."""
+    sent = Sent(body.code, body.redirect_uri, body.code_verifier, body.resource or "")
+    return redeem(ctx, client, sent)

@@ -1,0 +1,85 @@
+"""The claims about a user (OpenID Connect Core 1.0, section 5.1), and those that others add.
+
+A claim without a value is left out. An e-mail address is only shown while it is confirmed: an
+application takes the address for the person (trap 10).
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+import structlog
+
+from authsite.context import Context
+from authsite.platform.registrations import Registered
+from authsite.users.account import Account
+from authsite.users.groups import labels
+
+log = structlog.get_logger("authsite.oauth")
+
+AddClaims = Callable[[Context, Account, Collection[str]], Mapping[str, Any]]
+ADDED_CLAIMS = Registered[AddClaims]("functions that add claims")
+OWN_CLAIMS: Final = frozenset(
+    [
+        "iss",
+        "sub",
+        "aud",
+        "exp",
+        "iat",
+        "nbf",
+        "jti",
+        "azp",
+        "auth_time",
+        "nonce",
+        "acr",
+        "amr",
+        "at_hash",
+        "c_hash",
+        "sid",
+        "name",
+        "preferred_username",
+        "nickname",
+        "updated_at",
+        "email",
+        "email_verified",
+        "phone_number",
+        "phone_number_verified",
+        "groups",
+    ]
+)
+"""The claims that only this module and the ID token set."""
+
+
+def user_claims(
+    ctx: Context, account: Account, scopes: Collection[str], acr: str | None = None
+) -> dict[str, Any]:
+    """What an application with these ``scopes`` learns of a user, without ``sub``.
+
+    ``acr``: of the sign-in, for groups that ask for one.
+    """
+    found = _added(ctx, account, scopes)
+    names = ctx.settings.login_identifiers
+    username = account.username if "username" in names else None
+    if "profile" in scopes:
+        confirmed = account.email if account.confirmed else None
+        found["name"] = account.name or None
+        found["preferred_username"] = username or confirmed
+        found["nickname"] = username
+        found["updated_at"] = int(account.updated_at.timestamp())
+    if "email" in scopes and account.confirmed:
+        found["email"], found["email_verified"] = account.email, True
+    if "phone" in scopes and "phone" in names and account.phone:
+        found["phone_number"], found["phone_number_verified"] = account.phone, False
+    if "groups" in scopes:
+        found["groups"] = list(labels.shown(account.labels, acr))
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _added(ctx: Context, account: Account, scopes: Collection[str]) -> dict[str, Any]:
+    """The claims of `config.add_claims`, of which none replaces one of ours."""
+    found: dict[str, Any] = {}
+    for add in ADDED_CLAIMS.of(ctx.services).values():
+        found.update(add(ctx, account, scopes))
+    for name in OWN_CLAIMS & found.keys():
+        log.warning("claim_ignored", claim=name, why="authsite sets it: give it another name")
+        del found[name]
+    return found

@@ -1,0 +1,203 @@
+"""Redirect URIs: what may be registered, and what a request may send (RFC 9700, section 4.1).
+
+Each URI is parsed once, when it is registered. What a request sends is compared character by
+character (RFC 3986, section 6.2.1); only programs may choose the port on a loopback address, by RFC
+8252, section 7.3, which for ``localhost`` goes beyond that section.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from authsite.platform.settings.urls import host_name, origin
+
+from .models import MAX_URI, NATIVE
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+# RFC 3986 without the characters that begin a fragment, and without "*".
+_CHARACTERS = re.compile(r"(?:[A-Za-z0-9:/?\[\]@!$&'()+,;=._~-]|%[0-9A-Fa-f]{2})*")
+_PARTS = re.compile(  # RFC 3986, appendix B: each character is in one part
+    r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_AUTHORITY = re.compile(r"([^:\[\]@]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")
+_ANY_PORT = re.compile(
+    r"http://(?P<host>localhost|127\.0\.0\.1|\[::1\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?].*|)",
+    re.DOTALL,
+)
+_LAST_PORT = 65535
+
+
+class _Parts(NamedTuple):
+    scheme: str | None
+    user: str | None
+    host: str | None
+    port: str | None
+    path: str
+    query: str | None
+    fragment: str | None
+
+
+def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> None:
+    """Raise ValueError, with what to do, unless a client of this type may register the URI.
+
+    ``private_schemes``: schemes without a dot that programs may use (setting `private-schemes`).
+    """
+    if len(uri) > MAX_URI:
+        raise ValueError(f"a URI must have at most {MAX_URI} characters")
+    if "#" in uri:
+        raise ValueError(f"leave the fragment out, which begins with #: {uri}")
+    if "*" in uri:
+        raise ValueError(f"give each URI by itself, since * stands for nothing else: {uri}")
+    if not _CHARACTERS.fullmatch(uri):
+        raise ValueError(
+            f"write blanks, backslashes, quotes and non-ASCII characters as %XX: {uri!r}"
+        )
+    scheme = (_split(uri).scheme or "").lower()
+    if not _SCHEME.fullmatch(scheme):
+        raise ValueError(f"give the whole URI, such as https://app.example.org/callback: {uri}")
+    if scheme in ("http", "https"):
+        _check_web(uri, scheme, client_type)
+    else:
+        _check_private(uri, scheme, client_type, private_schemes)
+
+
+def matches(registered: str, sent: str, client_type: str) -> bool:
+    """Whether the URI that a request has ``sent`` is this ``registered`` one (trap 2, trap 3)."""
+    if registered == sent:
+        return True
+    if client_type != NATIVE or len(sent) > MAX_URI:
+        return False
+    known, asked = _ANY_PORT.fullmatch(registered), _ANY_PORT.fullmatch(sent)
+    return (
+        known is not None
+        and asked is not None
+        and known["host"] == asked["host"]
+        and known["rest"] == asked["rest"]
+        and 0 < int(asked["port"] or 80) <= _LAST_PORT
+    )
+
+
+def nearest_difference(registered_uris: Sequence[str], sent: str) -> tuple[str, ...]:
+    """The names of the parts in which ``sent`` differs from the registered URI nearest to it.
+
+    Of ``scheme``, ``user``, ``host``, ``port``, ``path``, ``slash``, ``case``, ``query`` and
+    ``fragment``; ``slash`` is one at the end of the path, ``case`` that of letters in host or path.
+    Empty if no URI is registered. It names parts only, never what is registered.
+    """
+    asked = _split(sent)
+    found = [_differences(_split(each), asked) for each in registered_uris]
+    return min(found, key=_distance, default=())
+
+
+def check_origin(text: str) -> None:
+    """Raise ValueError, with what to do, unless this is an origin as browsers send it (RFC 6454).
+
+    ``http`` is accepted for loopback only.
+    """
+    exact = origin(text)
+    if exact != text:
+        raise ValueError(f"give the origin as browsers send it: {exact}")
+    if text.startswith("http:"):
+        _check_loopback(text)
+
+
+def web_uri(text: str) -> str:
+    """An absolute ``https`` URI for a link on a page; ``http`` on loopback. Raises ValueError."""
+    scheme = (_split(text).scheme or "").lower()
+    if scheme not in ("http", "https"):
+        raise ValueError(f"give a URL that begins with https: {text}")
+    check(text, NATIVE)
+    return text
+
+
+def is_program(uri: str) -> bool:
+    """Whether a registered URI leads to a program on this computer, by loopback or own scheme."""
+    parts = _split(uri)
+    return (parts.scheme or "").lower() != "https"
+
+
+def _check_web(uri: str, scheme: str, client_type: str) -> None:
+    authority = _PARTS.fullmatch(uri)
+    name = authority[2] if authority else None
+    if not name:
+        raise ValueError(f"give the host after {scheme}://, such as app.example.org: {uri}")
+    if "@" in name:
+        raise ValueError(f"leave out the user before the host, which ends with @: {uri}")
+    found = _AUTHORITY.fullmatch(name)
+    if found is None or not 0 < int(found[2] or 443) <= _LAST_PORT:
+        raise ValueError(f"the host or the port cannot be read: {uri}")
+    try:
+        host_name(found[1].strip("[]"))
+    except ValueError:
+        raise ValueError(f"the host is neither a name nor an address: {uri}") from None
+    if scheme == "http":
+        _check_loopback(uri)
+
+
+def _check_loopback(uri: str) -> None:
+    if _ANY_PORT.fullmatch(uri) is None:
+        raise ValueError(
+            f"use https; http is for {', '.join(_LOOPBACK)} only, in lower case: {uri}"
+        )
+
+
+def _check_private(
+    uri: str, scheme: str, client_type: str, private_schemes: Collection[str]
+) -> None:
+    """A scheme of a program's own (RFC 8252, section 7.1)."""
+    if client_type != NATIVE:
+        raise ValueError(
+            f"use https; a scheme of its own is for a program (type {NATIVE}) only: {uri}"
+        )
+    if "." not in scheme and scheme not in private_schemes:
+        raise ValueError(
+            f"use a scheme with a domain of yours in reverse, such as org.example.app, or add "
+            f"{scheme} to the setting private-schemes: {uri}"
+        )
+    if uri.partition(":")[2].strip("/") == "" and not uri.endswith("/"):
+        raise ValueError(f"give a path after the scheme, such as {scheme}:/callback: {uri}")
+    if _split(uri).user is not None:
+        raise ValueError(f"leave out the user before the host, which ends with @: {uri}")
+
+
+def _split(uri: str) -> _Parts:
+    found = _PARTS.fullmatch(uri)
+    if found is None:
+        raise AssertionError("each text has these parts")
+    scheme, authority, path, query, fragment = found.groups()
+    if authority is None:
+        return _Parts(scheme, None, None, None, path, query, fragment)
+    user, at, place = authority.rpartition("@")
+    host, colon, port = place.rpartition(":")
+    if not colon or "]" in port:
+        host, colon, port = place, "", ""
+    return _Parts(
+        scheme, user if at else None, host, port if colon else None, path, query, fragment
+    )
+
+
+def _differences(known: _Parts, asked: _Parts) -> tuple[str, ...]:
+    found = [
+        name for name in ("scheme", "user", "port", "query", "fragment")
+        if getattr(known, name) != getattr(asked, name)
+    ]  # fmt: skip
+    hosts, paths = (known.host or "", asked.host or ""), (known.path, asked.path)
+    lower = [text.lower() for text in hosts]
+    if lower[0] != lower[1]:
+        found.append("host")
+    elif hosts[0] != hosts[1]:
+        found.append("case")
+    bare = [text.rstrip("/") for text in paths]
+    if bare[0].lower() != bare[1].lower():
+        found.append("path")
+    else:
+        found += ["case"] if bare[0] != bare[1] else []
+        found += ["slash"] if len(paths[0]) - len(bare[0]) != len(paths[1]) - len(bare[1]) else []
+    order = ("scheme", "user", "host", "port", "path", "slash", "case", "query", "fragment")
+    return tuple(name for name in order if name in found)
+
+
+def _distance(differences: tuple[str, ...]) -> tuple[bool, int]:
+    """Another host is farther away than any other difference."""
+    return "host" in differences, len(differences)

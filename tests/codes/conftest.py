@@ -1,0 +1,18 @@
+"""Every test here runs on both databases: a code is used up by one of several requests."""
+
+import pytest
+
+from tests.support import databases
+from tests.support.codes import OPENID
+from tests.support.pages import sign_in
+
+pytest_collectstart = databases.both
+
+
+@pytest.fixture
+def site(site_with):
+    """An OpenID Provider where Ann has signed in with a browser."""
+    site = site_with(**OPENID)
+    site.user(confirmed=True)
+    sign_in(site)
+    return site

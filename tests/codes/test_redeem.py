@@ -1,0 +1,168 @@
+"""An authorization code gives tokens, once, to the client that it was issued to."""
+
+from datetime import timedelta
+
+import pytest
+
+from authsite.oauth.codes.models import AuthorizationCode
+from authsite.sign_in import facts
+from tests.support.codes import (
+    CALLBACK,
+    VERIFIER,
+    application,
+    code_of,
+    codes,
+    redeem,
+    session_of,
+)
+
+
+def test_a_code_gives_tokens_and_an_id_token(site):
+    app = application(site)
+    code = code_of(site, app, "openid profile")
+    assert code.startswith("ac_")
+    answer = redeem(site, app, code)
+    assert set(answer) == {
+        "token_type", "expires_in", "access_token", "refresh_token", "scope", "id_token",
+    }  # fmt: skip
+    assert (answer["token_type"], answer["scope"]) == ("Bearer", "openid profile")
+    assert site.introspect(app, answer["access_token"])["active"]
+    assert site.events()[-1] == "token.issued"
+
+
+def test_without_openid_there_is_no_id_token(site):
+    app = application(site)
+    assert "id_token" not in redeem(site, app, code_of(site, app, "profile"))
+
+
+def test_the_family_has_what_the_code_has(site):
+    app = application(site)
+    session = session_of(site)
+    redeem(site, app, code_of(site, app, "openid", audience=None))
+    [family], [code] = site.families(), codes(site)
+    assert (family.id, family.session_id) == (code.id, session.id)
+    assert (family.auth_at, family.granted_scope) == (session.auth_at, "openid")
+    assert facts.unpack(family.facts) == facts.Facts(third_party=True)
+    assert code.used_at == family.created_at
+
+
+def test_the_facts_name_the_audience_and_a_first_party(site):
+    app = application(site, first_party=True)
+    redeem(site, app, code_of(site, app, audience="https://api.example.com/"))
+    [family] = site.families()
+    known = facts.Facts(audience="https://api.example.com/", third_party=False)
+    assert facts.unpack(family.facts) == known
+
+
+def test_redirect_uri_may_be_left_out_but_not_differ(site):
+    app = application(site)
+    code = code_of(site, app)
+    redeem(site, app, code, 400, redirect_uri=f"{CALLBACK}/")
+    redeem(site, app, code, redirect_uri=None)
+
+
+@pytest.mark.parametrize("wrong", [None, VERIFIER[:-1] + "x"])
+def test_a_wrong_or_missing_verifier_changes_nothing(site, wrong):
+    app = application(site)
+    code = code_of(site, app)
+    answer = redeem(site, app, code, 400, verifier=wrong)
+    assert answer["error"] == "invalid_grant"
+    assert codes(site)[0].used_at is None
+    redeem(site, app, code)
+
+
+@pytest.mark.parametrize("wrong", ["x" * 42, "x" * 129, VERIFIER + "!", VERIFIER + "\n"])
+def test_a_malformed_verifier_is_refused(site, wrong):
+    app = application(site)
+    code = code_of(site, app, verifier=wrong)
+    assert redeem(site, app, code, 400, verifier=wrong)["error"] == "invalid_request"
+
+
+def test_a_verifier_for_a_code_without_challenge_is_refused(site):
+    """Trap 12: a lost challenge is a downgrade (RFC 9700, section 4.8.2)."""
+    app = application(site)
+    code = code_of(site, app, verifier=None)
+    assert redeem(site, app, code, 400)["error"] == "invalid_grant"
+    redeem(site, app, code, verifier=None)
+
+
+def test_an_expired_code_is_refused(frozen, site):
+    app = application(site)
+    code = code_of(site, app)
+    frozen.advance(61)
+    assert redeem(site, app, code, 400)["error"] == "invalid_grant"
+    assert codes(site)[0].used_at is None
+
+
+@pytest.mark.parametrize("code", ["", "ac_", "ac_" + "A" * 88, "at_x"])
+def test_what_is_no_code_is_refused(site, code):
+    assert redeem(site, application(site), code, 400)["error"] in {
+        "invalid_grant",
+        "invalid_request",
+    }
+
+
+def test_the_row_of_a_code_may_be_gone(site):
+    app = application(site)
+    code = code_of(site, app)
+    with site.db() as db:
+        db.query(AuthorizationCode).delete()
+    assert redeem(site, app, code, 400)["error"] == "invalid_grant"
+
+
+def test_a_code_of_another_client_changes_nothing(site):
+    """Trap 5: the client is checked first, also where the code was used."""
+    app, other = application(site), application(site)
+    code = code_of(site, app)
+    redeem(site, other, code, 400)
+    assert codes(site)[0].used_at is None
+    tokens = redeem(site, app, code)
+    redeem(site, other, code, 400)
+    assert site.introspect(app, tokens["access_token"])["active"]
+    assert "code.reused" not in site.events()
+
+
+def test_a_second_use_ends_the_tokens_of_the_first_one(site):
+    """Trap 5: the family has the id of the code."""
+    app = application(site)
+    code = code_of(site, app)
+    tokens = redeem(site, app, code)
+    tokens = site.refresh(app, tokens["refresh_token"])
+    assert redeem(site, app, code, 400)["error"] == "invalid_grant"
+    assert not site.introspect(app, tokens["access_token"])["active"]
+    site.refresh(app, tokens["refresh_token"], status=400)
+    assert site.events().count("code.reused") == 1
+    redeem(site, app, code, 400)
+    assert site.events().count("code.reused") == 1
+
+
+def test_a_second_use_is_noticed_for_a_day(frozen, site):
+    app = application(site)
+    code = code_of(site, app)
+    tokens = redeem(site, app, code)
+    frozen.advance(timedelta(hours=23).total_seconds())
+    redeem(site, app, code, 400)
+    site.refresh(app, tokens["refresh_token"], status=400)
+    assert "code.reused" in site.events()
+
+
+def test_who_has_seen_a_used_code_without_its_verifier_ends_nothing(site):
+    app = application(site)
+    code = code_of(site, app)
+    tokens = redeem(site, app, code)
+    redeem(site, app, code, 400, verifier="x" * 43)
+    assert site.introspect(app, tokens["access_token"])["active"]
+
+
+def test_failed_codes_count_in_the_limit_of_clients(site_with):
+    from tests.codes.conftest import OPENID, sign_in
+
+    site = site_with(**OPENID, limits="on", **{"limits.client_auth": "3/minute"})
+    site.user(confirmed=True)
+    sign_in(site)
+    app = application(site)
+    good = code_of(site, app)
+    for _ in range(3):
+        redeem(site, app, "ac_wrong", 400)
+    redeem(site, app, "ac_wrong", 429)
+    redeem(site, app, good)  # a right code is never refused
