@@ -101,7 +101,8 @@ def test_clients_that_remember_keys_for_a_day_know_every_key_that_signs(provider
             if now >= cache[0]:
                 known = ring_of(process).keys(process).published(clock.now())
                 first = cache[0] == 0.0  # later they do not all fetch at once
-                cache[:] = [now + DAY - (EACH * HOUR * client * first), {key["kid"] for key in known}]
+                until = now + DAY - (EACH * HOUR * client if first else 0)
+                cache[:] = [until, {key["kid"] for key in known}]
         for process in (ours, other):
             for alg in ALGORITHMS:
                 tokens.append((now + 24 * HOUR, signed_with(process, alg)))
