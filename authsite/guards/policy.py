@@ -73,8 +73,8 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     Personal access tokens open only views with ``personal_token=True``: a person with such a token
     must not take over the account with it, or create another one. Tokens of an application that
     uses codes open only views with ``any_client=True``, unless it is a first-party one and the
-    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have other
-    rules (`insufficient`).
+    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have
+    other rules (`insufficient`).
     """
     name = info.options["route_name"]
     personal, any_client = info.options.get("personal_token"), info.options.get("any_client")
