@@ -20,6 +20,7 @@ from .errors import (
     ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
+    GroupRequired,
     InsufficientScope,
     InvalidRequirement,
     LoginPageGuarded,
@@ -47,6 +48,9 @@ _IDENTITY = {
         "The id of the client, or empty.", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
     ),
     "X-Auth-Scope": ResponseHeader("The scopes, separated by spaces, or empty.", "reports:read"),
+    "X-Auth-Groups": ResponseHeader(
+        "The groups of the user, separated by commas, or empty.", "finance,ops"
+    ),
     "Cookie": ResponseHeader(
         "With `cookies=1`: the request's cookies that are not authsite's, or empty.",
         "theme=dark",
@@ -75,6 +79,8 @@ class ApiQuery(Parameters):
     """Whose token is accepted: that of a user, that of a client that acts for itself, or any."""
     verified: Literal["1", "true"] | None = None
     """Accept only users who have confirmed the e-mail address; clients only with `caller=any`."""
+    group: Annotated[str | None, Field(examples=["ops"])] = None
+    """Accept only the members of this group, and no client."""
     cookies: Literal["1", "true"] | None = None
     """Answer with the request's cookies that are not authsite's."""
 
@@ -90,6 +96,8 @@ class WebQuery(Parameters):
     anonymous: Literal["1", "true"] | None = None
     """Accept a request without a session, too: all headers are then empty. Only `cookies` may stand
     beside it."""
+    group: Annotated[str | None, Field(examples=["ops"])] = None
+    """Accept only the members of this group, and no client."""
     cookies: Literal["1", "true"] | None = None
     """Answer with the request's cookies that are not authsite's."""
 
@@ -111,6 +119,7 @@ class WebQuery(Parameters):
         ClientRequired,
         EmailNotVerified,
         EmailNotConfirmed,
+        GroupRequired,
     ),
     query=ApiQuery,
 )
@@ -143,6 +152,7 @@ def guard_api(request: Request) -> Response:
         NotSignedIn(headers={_LOGIN_URL: "https://id.example.org/login"}),
         EmailNotVerified,
         EmailNotConfirmed,
+        GroupRequired,
         LoginPageGuarded,
     ),
     query=WebQuery,

@@ -48,6 +48,16 @@ class ClientRequired(ApiError):
     )
 
 
+class GroupRequired(ApiError):
+    summary = "The user is not in the group that the endpoint requires, or there is no user."
+    status = 403
+    code = "group_required"
+    message = _(
+        "This is only for the members of a group, and your account is not in it. Ask the "
+        "administrator to add you."
+    )
+
+
 class LoginRequired(ApiError):
     summary = "The token is a personal access token, and the endpoint requires that of a login."
     status = 403

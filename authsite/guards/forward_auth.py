@@ -29,8 +29,8 @@ from .session import confirm_page
 
 _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {
-    "api": ("scope", "verified", "caller", "cookies"),
-    "web": ("verified", "redirect", "anonymous", "cookies"),
+    "api": ("scope", "verified", "caller", "group", "cookies"),
+    "web": ("verified", "group", "redirect", "anonymous", "cookies"),
 }
 _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
@@ -82,7 +82,7 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
         return _PLAIN[guard]
     given = _parameters(guard, query)
     for name, value in given.items():
-        option = ROUTE_OPTIONS[name] if name in ("scope", "caller") else _FLAG
+        option = ROUTE_OPTIONS[name] if name in ("scope", "caller", "group") else _FLAG
         if not option.accepts(value):
             raise InvalidRequirement(f"{name}: {option.advice}.")
     if "anonymous" in given and given.keys() - {"anonymous", "cookies"}:
@@ -93,6 +93,7 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
         verified="verified" in given,
         anonymous="anonymous" in given,
         caller=given.get("caller"),
+        group=given.get("group"),
     )
     if error := contradiction(rules, settings.scopes):
         raise InvalidRequirement(f"The parameters do not fit: {error}.")
@@ -142,6 +143,7 @@ def identity(caller: Caller | None) -> list[tuple[str, str]]:
         ("X-Auth-Email-Verified", confirmed),
         ("X-Auth-Client", caller.client_id or "" if caller else ""),
         ("X-Auth-Scope", " ".join(caller.scope) if caller else ""),
+        ("X-Auth-Groups", ",".join(caller.groups) if caller else ""),
     ]
 
 

@@ -31,6 +31,7 @@ from .errors import (
     ClientRequired,
     EmailNotConfirmed,
     EmailNotVerified,
+    GroupRequired,
     InsufficientScope,
     LoginRequired,
     NotAuthenticated,
@@ -196,10 +197,10 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
         caller = guard.authenticate(request)
     else:
         known = recent.find(credential)
-        if known is not None and _refusal(request, rules, known) is None:
+        if known is not None and _denial(request, rules, known) is None:
             return known
         caller = recent.read(credential, lambda: guard.authenticate(request))
-    if error := _refusal(request, rules, caller):
+    if error := _denial(request, rules, caller):
         raise error
     return caller
 
@@ -214,7 +215,7 @@ def _is_own_api(request: Request) -> bool:
     return is_own(request.matched_route.name) and not is_forward_auth(request)
 
 
-def _refusal(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
+def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
     """`insufficient`, after what follows from the application that the token was issued to.
 
     A token for a resource opens nothing here (RFC 8707, section 2). The token of a third party
@@ -231,8 +232,8 @@ def _refusal(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
 def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
     """The error for a valid credential that does not satisfy ``rules``; None if it does.
 
-    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified` and
-    `EmailNotConfirmed`.
+    The errors are `InsufficientScope`, `UserRequired`, `ClientRequired`, `EmailNotVerified`,
+    `EmailNotConfirmed` and `GroupRequired`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
         return InsufficientScope(rules.scope)
@@ -247,6 +248,8 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         confirms = settings.confirms_as_in_variant_b
         return EmailNotConfirmed() if confirms else EmailNotVerified()
+    if rules.group and rules.group not in caller.groups:
+        return GroupRequired()
     return None
 
 

@@ -23,11 +23,12 @@ from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.values import is_admin
 from authsite.request_state import Request
 from authsite.users.caller import Caller
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED, is_reserved
 
 from .recent import RecentCallers
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
+_GROUP = re.compile(r"[a-z0-9:_-]{1,32}")
 _parse_duration = duration(CENTURY)
 
 
@@ -50,6 +51,8 @@ class Rules:
 
     None is the default, ``"any"``, except that ``verified`` then refuses clients as well.
     """
+    group: str | None = None
+    """The user must be in this group; no client is in one."""
     fresh: timedelta | None = None
     """The user must have logged in less than this long ago."""
 
@@ -93,6 +96,13 @@ def _is_caller(value: object) -> bool:
     return isinstance(value, str) and value in ("user", "client", "any")
 
 
+def _is_group(value: object) -> bool:
+    """Whether a user can be in a group of this name."""
+    if not isinstance(value, str) or _GROUP.fullmatch(value) is None:
+        return False
+    return value in RESERVED or not is_reserved(value)
+
+
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -117,6 +127,9 @@ ROUTE_OPTIONS = {
     "unconfirmed": _FLAG,
     "anonymous": _FLAG,
     "caller": Option(_is_caller, "give 'user', 'client' or 'any'"),
+    "group": Option(
+        _is_group, "give the name of one group, such as 'ops' (characters a-z, 0-9, colon, _ and -)"
+    ),
     "fresh": Option(
         _is_duration, "give a duration with a unit, such as '90s', '10m', '12h' or '1d'"
     ),
@@ -213,10 +226,11 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
         return error
     if rules.verified and rules.unconfirmed:
         return "verified=True and unconfirmed=True contradict each other; remove one"
-    if rules.caller == "client" and (rules.verified or rules.unconfirmed or rules.fresh):
+    about_users = rules.verified or rules.unconfirmed or rules.group or rules.fresh
+    if rules.caller == "client" and about_users:
         return (
-            "caller='client' refuses every user, and verified, unconfirmed and fresh are about"
-            " users; remove one"
+            "caller='client' refuses every user, and verified, unconfirmed, group and fresh are"
+            " about users; remove one"
         )
     return _unknown_scopes(rules, scopes)
 
@@ -241,11 +255,12 @@ def _contradicts_anonymous(rules: Rules) -> str | None:
     """What a route with ``anonymous`` cannot have beside it; None if there is no such option."""
     if not rules.anonymous:
         return None
-    if rules.guard == "web" and (rules.verified or rules.unconfirmed or rules.fresh):
+    if rules.guard == "web" and (rules.verified or rules.unconfirmed or rules.group or rules.fresh):
         return "with guard='web', anonymous=True stands alone; remove the other options"
-    if rules.scope or rules.verified or rules.fresh or rules.caller in ("user", "client"):
+    refuses = rules.scope or rules.verified or rules.group or rules.fresh
+    if refuses or rules.caller in ("user", "client"):
         return (
-            "anonymous=True would let in callers that scope, verified, fresh or caller refuses;"
-            " remove one"
+            "anonymous=True would let in callers that scope, verified, group, fresh or caller"
+            " refuses; remove one"
         )
     return None

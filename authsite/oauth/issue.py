@@ -119,7 +119,6 @@ def issue(
     family_id: UUID | None = None,
     *,
     audience: str | None = None,
-    third_party: bool | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -128,13 +127,13 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    ``audience``: the URI of the resource that the tokens are for. ``third_party``: as in
-    `sign_in.facts`. The family is granted ``scope``, and the pair has what `scopes.hold` leaves of
-    it. Raises `InvalidScope` if that is nothing, and for an audience `FeatureNotOpen`.
+    ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
+    and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
+    for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
     held = scopes.hold(ctx, account.id, scope)
-    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience, third_party=third_party))
+    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
     pair = _insert(ctx, client, held, family_id, owner, audience=audience)
     scopes.confirm(ctx, account.id, family_id, held)
     return pair

@@ -23,7 +23,7 @@ from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
-from .errors import InvalidGrant, InvalidTarget, TokenReused
+from .errors import InvalidGrant, TokenReused
 from .models import Client, Family
 from .tokens import (
     REFRESH,
@@ -121,10 +121,7 @@ def refresh(
     if token is None:
         raise InvalidGrant
     family, refreshing = _find_allowed(ctx, token, client_id)
-    if requested_resource:
-        audience = unpack(family.facts).audience
-        if audience is None or not resources.is_same(requested_resource, audience):
-            raise InvalidTarget
+    resources.check_same(requested_resource, unpack(family.facts).audience)
     if token.generation == family.generation:
         pair = _rotate(ctx, family, refreshing.bound, requested_scope)
         if pair:

@@ -7,6 +7,7 @@ from authsite.request_state import Request
 
 from .account import Account, SignedInUser, as_json
 from .errors import UserRequired
+from .groups import labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,8 @@ class Caller:
     """The credential of a request.
 
     Host applications use ``guard``, ``user``, ``email``, ``email_verified``, ``scope``,
-    ``client_id``, ``client_name``, ``session_id`` and `require_user` (docs/guards.md), whose values
-    fit into JSON. The other
-    attributes are for authsite's own views.
+    ``client_id``, ``client_name``, ``session_id``, ``groups`` and `require_user` (docs/guards.md),
+    whose values fit into JSON. The other attributes are for authsite's own views.
     """
 
     guard: str
@@ -113,9 +113,12 @@ class Caller:
         return self.family_uuid or self.browser_uuid
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The groups of the user, as the column ``users.labels`` has them."""
-        return tuple((self.account.labels or "").split()) if self.account else ()
+    def groups(self) -> tuple[str, ...]:
+        """The names of the user's groups that count in this request; see `labels.shown`.
+
+        Empty for a client that acts for itself.
+        """
+        return labels.shown(self.account.labels) if self.account else ()
 
     def require_user(self) -> CallerUser:
         """The user this request acts for; raises `UserRequired` if it acts for none."""
@@ -145,6 +148,7 @@ class Caller:
             "client_id": self.client_id,
             "client_name": self.client_name,
             "session_id": self.session_id,
+            "groups": list(self.groups),
         }
 
 

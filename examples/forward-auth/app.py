@@ -1,6 +1,6 @@
 """An application that leaves the login to the proxy in front of it: `python3 app.py`.
 
-It uses the standard library only. Everything it knows of the caller is in five headers, which only
+It uses the standard library only. Everything it knows of the caller is in six headers, which only
 the proxy can set, because nothing else can connect to the port.
 """
 
@@ -9,7 +9,10 @@ from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = 8081
-NAMES = ("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified", "X-Auth-Client", "X-Auth-Scope")
+NAMES = (
+    *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
+    *("X-Auth-Client", "X-Auth-Scope", "X-Auth-Groups"),
+)
 PAGE = """<!doctype html><html lang="en"><title>Orders</title><link rel="icon" href="data:,">
 <h1>Orders of {name}</h1>
 <form method="post" action="/orders/new"><button>New order</button></form></html>

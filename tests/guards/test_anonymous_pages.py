@@ -34,7 +34,7 @@ def site(request, host_with):
 def has_no_caller(site, headers=PAGE):
     """Whether page and forward auth let the request pass without a caller."""
     page = site.http.get("/home", headers=headers, status=200)
-    return page.text == "hello you" and identity(site.http.get(ASKED, headers=headers)) == [""] * 5
+    return page.text == "hello you" and identity(site.http.get(ASKED, headers=headers)) == [""] * 6
 
 
 def test_f9_the_page_is_open_and_knows_its_user(site):
@@ -44,7 +44,7 @@ def test_f9_the_page_is_open_and_knows_its_user(site):
     for _ in range(2):
         assert site.http.get("/home").text == "hello ann@example.com"
         told = identity(site.http.get(ASKED))
-        assert told == [str(site.ann.id), "ann@example.com", "true", "", ""]
+        assert told == [str(site.ann.id), "ann@example.com", "true", "", "", ""]
 
 
 @pytest.mark.parametrize("cookie", ["authsite=x", "authsite=", f"authsite={'x' * 5000}", "a=b"])
@@ -66,7 +66,7 @@ def test_a_session_that_ended_counts_as_none(site):
     # With a memory, a request that may change something asks the database.
     assert site.http.post("/home").text == "hello you"
     headers = {"X-Forwarded-Method": "POST"}
-    assert identity(site.http.get(ASKED, headers=headers)) == [""] * 5
+    assert identity(site.http.get(ASKED, headers=headers)) == [""] * 6
     assert has_no_caller(site)
     site.http.get("/billing", headers=PAGE, status=302)
 

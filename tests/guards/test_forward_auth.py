@@ -18,12 +18,12 @@ from tests.support.statements import counted
 API, WEB = "/v1/guard/api", "/v1/guard/web"
 NAMES = (
     *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
-    *("X-Auth-Client", "X-Auth-Scope"),
+    *("X-Auth-Client", "X-Auth-Scope", "X-Auth-Groups"),
 )
 
 
 def identity(answer):
-    """The values of the five headers, each of which is there once."""
+    """The values of the six headers, each of which is there once."""
     assert answer.status_int == 204
     assert answer.body == b""
     return [*(value for name in NAMES for value in answer.headers.getall(name))]
@@ -47,13 +47,13 @@ def test_a_token_tells_user_email_client_and_scope(site):
     ann = site.user(confirmed=True)
     keys = site.client(scope="b a", default_scope="b a")
     answer = site.http.get(API, headers=bearer(site.login(keys)["access_token"]))
-    assert identity(answer) == [str(ann.id), "ann@example.com", "true", keys.client_id, "b a"]
+    assert identity(answer) == [str(ann.id), "ann@example.com", "true", keys.client_id, "b a", ""]
 
 
 def test_a_browser_session_tells_the_user_and_has_neither_client_nor_scope(site):
     ann = site.user(confirmed=True)
     sign_in(site)
-    assert identity(site.http.get(WEB)) == [str(ann.id), "ann@example.com", "true", "", ""]
+    assert identity(site.http.get(WEB)) == [str(ann.id), "ann@example.com", "true", "", "", ""]
 
 
 @pytest.mark.parametrize("cache", ["0s", "60s"])
@@ -71,7 +71,14 @@ def test_f1_an_address_that_is_not_confirmed_is_no_identity(site_with, cache):
 def test_a_client_without_a_user_tells_the_client_alone(site):
     keys = site.client("personal", scope="a", default_scope="a")
     token = site.token(keys, grant_type="client_credentials").json["access_token"]
-    assert identity(site.http.get(API, headers=bearer(token))) == ["", "", "", keys.client_id, "a"]
+    assert identity(site.http.get(API, headers=bearer(token))) == [
+        "",
+        "",
+        "",
+        keys.client_id,
+        "a",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,12 @@ BAD = [
     "scope=a&scope=a",
     "scopes=a",
     "Scope=a",
+    "group=",
+    "group=Ops",
+    "group=a,b",
+    "group=a&group=b",
+    "group=authsite:ops",
+    "groups=ops",
     "verified=",
     "verified",
     "verified=0",
@@ -102,14 +108,16 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("query", [*BAD, "redirect=1"])
+@pytest.mark.parametrize("query", [*BAD, "redirect=1", "group=ops&caller=client"])
 def test_a_bad_parameter_never_opens_the_api(site, query):
     site.user(confirmed=True)
     answer = site.http.get(f"{API}?{query}", headers=bearer(token_of(site)), status=400)
     assert codes(answer) == ["invalid_request"]
 
 
-@pytest.mark.parametrize("query", [*BAD, "scope=a", "redirect=0", "redirect=", "next=/a"])
+@pytest.mark.parametrize(
+    "query", [*BAD, "scope=a", "redirect=0", "redirect=", "next=/a", "group=ops&anonymous=1"]
+)
 def test_a_bad_parameter_never_opens_the_pages_and_is_seen_without_a_session(site, query):
     site.user(confirmed=True)
     assert codes(site.http.get(f"{WEB}?{query}", status=400)) == ["invalid_request"]

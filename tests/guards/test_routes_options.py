@@ -182,6 +182,11 @@ def test_m8_a_value_that_is_not_one_guard_stops_the_start(host_with, guard):
         *({"verified": value} for value in (None, "true", 1, 0, not_(True))),
         *({"unconfirmed": value} for value in (None, "false", 1)),
         *({"anonymous": value} for value in (None, "false", 1)),
+        *(
+            {"group": value}
+            for value in (None, "", "Ops", "a b", "a,b", "x" * 33, ["ops"], "ops\n")
+        ),
+        *({"group": value} for value in ("authsite:ops", "ops=aal2", not_("ops"), 1)),
     ],
 )
 def test_m8_an_unreadable_value_of_any_option_stops_the_start(host_with, option):
@@ -205,6 +210,10 @@ def test_m8_the_value_counts_for_routes_made_before_authsite_was_included_too(ho
         ({"guard": "api", "anonymous": True, "scope": "reports:read"}, "anonymous=True would"),
         ({"guard": "api", "anonymous": True, "verified": True}, "anonymous=True would"),
         ({"guard": "api", "verified": True, "unconfirmed": True}, "contradict"),
+        ({"guard": "api", "anonymous": True, "group": "ops"}, "anonymous=True would"),
+        ({"guard": "web", "anonymous": True, "group": "ops"}, "stands alone"),
+        ({"guard": "api", "caller": "client", "group": "ops"}, "about users"),
+        ({"group": "ops"}, "no guard to enforce"),
     ],
 )
 def test_trial_16_options_that_contradict_each_other_stop_the_start(host_with, options, why):

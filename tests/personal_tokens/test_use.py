@@ -44,6 +44,7 @@ def test_the_token_s_scope_is_its_own(host_with):
     assert caller == {
         "guard": "api", "email": "ann@example.com", "email_verified": True,
         "scope": ["a"], "client_id": None, "client_name": None, "session_id": None,
+        "groups": [],
     }  # fmt: skip
 
 
@@ -135,6 +136,7 @@ def test_a_resource_server_is_told_about_the_token(ann, frozen):
         "username": "ann@example.com",
         "email": "ann@example.com",
         "email_verified": True,
+        "groups": [],
         "owner": "user",
     }
     ann.app.registry["authsite"].last_used.write()

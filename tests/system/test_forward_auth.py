@@ -24,6 +24,7 @@ SPOOFED = {
     "X-Auth-Email-Verified": "root",
     "X-Auth-Client": "root",
     "X-Auth-Scope": "everything",
+    "X-Auth-Groups": "everything",
     "x-auth-user": "root",
     "X_Auth_User": "root",
     "X-Auth-Login-Url": "https://evil.example/",
@@ -151,6 +152,7 @@ def test_a_token_opens_the_api_and_the_application_learns_whose_it_is(guarded, t
         "X-Auth-Email-Verified": "true",
         "X-Auth-Client": guarded.keys.client_id,
         "X-Auth-Scope": "",
+        "X-Auth-Groups": "",
     }
 
 
@@ -182,6 +184,7 @@ def test_headers_that_a_client_sends_itself_are_replaced(guarded, token, session
         "X-Auth-Email-Verified": "",
         "X-Auth-Client": machine.client_id,
         "X-Auth-Scope": "",
+        "X-Auth-Groups": "",
     }
     hop = {"Connection": "close, X-Auth-User", **bearer(token)}  # as if of one connection only
     assert http.get("/api/reports", headers=hop).json()["X-Auth-User"] == str(guarded.ann.id)

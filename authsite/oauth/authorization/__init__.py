@@ -1,4 +1,4 @@
-"""The authorization endpoint: an application sends a user here, and gets a code."""
+"""The authorization endpoint, where an application gets a code for a user, and the logout."""
 
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """The route, and what the login page says; none with `openid` off."""
+    """The routes, and what the login page says; none with `openid` off."""
     if not is_on(config.registry["authsite"]):
         return
     config.add_route("authsite.authorize", "/oauth/authorize")
+    config.add_route("authsite.oauth.end_session", "/oauth/logout")
     config.add_onward(find)
     config.scan(".pages")
+    config.scan(".logout.pages")

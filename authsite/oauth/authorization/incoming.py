@@ -87,12 +87,12 @@ def came_from_form(request: Request) -> bool:
     return request.headers.get("Sec-Fetch-Site") == "same-origin"
 
 
-def first_address(request: Request) -> str | None:
-    """The endpoint at the first base URL, unless the request is there.
+def first_address(request: Request, path: str = "/oauth/authorize") -> str | None:
+    """The endpoint of this ``path`` at the first base URL, unless the request is there.
 
     The issuer is that address, and the cookies have to be those of its host.
     """
     http: HttpApplication = request.registry["authsite.http"]
     own = request.authsite.address
     first = http.addresses[0] if http.addresses else own
-    return None if first.base_url == own.base_url else f"{first.base_url}/oauth/authorize"
+    return None if first.base_url == own.base_url else f"{first.base_url}{path}"

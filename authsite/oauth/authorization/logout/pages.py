@@ -1,0 +1,152 @@
+"""The end session endpoint (OpenID Connect RP-Initiated Logout 1.0).
+
+An application sends a browser here to sign its user out. A link or an image of any other site may
+lead here, too, so a session ends without a question only by a valid ID token that is about it.
+"""
+
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from authsite.oauth.oidc.keys import ring
+from authsite.platform.db.transaction import transaction
+from authsite.platform.http.address import route_path
+from authsite.platform.http.body_values import form_pairs
+from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.platform.http.forms import set_errors
+from authsite.platform.http.rendering import found, home_path, render_page, see_other
+from authsite.request_state import Request
+from authsite.sign_in.sessions import cookies
+from authsite.sign_in.sessions import service as sessions
+from authsite.users.caller import signed_in
+
+from ..continue_page import lead_to
+from ..incoming import CSRF, DECISION, first_address, is_cross_site
+from ..onward import take_language
+from ..reasons import Refused
+from ..request import Parameters, pairs_of
+from .parameters import HintedSession, Logout, LogoutProblem, LogoutRefused, check, parameters
+
+ROUTE, PATH = "authsite.oauth.end_session", "/oauth/logout"
+LOGOUT = "authsite:templates/authorization/logout.jinja2"
+SIGN_OUT = "sign_out"
+
+
+class LogoutNotValid(ApiError):
+    """A request for a logout that leads to no application, for the request log."""
+
+    status = 400
+    code = "invalid_request"
+
+    def __init__(self, problem: LogoutProblem) -> None:
+        self.reason = problem.name.lower()
+        super().__init__(problem.value)
+
+
+@view_config(route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+def end_session(request: Request) -> Response:
+    """End the session that the ID token is about, or ask whether to end that of the browser."""
+    if request.method == "HEAD":  # a safe method: nothing ends
+        return request.response
+    if elsewhere := first_address(request, PATH):
+        query = request.query_string
+        return found(request, f"{elsewhere}?{query}" if query else elsewhere)
+    ring.require_signers(request.authsite.ctx)
+    try:
+        sent = _of_query(request)
+        take_language(request, sent)
+        logout = check(request.authsite.ctx, sent)
+    except LogoutRefused as refused:
+        return _page(request, None, refused.problem)
+    if logout.hinted and _session_here(request) in (None, logout.hinted):
+        _end(request, logout.hinted)
+        return see_other(request, logout.target or _signed_out(request))
+    return _page(request, logout)
+
+
+@view_config(route_name=ROUTE, request_method="POST", permission=NO_PERMISSION_REQUIRED)
+def end_or_redirect(request: Request) -> Response:
+    """End the session of the browser if our form says so; lead any other POST to the same GET.
+
+    A form of another site comes without our cookies (``SameSite=Lax``), and the GET has them (trap
+    25).
+    """
+    ring.require_signers(request.authsite.ctx)
+    pairs = form_pairs(request)
+    form = {name: value for name, value in pairs if name in (DECISION, CSRF)}
+    try:
+        sent = _of_query(request, pairs)
+        elsewhere = first_address(request, PATH)
+        if form.get(DECISION) != SIGN_OUT or elsewhere or is_cross_site(request):
+            return _same_get(request, sent, elsewhere)
+        take_language(request, sent)
+        logout, problem = check(request.authsite.ctx, sent), None
+    except LogoutRefused as refused:
+        logout, problem = None, refused.problem
+    try:
+        request.authsite.check_csrf(form.get(CSRF))
+    except ApiError as error:
+        request.authsite.record_denial(error)
+        set_errors(request, error)
+        return _page(request, logout, problem)
+    if here := _session_here(request):
+        _end(request, here)
+    if logout and logout.client and logout.target:
+        cookies.clear_session(request)
+        return lead_to(request, logout.client.name, logout.target)
+    return see_other(request, _signed_out(request))
+
+
+def _of_query(request: Request, more: list[tuple[str, str]] | None = None) -> Parameters:
+    """The parameters in the query, and ``more`` of a form. Raises `LogoutRefused`."""
+    try:
+        pairs = pairs_of(request.query_string.encode("latin-1"))
+    except Refused:
+        raise LogoutRefused(LogoutProblem.REQUEST) from None
+    return parameters([*pairs, *(more or [])])
+
+
+def _same_get(request: Request, sent: Parameters, elsewhere: str | None) -> Response:
+    """303 to the GET of this request. Raises `LogoutRefused` if it is too long for a URL."""
+    if sent.too_long:
+        raise LogoutRefused(LogoutProblem.REQUEST)
+    path = elsewhere or route_path(request, ROUTE)
+    return see_other(request, f"{path}?{sent.query}" if sent.query else path)
+
+
+def _session_here(request: Request) -> HintedSession | None:
+    caller = signed_in(request)
+    if caller is None or caller.browser_uuid is None:
+        return None
+    return HintedSession(caller.browser_uuid, caller.acting_user().id)
+
+
+def _end(request: Request, session: HintedSession) -> None:
+    """End a session with the tokens that belong to it, and delete the cookies."""
+    with transaction(request):
+        sessions.end(request.authsite.ctx, session.user_id, session.id)
+    cookies.clear_session(request)
+
+
+def _signed_out(request: Request) -> str:
+    return f"{home_path(request)}?done=signed-out"
+
+
+def _page(
+    request: Request, logout: Logout | None, problem: LogoutProblem | None = None
+) -> Response:
+    """The page that asks; it leads to no application if there is a ``problem``."""
+    response = request.response
+    caller = signed_in(request)
+    if problem:
+        response.status_int = LogoutNotValid.status
+        request.environ[ERROR_OF_REQUEST] = LogoutNotValid(problem)
+    values = {
+        "application": logout.client.name if logout and logout.client else None,
+        "account": caller.account if caller else None,
+        "problem": problem.value if problem else None,
+        "status": response.status_int,
+        "here": f"{route_path(request, ROUTE)}?{request.query_string}",
+    }
+    response.text = render_page(request, LOGOUT, values)
+    return response

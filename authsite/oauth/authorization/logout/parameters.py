@@ -1,0 +1,115 @@
+"""Read a request for a logout: OpenID Connect RP-Initiated Logout 1.0, sections 2 and 3."""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+from authsite.context import Context
+from authsite.oauth import redirect_uris, registered
+from authsite.oauth.models import POST_LOGOUT
+from authsite.oauth.oidc import id_tokens
+from authsite.oauth.oidc.errors import NotOurIdToken
+from authsite.oauth.registered import RegisteredClient
+from authsite.platform.i18n import _
+from authsite.platform.runtime.ids import as_client_id, as_id
+
+from ..request import MAX_STATE, Parameters
+
+KNOWN = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales")
+
+
+class LogoutProblem(Enum):
+    """Why a request for a logout leads to no application: the text for the person."""
+
+    REQUEST = _("The request of the application is too long, or has a value twice.")
+    HINT = _("The application sent an ID token that is not from this site.")
+    CLIENT = _("The application is not registered here, or not the one that you were signed in to.")
+    URI = _("The application wants to lead you to an address that is not registered for it.")
+
+
+class LogoutRefused(Exception):
+    """A request for a logout that leads to no application."""
+
+    def __init__(self, problem: LogoutProblem) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class HintedSession(NamedTuple):
+    """The browser session that an ID token is about, and its user."""
+
+    id: UUID
+    user_id: UUID
+
+
+class Logout(NamedTuple):
+    """A valid request for a logout.
+
+    ``hinted``: the session of a valid ID token; None without a hint. ``client``: the application
+    that asks, if it says so. ``target``: the URL that the browser is led to afterwards.
+    """
+
+    hinted: HintedSession | None
+    client: RegisteredClient | None
+    target: str | None
+
+
+def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
+    """What was sent, of the parameters that are known here; an empty value counts as none."""
+    sent = [(name, value) for name, value in pairs if name in KNOWN]
+    names = [name for name, _value in sent]
+    repeated = frozenset(name for name in names if names.count(name) > 1)
+    return Parameters(urlencode(sent), {name: value for name, value in sent if value}, repeated)
+
+
+def check(ctx: Context, sent: Parameters) -> Logout:
+    """The request, if everything in it is right. Raises `LogoutRefused`, and SQLAlchemy's errors.
+
+    The hint is signed by this service, whenever it has expired: a user must not be kept signed in
+    because the application was idle (trap 8).
+    """
+    values = sent.values
+    if sent.repeated or sent.too_long or len(values.get("state", "")) > MAX_STATE:
+        raise LogoutRefused(LogoutProblem.REQUEST)
+    claims = _claims(ctx, values.get("id_token_hint"))
+    client_id = values.get("client_id")
+    if claims is not None:
+        audience = str(claims.get("aud"))
+        if client_id and as_client_id(client_id) != as_id(audience):
+            raise LogoutRefused(LogoutProblem.CLIENT)
+        client_id = audience
+    client = registered.find(ctx, client_id) if client_id else None
+    if client_id and client is None and claims is None:
+        raise LogoutRefused(LogoutProblem.CLIENT)
+    target = _target(ctx, client, values)
+    return Logout(None if claims is None else _session_of(claims), client, target)
+
+
+def _claims(ctx: Context, hint: str | None) -> Mapping[str, object] | None:
+    if hint is None:
+        return None
+    try:
+        return id_tokens.claims_of(ctx, hint)
+    except NotOurIdToken:
+        raise LogoutRefused(LogoutProblem.HINT) from None
+
+
+def _session_of(claims: Mapping[str, object]) -> HintedSession:
+    session_id, user_id = (as_id(str(claims.get(name))) for name in ("sid", "sub"))
+    if session_id is None or user_id is None:
+        raise LogoutRefused(LogoutProblem.HINT)
+    return HintedSession(session_id, user_id)
+
+
+def _target(ctx: Context, client: RegisteredClient | None, values: Mapping[str, str]) -> str | None:
+    uri = values.get("post_logout_redirect_uri")
+    if uri is None:
+        return None
+    known = registered.uris_of(ctx, client.id, POST_LOGOUT) if client else []
+    if client is None or not any(redirect_uris.matches(each, uri, client.type) for each in known):
+        raise LogoutRefused(LogoutProblem.URI)
+    if "state" not in values:
+        return uri
+    return f"{uri}{'&' if '?' in uri else '?'}{urlencode({'state': values['state']})}"
