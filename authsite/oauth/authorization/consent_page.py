@@ -12,6 +12,7 @@ from authsite.oauth.consents.words import words_of
 from authsite.oauth.oidc.claims import user_claims
 from authsite.oauth.redirect_uris import is_program
 from authsite.oauth.registered import RegisteredClient
+from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
 from authsite.platform.http.rendering import page_path
 from authsite.platform.i18n import _
@@ -118,7 +119,7 @@ def logo_of(request: Request, client: RegisteredClient) -> str | None:
 
 def login_page(request: Request) -> str:
     """The login page, which leads back to the present address."""
-    return page_path(request, "login.page", next=request.path_qs)
+    return page_path(request, "login.page", next=path_qs(request))
 
 
 def _data(claims: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[Datum, ...]:

@@ -10,7 +10,7 @@ from authsite.cli.results import Data, result_command
 from authsite.cli.shared import examples, session, visible
 from authsite.context import Context
 from authsite.oauth import client_uris
-from authsite.oauth.authorization.reasons import Refusal
+from authsite.oauth.authorization.reasons import Reason
 from authsite.oauth.models import CODE_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with
 from authsite.oauth.oidc.issuer import issuer_of
@@ -114,7 +114,7 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
 def _refusals(ctx: Context, found: Client) -> list[Data]:
     """The latest ones, with what to change."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
-    meanings = {str(each): each.meaning for each in Refusal}
+    meanings = {str(each): each.meaning for each in Reason}
     rows: list[Data] = []
     for event in search(ctx.db, wanted, REFUSALS).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
