@@ -22,7 +22,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard authsite/locale/*/LC_MESSAGES/*.po
 RUNTIME := $(VENV)/.runtime $(CATALOGUES)
 TESTS := $(VENV)/.tests $(CATALOGUES)
 
-.PHONY: serve test test-all t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
+.PHONY: serve test test-all test-clients t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
   cli-reference control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(RUNTIME)
@@ -34,6 +34,11 @@ test: $(TESTS)
 # Each night: every test on both databases, with large volumes and a random seed, which is printed.
 test-all: $(TESTS)
 	AUTHSITE_TEST_ALL=1 $(BIN)/pytest $(PYTEST_ARGS)
+
+# Real relying parties (Django, JupyterHub, Apache and others), each in its own environment below
+# var/clients: some minutes the first time.
+test-clients: $(TESTS)
+	$(BIN)/pytest -n 2 --dist loadfile tests/clients
 
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
 dev: $(TESTS)

@@ -47,6 +47,17 @@ def pytest_addoption(parser):
     )
 
 
+CLIENTS = Path(__file__).parent / "clients"
+
+
+def pytest_ignore_collect(collection_path, config):
+    """`tests/clients` has its own command (`make test-clients`): only if it is named."""
+    named = any(
+        Path(arg.partition("::")[0]).resolve().is_relative_to(CLIENTS) for arg in config.args
+    )
+    return True if collection_path == CLIENTS and not named else None
+
+
 def pytest_report_header():
     """Under AUTHSITE_TEST_ALL also the seed."""
     return extent.headline()

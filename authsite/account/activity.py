@@ -23,6 +23,8 @@ MAX_PAGES = 1000
 
 # Only events that a user can understand and act upon.
 _WORDS: Mapping[Event, str] = {
+    Event.CONSENT_GIVEN: _("Application allowed to sign you in"),
+    Event.CONSENT_WITHDRAWN: _("Access of an application removed"),
     Event.EMAIL_CHANGE_REQUESTED: _("Change of the e-mail address requested"),
     Event.EMAIL_CHANGE_CANCELED: _("Change of the e-mail address canceled"),
     Event.EMAIL_CHANGE_REVERTED: _("Change of the e-mail address taken back"),

@@ -162,7 +162,7 @@ class _Installation(NamedTuple):
             return {}
         client, secret = clients.create(ctx, WEB, "password")
         ctx.db.flush()
-        return {"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret}
+        return {"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret or ""}
 
 
 def _web_in(connection: "Connection") -> str | None:

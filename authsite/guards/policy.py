@@ -74,8 +74,8 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     Personal access tokens open only views with ``personal_token=True``: a person with such a token
     must not take over the account with it, or create another one. Tokens of an application that
     uses codes open only views with ``any_client=True``, unless it is a first-party one and the
-    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have other
-    rules (`insufficient`).
+    token has the scope `ACCOUNT_SCOPE`. A new view is closed by default. The routes of a host have
+    other rules (`insufficient`).
     """
     name = info.options["route_name"]
     personal, any_client = info.options.get("personal_token"), info.options.get("any_client")
@@ -197,10 +197,10 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
         caller = guard.authenticate(request)
     else:
         known = recent.find(credential)
-        if known is not None and _refusal(request, rules, known) is None:
+        if known is not None and _denial(request, rules, known) is None:
             return known
         caller = recent.read(credential, lambda: guard.authenticate(request))
-    if error := _refusal(request, rules, caller):
+    if error := _denial(request, rules, caller):
         raise error
     return caller
 
@@ -215,7 +215,7 @@ def _is_own_api(request: Request) -> bool:
     return is_own(request.matched_route.name) and not is_forward_auth(request)
 
 
-def _refusal(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
+def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
     """`insufficient`, after what follows from the application that the token was issued to.
 
     A token for a resource opens nothing here (RFC 8707, section 2). The token of a third party

@@ -1,6 +1,5 @@
 """The JSON views of the OAuth endpoints and of logout, and the token response."""
 
-from functools import partial
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
@@ -20,12 +19,7 @@ from authsite.request_state import Request
 from authsite.users.caller import caller_of
 
 from . import grants, introspection, revocation
-from .client_auth import (
-    ENABLED_CLIENT,
-    AuthenticatedClient,
-    ClientCredentials,
-    authenticate_request,
-)
+from .client_auth import AuthenticatedClient, ClientCredentials, identify
 from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
 from .grants.grant import GrantBody
 from .introspection import IntrospectionAnswer
@@ -189,10 +183,8 @@ def reject_query(request: Request) -> None:
 
 
 def client_of(request: Request, body: ClientBody) -> AuthenticatedClient:
-    """The client that authenticated; raises the errors of `authenticate_request`."""
-    ctx = request.authsite.ctx
-    find = partial(ENABLED_CLIENT.one, ctx.database)
-    return authenticate_request(ctx, credentials_of(request, body), find).client
+    """The client that authenticated or is public; raises the errors of `authenticate_request`."""
+    return identify(request.authsite.ctx, credentials_of(request, body))
 
 
 def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:

@@ -1,5 +1,7 @@
 """Client authentication: HTTP Basic or parameters of the body, not both (RFC 6749, 2.3.1).
 
+A public client has no secret, and sends its ``client_id`` alone (`identify`; section 3.2.1).
+
 A secret has enough random bits for SHA-256, which every request of the client computes. Secrets
 that were imported as bcrypt hashes, as Laravel Passport stores them, are checked in the hash pool,
 and replaced by our own form at the first use.
@@ -11,6 +13,7 @@ import secrets
 import uuid
 from base64 import b64decode
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote_plus
@@ -26,7 +29,7 @@ from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
 from .errors import InvalidClient, TwoClientAuthentications
-from .models import Client, grant_types_of
+from .models import PUBLIC_TYPES, Client, grant_types_of
 
 log = structlog.get_logger("authsite.oauth")
 
@@ -68,6 +71,11 @@ class EnabledClient(NamedTuple):
     def id(self) -> uuid.UUID:
         """The id of the client."""
         return self.client.id
+
+    @property
+    def public(self) -> bool:
+        """Whether it has no secret, and its id is enough (RFC 6749, section 2.1)."""
+        return self.client.type in PUBLIC_TYPES and not self.secret_hash
 
 
 class ClientCredentials(NamedTuple):
@@ -122,12 +130,11 @@ def authenticate_request(
     imported as a bcrypt hash.
     """
     authorization, client_id, client_secret = credentials
-    scheme, _, value = authorization.partition(" ")
-    if scheme.lower() != "basic":
+    if not _is_basic(authorization):
         found = find(client_id=_sent_id(client_id))
         return _authenticate_limited(ctx, found, client_secret)
     try:
-        basic_id, basic_secret = _decode_basic(value)
+        basic_id, basic_secret = _decode_basic(authorization.partition(" ")[2])
         if client_secret or client_id not in (None, "", basic_id):
             raise TwoClientAuthentications
         found = find(client_id=_sent_id(basic_id))
@@ -135,6 +142,21 @@ def authenticate_request(
     except InvalidClient as error:
         error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
         raise
+
+
+def identify(ctx: Context, credentials: ClientCredentials) -> AuthenticatedClient:
+    """The client that authenticated, or the public client that sent its ``client_id`` alone.
+
+    A public client that sends a secret is refused, too. Raises the errors of
+    `authenticate_request`.
+    """
+    find = partial(ENABLED_CLIENT.one, ctx.database)
+    if _is_basic(credentials.authorization) or credentials.client_secret:
+        return authenticate_request(ctx, credentials, find).client
+    found = find(client_id=_sent_id(credentials.client_id))
+    if found and found.public:
+        return found.client
+    return _authenticate_limited(ctx, found, None).client
 
 
 def authenticate(
@@ -154,6 +176,10 @@ def authenticate(
     if _has_secret(found, secret) and found:
         return found.client
     return _require_imported(database, passwords, found, secret, upgrade).client
+
+
+def _is_basic(authorization: str) -> bool:
+    return authorization.partition(" ")[0].lower() == "basic"
 
 
 def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
@@ -207,6 +233,8 @@ def _require_imported(
         raise InvalidClient("no enabled client has this client_id")
     if not secret:
         raise InvalidClient("no client_secret was sent")
+    if not found.secret_hash:
+        raise InvalidClient("it is a public client, which sends no client_secret")
     if not _check_imported(database, passwords, found, secret, upgrade):
         raise InvalidClient("the client_secret is wrong")
     return found

@@ -11,13 +11,14 @@ from sqlalchemy.orm import Session
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.installation import features
 from authsite.platform.runtime import clock
-from authsite.platform.settings.values import is_admin
+from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_auth import hash_secret
-from .models import CLIENT_TYPES, Client
+from .models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
@@ -32,16 +33,20 @@ def new_secret() -> str:
 
 def create(
     ctx: Context, name: str, client_type: str, scope: str = "", default_scope: str = ""
-) -> tuple[Client, str]:
+) -> tuple[Client, str | None]:
     """Create a client; returns it and its secret, of which only a hash is stored.
 
-    Raises ValueError for a name that is empty, too long or not one line, an unknown type, a scope
-    with a character that RFC 6749, section 3.3, excludes, and a default scope outside ``scope``.
+    A client of a type in `PUBLIC_TYPES` has no secret. Raises ValueError for a name that is empty,
+    too long or not one line, an unknown type, a scope with a character that RFC 6749, section 3.3,
+    excludes or that no client of this type has, and a default scope outside ``scope``; for the
+    first client that uses codes `FeatureNotOpen`.
     """
     if client_type not in CLIENT_TYPES:
         raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
     _check_name(name)
-    _check_scopes(scope, default_scope)
+    _check_scopes(client_type, scope, default_scope)
+    if client_type in CODE_TYPES:
+        features.use(ctx, features.CLIENTS)
     client = Client(
         id=uuid.uuid4(),
         name=name,
@@ -49,7 +54,7 @@ def create(
         scope=" ".join(scope.split()),
         default_scope=" ".join(default_scope.split()),
     )
-    secret = new_secret()
+    secret = None if client_type in PUBLIC_TYPES else new_secret()
     _add(ctx, client, secret)
     return client, secret
 
@@ -63,8 +68,8 @@ def create_again(ctx: Context, name: str, client_id: uuid.UUID, secret: str) -> 
     _add(ctx, client, secret)
 
 
-def _add(ctx: Context, client: Client, secret: str) -> None:
-    client.secret_hash, client.epoch = hash_secret(secret), 0
+def _add(ctx: Context, client: Client, secret: str | None) -> None:
+    client.secret_hash, client.epoch = hash_secret(secret) if secret else "", 0
     client.created_at = client.updated_at = clock.now()
     ctx.db.add(client)
     record(ctx, Event.CLIENT_CREATED, client_id=client.id)
@@ -77,22 +82,24 @@ def change(
     name: str | None = None,
     scope: str | None = None,
     default_scope: str | None = None,
+    end_tokens: bool = False,
 ) -> None:
     """Change the values that are not None. Narrowing the scope ends the tokens issued before.
 
+    So does ``end_tokens``, for a change that the caller has made.
     Raises ValueError as `create` does.
     """
     now = clock.now()
     before = set(client.scope.split())
     scope = client.scope if scope is None else scope
     default_scope = client.default_scope if default_scope is None else default_scope
-    _check_scopes(scope, default_scope)
+    _check_scopes(client.type, scope, default_scope)
     if name is not None:
         _check_name(name)
         client.name = name
     client.scope, client.default_scope = " ".join(scope.split()), " ".join(default_scope.split())
     client.updated_at = now
-    if not before <= set(scope.split()):
+    if end_tokens or not before <= set(scope.split()):
         client.epoch = Client.epoch + 1
     record(ctx, Event.CLIENT_CHANGED, client_id=client.id)
 
@@ -109,8 +116,14 @@ def wait_for_others(db: Session) -> None:
 def rotate_secret(ctx: Context, client: Client) -> str:
     """Give the client a new secret, which is returned.
 
-    The previous one stays valid until the next rotation or `retire_secret`.
+    The previous one stays valid until the next rotation or `retire_secret`. Raises ValueError for a
+    public client, which has none.
     """
+    if client.type in PUBLIC_TYPES:
+        raise ValueError(
+            f"a client of type {client.type} has no secret: whoever has the program could read it. "
+            "It sends its client_id alone"
+        )
     now = clock.now()
     secret = new_secret()
     # The database copies the hash, so that concurrent rotations do not restore an older secret.
@@ -188,9 +201,14 @@ def _check_name(name: str) -> None:
         raise ValueError(f"the name must be one line of 1 to {MAX_NAME} characters")
 
 
-def _check_scopes(scope: str, default_scope: str) -> None:
+def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:
     for name in scope.split():
         scope_name(name)
+        if name in OIDC_SCOPES and client_type not in CODE_TYPES:
+            raise ValueError(
+                f"a client of type {client_type} cannot have the scope {name}: it is for the types "
+                f"{', '.join(CODE_TYPES)}"
+            )
         if is_admin(name) and name not in ADMIN_SCOPES:
             raise ValueError(
                 f"there is no scope {name}; there are {', '.join(sorted(ADMIN_SCOPES))}"

@@ -29,6 +29,7 @@ from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
 from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
+from .oidc.issuer import issuer_of
 from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
@@ -65,6 +66,10 @@ class IntrospectionAnswer(TypedDict):
     aud: NotRequired[Annotated[str, Field(examples=[RESOURCE])]]
     """The resource that the token is for (RFC 8707): it must not be accepted by any other. Absent
     for a token that is for no resource."""
+    iss: NotRequired[Annotated[str, Field(examples=["https://auth.example.com"])]]
+    """The issuer, for a token that came from a code; else absent."""
+    sid: NotRequired[Annotated[str, Field(examples=[_ID])]]
+    """The browser session in which an application got the code of the token; else absent."""
     owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
     """Whether the token acts for a user or for the client itself."""
 
@@ -105,7 +110,9 @@ def _introspect_access(
         return {"active": False}
     # A resource asks because the token was sent to it.
     note_use(ctx.services.last_used, token, active, now)
-    answer = _facts(token, active, ctx.settings.expires_in)
+    answer = _facts(ctx, token, active, client.session_id, ctx.settings.expires_in)
+    if active.client_id == client.id:
+        _keep_what_was_allowed(answer, active.facts, active.scope)
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
 
@@ -161,11 +168,12 @@ def _introspect_refresh(
         or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}
-    answer = _facts(token, family, ctx.settings.refresh_expires_in)
+    answer = _facts(ctx, token, family, family.session_id, ctx.settings.refresh_expires_in)
     # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
     account, scope = family.account, family.granted_scope
     # The scope that a refresh would give now: without scopes of groups that the user is not in.
     scope = group_scopes.held(ctx, account.id, scope) if account else scope
+    _keep_what_was_allowed(answer, family.facts, scope)
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 
@@ -175,8 +183,27 @@ def _is_denied(ctx: Context, account: Account, require_group: str | None) -> boo
     return not allowed or find_denial(ctx, account) is not None
 
 
+def _keep_what_was_allowed(answer: IntrospectionAnswer, facts: str | None, scope: str) -> None:
+    """Take out what the scopes of a third party's token do not name, for that third party.
+
+    Its user has agreed to these data and to no others, whichever endpoint tells them.
+    """
+    if not unpack(facts).third_party:
+        return
+    scopes = scope.split()
+    if "email" not in scopes:
+        for name in ("email", "email_verified", "username"):
+            answer.pop(name, None)  # type: ignore[misc]
+    if "groups" not in scopes:
+        answer.pop("groups", None)
+
+
 def _facts(
-    token: Token, family: ActiveToken | RefreshableFamily, lifetime: timedelta
+    ctx: Context,
+    token: Token,
+    family: ActiveToken | RefreshableFamily,
+    session_id: UUID | None,
+    lifetime: timedelta,
 ) -> IntrospectionAnswer:
     """What both kinds of token have in common; ``lifetime``: that of a new token of this kind."""
     issued = int(family.rotated_at.timestamp())
@@ -189,6 +216,10 @@ def _facts(
         answer["client_id"] = str(family.client_id)
     if (audience := unpack(family.facts).audience) is not None:
         answer["aud"] = audience
+    if session_id is not None:
+        answer["sid"] = str(session_id)
+        if ctx.settings.base_url:  # it may have been taken out of the settings since
+            answer["iss"] = issuer_of(ctx.services)
     if family.account:
         answer.update(_about_user(family.account))
     else:

@@ -1,6 +1,7 @@
 """Issue the first token pair of a new family, for the grants that check a credential."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
@@ -20,7 +21,6 @@ from authsite.users.models import User, unchanged_since
 
 from . import scopes
 from .active import FAMILIES
-from .codes.bounds import Bounds
 from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
@@ -101,14 +101,14 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bounds``: when its tokens end at the latest.
+    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
     """
 
     id: UUID
     scope: str
     session_id: UUID
     facts: str | None
-    bounds: Bounds
+    bound: datetime | None
 
 
 def issue(
@@ -119,7 +119,6 @@ def issue(
     family_id: UUID | None = None,
     *,
     audience: str | None = None,
-    third_party: bool | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -128,14 +127,14 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    ``audience``: the URI of the resource that the tokens are for. ``third_party``: as in
-    `sign_in.facts`. The family is granted ``scope``, and the pair has what `scopes.hold` leaves of
-    it. Raises `InvalidScope` if that is nothing, and for an audience `FeatureNotOpen`.
+    ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
+    and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
+    for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
     held = scopes.hold(ctx, account.id, scope)
-    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience, third_party=third_party))
-    pair = _insert(ctx, client, held, family_id, owner, bound=audience is not None)
+    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
+    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
     scopes.confirm(ctx, account.id, family_id, held)
     return pair
 
@@ -149,8 +148,8 @@ def issue_for_code(
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
     held = scopes.hold(ctx, done.account.id, code.scope)
-    bound = facts.unpack(code.facts).audience is not None
-    pair = _insert(ctx, client, held, code.id, owner, code.bounds, bound=bound)
+    audience = facts.unpack(code.facts).audience
+    pair = _insert(ctx, client, held, code.id, owner, code, audience=audience)
     scopes.confirm(ctx, done.account.id, code.id, held)
     return pair
 
@@ -165,7 +164,7 @@ def issue_for_client(
         "new_user_epoch": None,
         "new_facts": facts.pack(facts.PASSWORD, audience=audience),
     }
-    return _insert(ctx, client, scope, uuid4(), values, bound=audience is not None)
+    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
 
 
 def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
@@ -186,15 +185,16 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
-    code_bounds: Bounds | None = None,
+    code: CodeGrant | None = None,
     *,
-    bound: bool,
+    audience: str | None,
 ) -> TokenPair:
-    """``bound``: the tokens are for a resource, which an older version would overlook."""
-    now, info, bounds = clock.now(), ctx.request_info, code_bounds or Bounds()
+    """``audience``: the resource that the tokens are for, which an older version would overlook."""
+    now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
-    expires_at = bounds.limit_refresh(refresh_expiry(now, now, ctx.settings))
-    first = Generation(family_id, 0, now, expires_at, scope, now, bounds.ends_at)
+    bound = code.bound if code else None
+    expires_at = refresh_expiry(now, now, ctx.settings, bound)
+    first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
     values = {
         "new_id": family_id,
         "new_kind": OAUTH,
@@ -222,14 +222,13 @@ def _insert(
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
-    if code_bounds:
+    if code:
         queries[0] = (ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
-    index = 1 if code_bounds else 0
-    if bound:
+    if audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
-        issued = run_together(ctx.database, *queries)[index]
+        issued = run_together(ctx.database, *queries)[1 if code else 0]
     except IntegrityError:
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:

@@ -25,6 +25,7 @@ CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
 }
 REDIRECT, POST_LOGOUT, ORIGIN = "redirect", "post_logout", "origin"  # the kinds of `ClientUri`
 MAX_URI = 2048  # characters
+MAX_URIS = 100  # of a client and a kind
 OAUTH = "oauth"  # the kind of a family
 FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
 
@@ -45,7 +46,8 @@ class Client(Base):
     ``grant_types``: a set, separated by blanks; NULL for those of the type (`grant_types_of`).
     ``secret_hash`` is empty for a public client.
 
-    The columns behind ``grant_types`` are for the types in `CODE_TYPES`. ``pkce_optional``: a
+    The columns behind ``grant_types`` are for the types in `CODE_TYPES`, but ``require_group`` is
+    for all logins, and ``default_resource`` for all tokens. ``pkce_optional``: a
     request without PKCE is accepted (RFC 7636). ``id_token_alg``: the name of RFC 7518, NULL for
     RS256. ``id_token_lifetime``: seconds, NULL for the setting. ``claims_in_id_token``: the claims
     of the user are also in the ID token, not only at the userinfo endpoint.

@@ -103,7 +103,7 @@ def check_origin(text: str) -> None:
 
 
 def web_uri(text: str) -> str:
-    """An absolute ``https`` URI for a link on our pages; ``http`` on loopback. Raises ValueError."""
+    """An absolute ``https`` URI for a link on a page; ``http`` on loopback. Raises ValueError."""
     scheme = (_split(text).scheme or "").lower()
     if scheme not in ("http", "https"):
         raise ValueError(f"give a URL that begins with https: {text}")
@@ -163,7 +163,8 @@ def _check_private(
 
 def _split(uri: str) -> _Parts:
     found = _PARTS.fullmatch(uri)
-    assert found is not None  # each text has such parts
+    if found is None:
+        raise AssertionError("each text has these parts")
     scheme, authority, path, query, fragment = found.groups()
     if authority is None:
         return _Parts(scheme, None, None, None, path, query, fragment)

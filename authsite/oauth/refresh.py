@@ -22,9 +22,8 @@ from authsite.users.account import ACCOUNT_COLUMNS, Account
 from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
-from .codes.bounds import Bounds
 from .codes.family import OTHER, Refreshing
-from .errors import InvalidGrant, InvalidTarget, TokenReused
+from .errors import InvalidGrant, TokenReused
 from .models import Client, Family
 from .tokens import (
     REFRESH,
@@ -122,12 +121,9 @@ def refresh(
     if token is None:
         raise InvalidGrant
     family, refreshing = _find_allowed(ctx, token, client_id)
-    if requested_resource:
-        audience = unpack(family.facts).audience
-        if audience is None or not resources.is_same(requested_resource, audience):
-            raise InvalidTarget
+    resources.check_same(requested_resource, unpack(family.facts).audience)
     if token.generation == family.generation:
-        pair = _rotate(ctx, family, refreshing.bounds, requested_scope)
+        pair = _rotate(ctx, family, refreshing.bound, requested_scope)
         if pair:
             return refreshing.with_id_token(pair)
         # A concurrent request has rotated or revoked the family: read it again.
@@ -144,7 +140,7 @@ def refresh(
             family.refresh_expires_at,
             family.scope,
             family.created_at,
-            refreshing.bounds.ends_at,
+            bounded=refreshing.bound is not None,
         )
         return refreshing.with_id_token(encode_pair(ctx, present, now))
     _revoke_reused(ctx, family)
@@ -196,14 +192,13 @@ def _find_allowed(
 
 
 def _rotate(
-    ctx: Context, family: RefreshableFamily, bounds: Bounds, requested_scope: str | None
+    ctx: Context, family: RefreshableFamily, bound: datetime | None, requested_scope: str | None
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
     if family.account:
         scope = scopes.hold(ctx, family.account.id, scope)
-    refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings)
-    refresh_expires_at = bounds.limit_refresh(refresh_expires_at)
+    refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings, bound)
     rotated = ROTATE.one(
         ctx.database,
         family_id=family.id,
@@ -225,7 +220,7 @@ def _rotate(
         refresh_expires_at,
         scope,
         family.created_at,
-        bounds.ends_at,
+        bounded=bound is not None,
     )
     return encode_pair(ctx, successor, now)
 

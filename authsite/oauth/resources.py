@@ -103,6 +103,12 @@ def is_same(uri: str, other: str) -> bool:
     return comparable(uri) == comparable(other)
 
 
+def check_same(requested: str | None, audience: str | None) -> None:
+    """Raise `InvalidTarget` if a resource is requested that is not the audience."""
+    if requested and (audience is None or not is_same(requested, audience)):
+        raise InvalidTarget
+
+
 def check(uri: str) -> None:
     """Raise ValueError unless ``uri`` can be that of a resource: absolute, without a fragment."""
     if not uri or len(uri) > MAX_URI or _NOT_IN_A_URI.search(uri):

@@ -42,6 +42,15 @@ def narrow(requested: str | None, allowed: str) -> str:
     return " ".join(scopes)
 
 
+def without_openid(scope: str) -> str:
+    """``scope`` without the scopes of OpenID Connect.
+
+    They are for tokens that come from a code. An earlier version gave any of these names to every
+    client.
+    """
+    return " ".join(name for name in parse(scope) if name not in OPENID_SCOPES)
+
+
 def hold(ctx: Context, user_id: UUID, scope: str) -> str:
     """``scope`` without what is for groups and none of the user's groups gives.
 

@@ -64,7 +64,7 @@ class Generation(NamedTuple):
     refresh_expires_at: datetime
     scope: str
     created_at: datetime  # of the family
-    ends_at: datetime | None = None  # of the family, if it ends at a time of its own
+    bounded: bool = False  # whether no access token outlives the refresh token
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,10 @@ def decode_bearer(keys: Keys, text: str, now: datetime) -> BearerToken | None:
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:
     """The tokens of ``generation``; the same text each time."""
-    family_id, number, rotated_at, refresh_expires_at, scope, created_at, ends_at = generation
+    family_id, number, rotated_at, refresh_expires_at, scope, created_at, bounded = generation
     access_expires_at = _limited(rotated_at, ctx.settings.expires_in, created_at, ctx.settings)
-    access_expires_at = min(access_expires_at, ends_at or access_expires_at)
+    if bounded:
+        access_expires_at = min(access_expires_at, refresh_expires_at)
     keys, fields = ctx.services.keys, (family_id.bytes, number)
     access, refresh = [
         _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=int(end.timestamp()))
@@ -145,9 +146,15 @@ def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPai
     )
 
 
-def refresh_expiry(now: datetime, created_at: datetime, cfg: Settings) -> datetime:
-    """When a refresh token expires that is issued ``now`` in a family of ``created_at``."""
-    return _limited(now, cfg.refresh_expires_in, created_at, cfg)
+def refresh_expiry(
+    now: datetime, created_at: datetime, cfg: Settings, bound: datetime | None = None
+) -> datetime:
+    """When a refresh token expires that is issued ``now`` in a family of ``created_at``.
+
+    At ``bound`` at the latest.
+    """
+    end = _limited(now, cfg.refresh_expires_in, created_at, cfg)
+    return min(end, bound) if bound else end
 
 
 def family_limit(created_at: datetime, cfg: Settings) -> datetime | None:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.support import codes
 from tests.support.applications import FIRST, THIRD, resource, tokens_of
+from tests.support.pages import sign_in
 from tests.support.statements import counted
 
 MCP, OTHER = "https://mcp.example.com/", "https://other.example.com/"
@@ -76,3 +78,62 @@ def test_only_a_bound_token_takes_a_query_more(site, server):
         with counted(site.database) as statements:
             site.introspect(server, tokens["access_token"])
         assert len(statements) == queries
+
+
+PERSONAL_DATA = {"email", "email_verified", "username", "groups"}
+
+
+def test_a_third_party_learns_from_its_own_token_what_its_scopes_name(site_with):
+    site = site_with()
+    site.user(confirmed=True)
+    server = site.client("resource-server")
+    resource(site, MCP, "a", server)
+    for scope, told in {
+        "a": set(),
+        "a email": {"email", "email_verified", "username"},
+        "groups": {"groups"},
+    }.items():
+        keys, tokens = tokens_of(site, scope, audience=MCP, **THIRD)
+        for kind in ("access_token", "refresh_token"):
+            answer = site.introspect(keys, tokens[kind])
+            assert answer["active"] is True
+            assert answer.keys() & PERSONAL_DATA == told
+        # The resource server is the operator's own.
+        assert site.introspect(server, tokens["access_token"]).keys() >= PERSONAL_DATA
+    for about in ({}, FIRST):
+        keys, tokens = tokens_of(site, "a", **about)
+        assert site.introspect(keys, tokens["access_token"]).keys() >= PERSONAL_DATA
+
+
+def test_a_token_from_a_code_has_issuer_and_session(site_with):
+    site = site_with(**codes.OPENID)
+    site.user(confirmed=True)
+    sign_in(site)
+    keys = codes.application(site)
+    tokens = codes.redeem(site, keys, codes.code_of(site, keys))
+    for kind in ("access_token", "refresh_token"):
+        answer = site.introspect(keys, tokens[kind])
+        assert answer["iss"] == codes.ISSUER
+        assert answer["sid"] == str(codes.session_of(site).id)
+        assert "aud" not in answer
+    plain = site.client()
+    answer = site.introspect(plain, site.login(plain)["access_token"])
+    assert {"iss", "sid"}.isdisjoint(answer)
+
+
+def test_a_code_for_a_resource_gives_tokens_for_it_alone(site_with):
+    site = site_with(**codes.OPENID)
+    site.user(confirmed=True)
+    sign_in(site)
+    keys, server = codes.application(site), site.client("resource-server")
+    resource(site, MCP, "mcp:read", server)
+    code = codes.code_of(site, keys, "openid mcp:read", audience=MCP)
+    refused = codes.redeem(site, keys, code, 400, resource=OTHER)
+    assert refused["error"] == "invalid_target"
+    tokens = codes.redeem(site, keys, code, resource="https://MCP.example.com")  # still unused
+    assert site.introspect(server, tokens["access_token"])["aud"] == MCP
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    site.http.get("/v1/oauth/userinfo", headers=headers, status=401)
+    unbound = codes.code_of(site, keys)
+    refused = codes.redeem(site, keys, unbound, 400, resource=MCP)
+    assert refused["error"] == "invalid_target"

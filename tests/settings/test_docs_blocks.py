@@ -42,6 +42,10 @@ CHECKED = {
         page: ["tests/client/test_docs_frameworks.py", "tests/system/servers/test_docs_guides.py"]
         for page in ("django", "fastapi", "flask", "service-to-service")
     },
+    **{
+        f"connect-{name}": ["tests/oauth/test_client_add.py"]
+        for name in ("airflow", "apache", "django", "flask", "jupyterhub", "superset")
+    },
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
     "groups": [HERE],
     "guards": ["tests/guards/test_docs_guards.py"],
@@ -67,6 +71,11 @@ CHECKED = {
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
+    "connect-argocd": 2,
+    "connect-gitea": 2,
+    "connect-grafana": 2,
+    "connect-nextcloud": 2,
+    "connect-oauth2-proxy": 2,
     "django": 1,
     "docker": 5,
     "fastapi": 1,
@@ -76,6 +85,7 @@ NOT_RUN = {
     "protect-api": 1,
     "service-to-service": 1,
     "third-party": 1,
+    "ways-in": 1,
 }
 
 

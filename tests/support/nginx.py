@@ -56,14 +56,14 @@ class Proxied:
 
 
 @contextmanager
-def in_front_of(backend, port, folder):
+def in_front_of(backend, port, folder, *, name=NAME, certificate=None):
     """nginx at ``port`` before ``http://127.0.0.1:backend``; yields a `Proxied`.
 
-    It is stopped by its process id.
+    It is stopped by its process id. ``certificate`` is a path, of a self-signed one by default.
     """
-    certificate = make_certificate(folder, NAME)
+    certificate = certificate or make_certificate(folder, name)
     config = folder / "nginx.conf"
-    config.write_text(_config(port, backend, folder, certificate))
+    config.write_text(_config(port, backend, folder, certificate, name))
     process = subprocess.Popen(
         [available(), "-e", str(folder / "nginx.log"), "-p", str(folder), "-c", str(config)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -77,7 +77,7 @@ def in_front_of(backend, port, folder):
         process.wait(15)
 
 
-def _config(port, backend, folder, certificate):
+def _config(port, backend, folder, certificate, name):
     paths = "".join(f"    {name}_temp_path {folder}/{name};\n" for name in _TEMPORARY)
     return f"""\
 daemon off;
@@ -94,7 +94,7 @@ http {{
     upstream authsite {{ server 127.0.0.1:{backend}; keepalive 32; keepalive_timeout 20s; }}
     server {{
         listen 127.0.0.1:{port} ssl;
-        server_name {NAME};
+        server_name {name};
         ssl_certificate {certificate};
         ssl_certificate_key {certificate};
         limit_conn addresses 100;

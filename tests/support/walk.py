@@ -19,6 +19,7 @@ from authsite.users import service as users
 from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
+from tests.support.walk_authorization import an_authorization
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -78,6 +79,8 @@ def walk(site, keys):
     tokens(site, keys)
     an_account(site, keys)
     pages(site)
+    if ("authsite.authorize", "GET") in views(site):
+        an_authorization(site)
     address_changes(site)
     new_device(site)
     unauthenticated(site, keys)

@@ -80,6 +80,8 @@ def values(
     """
     asked = tuple(dict.fromkeys(scopes))
     claims = user_claims(request.authsite.ctx, account, asked, acr)
+    if claims.get("nickname") == claims.get("preferred_username"):
+        claims.pop("nickname", None)  # the same again
     settings = request.authsite.settings
     shown = [
         ShownScope(words_of(settings, scope), _data(claims, DATA.get(scope, {})))
@@ -108,7 +110,7 @@ def application(request: Request, client: RegisteredClient, redirect_uri: str) -
     program = leads_to_program(redirect_uri)
     return {
         "application": client.name,
-        "logo": logo_of(request, client),
+        "logo_href": logo_of(request, client),
         "program": program,
         "host": "" if program else urlsplit(redirect_uri).netloc,
     }

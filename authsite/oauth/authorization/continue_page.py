@@ -14,8 +14,8 @@ def lead_to(request: Request, application: str, location: str) -> Response:
     """A page (200) that leads to ``location``, the answer to the application of this name.
 
     Chromium and WebKit apply the policy's ``form-action`` to each redirect after a form (CSP
-    Level 3), so that a redirect to the application would do nothing. A refresh is no redirect; it
-    may also have a private-use scheme. Where the browser asks first, there is a button.
+    Level 3), so that a redirect to the application would do nothing. A refresh does not count as
+    one, and it may lead to a private-use scheme. Where the browser asks first, there is a button.
     """
     values = {
         "application": application,

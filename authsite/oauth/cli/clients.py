@@ -1,16 +1,24 @@
 """``authsite client …``"""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 from sqlalchemy.orm import Session
 
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, transaction
-from authsite.oauth import clients
-from authsite.oauth.models import CLIENT_TYPES, Client, grant_types_of
+from authsite.context import Context
+from authsite.oauth import client_fields, client_uris, clients, registration
+from authsite.oauth.client_fields import NO_FIELDS, ClientFields
+from authsite.oauth.models import CLIENT_TYPES, PUBLIC_TYPES, Client, grant_types_of
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
+from authsite.platform.settings.values import RESERVED_SCOPES
 from authsite.users.groups.reserved import ADMIN_SCOPES
+
+from .client_options import field_options
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 _TYPE = click.Choice(list(CLIENT_TYPES))
@@ -28,6 +36,8 @@ def client() -> None:
         "authsite client create --name 'Web shop' --type password",
         "authsite client create --name reports --type personal --scope 'reports:read'",
         "authsite client create --name api --type resource-server --json",
+        "authsite client create --name Wiki --type server "
+        "--redirect-uri https://wiki.example.org/callback",
     )
 )
 @click.option("--name", required=True, help="Display name.")
@@ -37,19 +47,28 @@ def client() -> None:
     required=True,
     type=_TYPE,
     help="password: a first-party application. personal: a program of a third party. "
-    "resource-server: an API that introspects tokens.",
+    "resource-server: an API that introspects tokens. server, browser, native: an application that "
+    "signs people in with a code, on its own server, in a page, or as a program.",
 )
 @click.option("--scope", default="", help="The scopes it may ask for, separated by spaces.")
 @click.option("--default-scope", default="", help="The scopes it gets if it asks for none.")
+@field_options
 @result_command
-def create(cfg: Settings, name: str, client_type: str, scope: str, default_scope: str) -> Facts:
-    """Register a client and show its secret."""
+def create(
+    cfg: Settings,
+    name: str,
+    client_type: str,
+    scope: str,
+    default_scope: str,
+    fields: ClientFields,
+) -> Facts:
+    """Register a client and show its secret.
+
+    A client of type browser or native has none: it sends its id alone.
+    """
     _require_configured(cfg, scope)
-    with transaction(cfg) as ctx:
-        try:
-            client, secret = clients.create(ctx, name, client_type, scope, default_scope)
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
+    with transaction(cfg) as ctx, value_errors():
+        client, secret = registration.register(ctx, name, client_type, scope, default_scope, fields)
     return _credentials(client, secret)
 
 
@@ -68,7 +87,8 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
         found, total = clients.search(
             ctx.db, limit, name=name, client_type=client_type, disabled=disabled
         )
-        rows = [_facts(item) for item in found]
+        uris = client_uris.of(ctx.db, [item.id for item in found])
+        rows = [_facts(item, uris) for item in found]
     empty = "No clients yet. Make one with `authsite client create`."
     if name or client_type or disabled:
         empty = "No client matches."
@@ -81,7 +101,7 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
 def show(cfg: Settings, client_id: str) -> Facts:
     """Show one client; never its secrets."""
     with transaction(cfg) as ctx:
-        return Facts("The client:", _facts(_find(ctx.db, client_id)))
+        return Facts("The client:", _shown(ctx, _find(ctx.db, client_id)))
 
 
 @client.command(
@@ -91,6 +111,7 @@ def show(cfg: Settings, client_id: str) -> Facts:
 @click.option("--name", help="Display name.")
 @click.option("--scope", help="The scopes it may ask for, separated by spaces.")
 @click.option("--default-scope", help="The scopes it gets if it asks for none.")
+@field_options
 @result_command
 def update(
     cfg: Settings,
@@ -98,22 +119,23 @@ def update(
     name: str | None,
     scope: str | None,
     default_scope: str | None,
+    fields: ClientFields,
 ) -> Done:
-    """Change name and scopes of a client.
+    """Change a client.
 
-    Without an option its value stays as it is. Tokens that were issued under a wider scope end at
-    once.
+    Without an option its value stays as it is. An option that can be given more than once replaces
+    the whole list, and an empty text removes a value. Tokens that were issued under a wider scope
+    end at once.
     """
-    if name is None and scope is None and default_scope is None:
-        raise click.UsageError("nothing to change: give --name, --scope or --default-scope")
+    if name is None and scope is None and default_scope is None and fields == NO_FIELDS:
+        raise click.UsageError("nothing to change: give --name, --scope or another option")
     _require_configured(cfg, scope or "")
-    with transaction(cfg) as ctx:
+    with transaction(cfg) as ctx, value_errors():
         found = _find(ctx.db, client_id)
-        try:
-            clients.change(ctx, found, name=name, scope=scope, default_scope=default_scope)
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
-        return Done("The client is changed.", _facts(found))
+        registration.change(
+            ctx, found, name=name, scope=scope, default_scope=default_scope, fields=fields
+        )
+        return Done("The client is changed.", _shown(ctx, found))
 
 
 @client.command("rotate-secret", epilog=examples(f"authsite client rotate-secret {SAMPLE}"))
@@ -129,7 +151,8 @@ def rotate_secret(cfg: Settings, client_id: str) -> Facts:
         found = _find(ctx.db, client_id)
         if found.previous_secret_hash:
             click.echo("The older of two secrets no longer works.", err=True)
-        secret = clients.rotate_secret(ctx, found)
+        with value_errors():
+            secret = clients.rotate_secret(ctx, found)
     return _credentials(found, secret)
 
 
@@ -146,13 +169,15 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
         had_two = found.previous_secret_hash is not None
         if had_two:
             clients.retire_secret(ctx, found)
-        facts = _facts(found)
+        facts = _shown(ctx, found)
     text = (
-        "The older secret no longer works."
-        if had_two
-        else "The client has only one secret, which still works. Nothing is changed: "
+        "The client has only one secret, which still works. Nothing is changed: "
         "`authsite client rotate-secret` gives it a second one."
     )
+    if had_two:
+        text = "The older secret no longer works."
+    elif found.type in PUBLIC_TYPES:
+        text = f"A client of type {found.type} has no secret. Nothing is changed."
     return Done(text, facts)
 
 
@@ -165,7 +190,7 @@ def disable(cfg: Settings, client_id: str) -> Done:
         found = _find(ctx.db, client_id)
         clients.disable(ctx, found.id)
         ctx.db.refresh(found)
-        return Done("The client is disabled and its tokens are revoked.", _facts(found))
+        return Done("The client is disabled and its tokens are revoked.", _shown(ctx, found))
 
 
 @client.command(epilog=examples(f"authsite client enable {SAMPLE}"))
@@ -179,10 +204,25 @@ def enable(cfg: Settings, client_id: str) -> Done:
     with transaction(cfg) as ctx:
         found = _find(ctx.db, client_id)
         clients.enable(ctx, found)
-        return Done("The client is enabled.", _facts(found))
+        return Done("The client is enabled.", _shown(ctx, found))
 
 
-def _facts(client: Client) -> Data:
+@contextmanager
+def value_errors() -> Iterator[None]:
+    """Turn a value that a client cannot have into an error of the command."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _shown(ctx: Context, client: Client) -> Data:
+    ctx.db.flush()
+    return _facts(client, client_uris.of(ctx.db, [client.id]))
+
+
+def _facts(client: Client, uris: client_uris.Uris) -> Data:
+    secrets = (client.secret_hash, client.previous_secret_hash)
     return {
         "client_id": str(client.id),
         "name": client.name,
@@ -190,15 +230,17 @@ def _facts(client: Client) -> Data:
         "grant_types": list(grant_types_of(client.type, client.grant_types)),
         "scope": client.scope,
         "default_scope": client.default_scope,
-        "secrets": 2 if client.previous_secret_hash else 1,
+        "secrets": len([secret for secret in secrets if secret]),
         "enabled": client.disabled_at is None,
         "created_at": clock.rfc3339(client.created_at),
+        **client_fields.shown(client, uris),
     }
 
 
 def _require_configured(cfg: Settings, scope: str) -> None:
     """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    unknown = set(scope.split()) - {*cfg.scopes, *ADMIN_SCOPES} if cfg.scopes else set()
+    known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
+    unknown = set(scope.split()) - known if cfg.scopes else set()
     if unknown:
         raise click.ClickException(
             f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
@@ -216,11 +258,8 @@ def _find(db: Session, client_id: str) -> Client:
     return found
 
 
-def _credentials(client: Client, secret: str) -> Facts:
-    facts = {
-        "client_id": str(client.id),
-        "client_secret": secret,
-        "name": client.name,
-        "type": client.type,
-    }
-    return Facts("The client's credentials:", facts, note=ONCE)
+def _credentials(client: Client, secret: str | None) -> Facts:
+    facts = {"client_id": str(client.id), "name": client.name, "type": client.type}
+    if secret is None:
+        return Facts("The client, which has no secret:", facts)
+    return Facts("The client's credentials:", {**facts, "client_secret": secret}, note=ONCE)

@@ -16,7 +16,7 @@ from authsite.sign_in import facts
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 
-from .bounds import Bounds, bounds_of
+from .bounds import bound_of
 from .terms import TERMS_COLUMNS, Terms, check_user
 
 
@@ -34,14 +34,14 @@ class CodeFamily(NamedTuple):
     terms: Terms
 
     @property
-    def bounds(self) -> Bounds:
-        """When the next tokens end at the latest.
+    def bound(self) -> datetime | None:
+        """When the next tokens end at the latest; None for no bound.
 
         A session whose row is gone was deleted by the cleanup. Then the end of the present refresh
         token is all that is known of its end.
         """
         session_ends_at = self.session_ends_at or self.refresh_expires_at
-        return bounds_of(self.terms.type, self.granted_scope, self.created_at, session_ends_at)
+        return bound_of(self.terms.type, self.granted_scope, self.created_at, session_ends_at)
 
 
 CODE_FAMILY = PreparedQuery(
@@ -68,7 +68,7 @@ CODE_FAMILY = PreparedQuery(
 class Refreshing(NamedTuple):
     """What a refresh needs to know of a family beside its tokens."""
 
-    bounds: Bounds = Bounds()
+    bound: datetime | None = None
     signer: sign_ins.Signer | None = None
     sign_in: sign_ins.SignIn | None = None
 
@@ -98,7 +98,7 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     check_user(account, terms, amr)
     signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
     sign_in = sign_ins.SignIn(family.client_id, account, family.session_id, family.auth_at, amr)
-    return Refreshing(family.bounds, signer, sign_in)
+    return Refreshing(family.bound, signer, sign_in)
 
 
 def is_denied(ctx: Context, family_id: UUID) -> bool:

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import and_, bindparam, exists, select
 
 from authsite.context import Context
-from authsite.oauth import families
+from authsite.oauth import families, resources
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidCode, NotIssued
 from authsite.oauth.issue import CodeGrant, issue_for_code
@@ -31,7 +31,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 
 from . import text
-from .bounds import bounds_of, outlives_session
+from .bounds import bound_of, outlives_session
 from .models import AuthorizationCode
 from .terms import TERMS_COLUMNS, Terms, check_user
 
@@ -42,6 +42,7 @@ class Sent(NamedTuple):
     code: str
     redirect_uri: str
     verifier: str
+    resource: str = ""
 
 
 class StoredCode(NamedTuple):
@@ -105,7 +106,7 @@ def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
 
     A second use revokes the tokens of the first one. Raises `InvalidCode`, which is counted in the
     limit `client-auth`; `ConfirmationRequired`, `GroupRequired`, `InvalidScope`,
-    `SigningUnavailable`, `TooManyAttempts`, and what an account condition raises.
+    `InvalidTarget`, `SigningUnavailable`, `TooManyAttempts`, and what an account condition raises.
     """
     try:
         code = _find_valid(ctx, client, sent)
@@ -124,7 +125,7 @@ def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
         scope=code.scope,
         session_id=code.session_id,
         facts=facts.pack(amr, audience=code.audience, third_party=not terms.first_party),
-        bounds=bounds_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
@@ -135,7 +136,7 @@ def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
 
 
 def _find_valid(ctx: Context, client: AuthenticatedClient, sent: Sent) -> StoredCode:
-    """The code that was sent; raises `InvalidCode`."""
+    """The code that was sent; raises `InvalidCode`, and `InvalidTarget` for another resource."""
     values = text.decode_expired(ctx.services.keys, sent.code)
     if values is None:
         raise InvalidCode("it is not a code of this service")
@@ -147,6 +148,7 @@ def _find_valid(ctx: Context, client: AuthenticatedClient, sent: Sent) -> Stored
     if sent.redirect_uri and sent.redirect_uri != code.redirect_uri:
         raise InvalidCode("redirect_uri differs from that of the authorization request")
     _check_verifier(code.code_challenge, sent.verifier)
+    resources.check_same(sent.resource, code.audience)
     if code.used_at is not None:
         _refuse_used(ctx, client, code.id)
     _check_valid(client, code)

@@ -8,7 +8,7 @@ from pydantic import Field
 from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.codes.redeem import Sent, redeem
-from authsite.oauth.errors import InvalidGrant, InvalidScope
+from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.models import MAX_URI
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import AUTHORIZATION_CODE, TokenText
@@ -42,10 +42,11 @@ class AuthorizationCodeGrant(GrantBody):
 @grant(
     "authorization_code",
     body=AuthorizationCodeGrant,
-    errors=(InvalidGrant, InvalidScope, SigningUnavailable),
+    errors=(InvalidGrant, InvalidScope, InvalidTarget, SigningUnavailable),
 )
 def by_authorization_code(
     ctx: Context, client: AuthenticatedClient, body: AuthorizationCodeGrant
 ) -> TokenPair:
     """Raises as `redeem`."""
-    return redeem(ctx, client, Sent(body.code, body.redirect_uri, body.code_verifier))
+    sent = Sent(body.code, body.redirect_uri, body.code_verifier, body.resource or "")
+    return redeem(ctx, client, sent)

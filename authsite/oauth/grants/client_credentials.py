@@ -31,7 +31,8 @@ def by_client_credentials(
 
     A refresh token comes with it, though section 4.4.3 advises against one.
     """
-    scope = scopes.choose(body.scope, client.scope, client.default_scope)
+    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
+    scope = scopes.choose(body.scope, allowed, default)
     resource = resources.choose(ctx, body.resource, client.default_resource)
     return issue_for_client(
         ctx,

@@ -66,7 +66,8 @@ def issue_by_password(
     `HashCapacityExceeded`, what an account condition raises, `GroupRequired`, and a plain
     `InvalidGrant` where the gate wants another proof: no grant takes one yet.
     """
-    scope = scopes.choose(requested_scope, client.scope, client.default_scope)
+    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
+    scope = scopes.choose(requested_scope, allowed, default)
     resource = resources.choose(ctx, requested_resource, client.default_resource)
     scope = resources.scope_for(resource, scope)
     done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))

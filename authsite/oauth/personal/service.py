@@ -62,7 +62,7 @@ def create(
     Returns it and its text, which is not stored: it is shown once.
 
     ``allowed``: the scopes that the token may have, except those for groups that the user is not
-    in; without a requested scope it has none. Raises
+    in, and those of OpenID Connect; without a requested scope it has none. Raises
     `ValidationFailed` for a wrong name, scope or lifetime, what `require_proof` raises,
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
     `SignInEnded` if the user's epoch was raised since the guard read it.
@@ -115,7 +115,7 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
     errors = check_line("name", name)
     if not name:
         errors.append(FieldError("required", "name", NAME_MISSING))
-    if not set(wanted) <= set(allowed):
+    if not set(wanted) <= set(allowed).difference(scopes.OPENID_SCOPES):
         errors += ScopeNotAllowed().details
     lifetime = DEFAULT_LIFETIME
     try:

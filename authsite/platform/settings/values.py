@@ -28,11 +28,13 @@ ACCOUNT = "account"
 OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access")
 """The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
 RESERVED_SCOPES = frozenset({ACCOUNT, *OIDC_SCOPES})
-_RESERVED_SCHEMES = frozenset(
-    "about android-app blob cid chrome chrome-extension content data file filesystem ftp ftps http"
-    " https intent jar javascript ldap ldaps livescript mailto mhtml moz-extension ms-appx mocha"
-    " news resource rtsp sms smsto ssh tel telnet urn vbscript view-source ws wss".split()
-)
+# Of browsers, systems and other protocols: none leads back to a program (RFC 8252, section 7.1).
+_RESERVED_SCHEMES = frozenset({
+    "about", "android-app", "blob", "chrome", "chrome-extension", "cid", "content", "data", "file",
+    "filesystem", "ftp", "ftps", "http", "https", "intent", "jar", "javascript", "ldap", "ldaps",
+    "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appx", "news", "resource",
+    "rtsp", "sms", "smsto", "ssh", "tel", "telnet", "urn", "vbscript", "view-source", "ws", "wss",
+})  # fmt: skip
 
 
 def boolean(text: str) -> bool:
@@ -154,6 +156,13 @@ def scope(text: str) -> str:
     if not _SCOPE.fullmatch(text):
         raise ValueError("give names of scopes: visible ASCII without quotes and backslashes")
     return text
+
+
+def personal_token_scope(text: str) -> str:
+    """The name of a scope that a personal access token may have."""
+    if text in OIDC_SCOPES:
+        raise ValueError(f"leave {text} out: it is for applications that sign people in")
+    return scope(text)
 
 
 def is_admin(scope: str) -> bool:

@@ -76,11 +76,12 @@ class Tokens:
         "",
         text="The scopes of tokens: lines `name: description`, or `name [groups]: description` for"
         " a scope that only [groups of users](groups.md) give (indented in an ini), split at the"
-        " first colon that a blank follows. Names that begin with `admin:` are reserved; see"
+        " first colon that a blank follows. Names that begin with `admin:` are reserved, and"
+        " `account`, `openid`, `profile`, `email`, `phone`, `groups` and `offline_access`; see"
         " [scopes.md](scopes.md).",
     )
     personal_token_scopes: tuple[str, ...] = setting(
-        values.list_of(values.scope),
+        values.list_of(values.personal_token_scope),
         "",
         text="List of the scopes that a [personal access token](tokens.md#personal-access-tokens)"
         " may have if its owner creates it on the account page. If it is created by the API, it"

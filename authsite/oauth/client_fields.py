@@ -1,0 +1,179 @@
+"""What a client has besides its name, type and scopes, by the names of RFC 7591 where it has one.
+
+Most of it is for clients that sign people in with a code. A value of None leaves a field as it is,
+and an empty one removes it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from authsite.context import Context
+from authsite.platform.settings import files_of, is_file_name
+
+from . import client_groups, client_uris, redirect_uris
+from .models import BROWSER, CODE_TYPES, SERVER, Client, Resource, grant_types_of
+
+PKCE = ("required", "optional")
+ALGORITHMS = ("RS256", "ES256")  # RFC 7518; the first is the default
+CLAIMS = ("userinfo", "both")
+MAX_LIFETIME = 86400  # seconds
+
+
+class ClientFields(NamedTuple):
+    """The fields of a client that a caller gives; see `oauth.models.Client`."""
+
+    redirect_uris: Sequence[str] | None = None
+    post_logout_redirect_uris: Sequence[str] | None = None
+    origins: Sequence[str] | None = None
+    first_party: bool | None = None
+    pkce: str | None = None
+    id_token_signed_response_alg: str | None = None
+    id_token_lifetime: int | None = None
+    """In seconds; 0 for the setting `id-token-expires-in`."""
+    id_token_claims: str | None = None
+    require_confirmed: bool | None = None
+    require_group: str | None = None
+    default_resource: str | None = None
+    logo: str | None = None
+    policy_uri: str | None = None
+    tos_uri: str | None = None
+
+
+NO_FIELDS = ClientFields()
+_OF_EVERY_TOKEN = ("default_resource",)
+_OF_EVERY_LOGIN = ("require_group", *_OF_EVERY_TOKEN)
+
+
+def names_for(client: Client) -> tuple[str, ...]:
+    """The fields that mean something for a client of this type."""
+    if client.type in CODE_TYPES:
+        return ClientFields._fields
+    grants = grant_types_of(client.type, client.grant_types)
+    if "password" in grants:
+        return _OF_EVERY_LOGIN
+    return _OF_EVERY_TOKEN if grants else ()
+
+
+def apply(ctx: Context, client: Client, fields: ClientFields) -> None:
+    """Give a client the ``fields``, in the transaction of ``ctx``.
+
+    Raises ValueError, with what to do, for a field that its type does not have, and for a value
+    that it cannot have. Whoever calls this raises the client's epoch if ``first_party`` changes.
+    """
+    given = {name: value for name, value in fields._asdict().items() if value is not None}
+    for name in given:
+        if name not in names_for(client):
+            raise ValueError(
+                f"a client of type {client.type} has no {name}: it is for the types "
+                f"{', '.join(CODE_TYPES)}"
+            )
+    _set_switches(client, fields)
+    _set_id_token(client, fields)
+    _set_links(ctx, client, fields)
+    if fields.require_group is not None:
+        if fields.require_group:
+            client_groups.require_existing(ctx.db, fields.require_group)
+        client.require_group = fields.require_group or None
+    if fields.default_resource is not None:
+        client.default_resource = _resource(ctx, fields.default_resource)
+    _set_uris(ctx, client, fields)
+
+
+def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
+    """The fields that a client of this type has; ``uris``: see `client_uris.of`."""
+    values: dict[str, object] = {
+        name: list(uris.get((client.id, kind), ())) for name, kind in client_uris.KINDS.items()
+    }
+    values |= {
+        "first_party": client.first_party,
+        "pkce": PKCE[bool(client.pkce_optional)],
+        "id_token_signed_response_alg": client.id_token_alg or ALGORITHMS[0],
+        "id_token_lifetime": client.id_token_lifetime,
+        "id_token_claims": CLAIMS[bool(client.claims_in_id_token)],
+    }
+    columns = ("require_confirmed", "require_group", "default_resource", "logo")
+    for name in (*columns, "policy_uri", "tos_uri"):
+        values[name] = getattr(client, name)
+    return {name: values[name] for name in names_for(client)}
+
+
+def _set_switches(client: Client, fields: ClientFields) -> None:
+    if fields.first_party is not None:
+        client.first_party = fields.first_party
+    if fields.require_confirmed is not None:
+        client.require_confirmed = fields.require_confirmed
+    if fields.pkce is not None:
+        client.pkce_optional = _one_of("pkce", fields.pkce, PKCE) == "optional"
+        if client.pkce_optional and client.type != SERVER:
+            raise ValueError(
+                f"pkce is required for a client of type {client.type}: only one of type {SERVER}, "
+                "which has a secret, can do without"
+            )
+
+
+def _set_id_token(client: Client, fields: ClientFields) -> None:
+    if fields.id_token_signed_response_alg is not None:
+        name = "id_token_signed_response_alg"
+        chosen = _one_of(name, fields.id_token_signed_response_alg or ALGORITHMS[0], ALGORITHMS)
+        client.id_token_alg = None if chosen == ALGORITHMS[0] else chosen
+    if fields.id_token_lifetime is not None:
+        if not 0 <= fields.id_token_lifetime <= MAX_LIFETIME:
+            raise ValueError(f"id_token_lifetime: give 1 to {MAX_LIFETIME} seconds")
+        client.id_token_lifetime = fields.id_token_lifetime or None
+    if fields.id_token_claims is not None:
+        chosen = _one_of("id_token_claims", fields.id_token_claims or CLAIMS[0], CLAIMS)
+        client.claims_in_id_token = chosen == "both"
+
+
+def _set_links(ctx: Context, client: Client, fields: ClientFields) -> None:
+    if fields.logo is not None:
+        client.logo = _logo(ctx, fields.logo)
+    for name in ("policy_uri", "tos_uri"):
+        value = getattr(fields, name)
+        if value is not None:
+            setattr(client, name, redirect_uris.web_uri(value) if value else None)
+
+
+def _set_uris(ctx: Context, client: Client, fields: ClientFields) -> None:
+    if fields.origins and client.type != BROWSER:
+        raise ValueError(
+            f"origins are for clients of type {BROWSER}: no page calls the token endpoint for one "
+            f"of type {client.type}"
+        )
+    for name, kind in client_uris.KINDS.items():
+        uris = getattr(fields, name)
+        if uris is not None:
+            client_uris.replace(ctx.db, client, kind, uris, _private_schemes(ctx))
+
+
+def _private_schemes(ctx: Context) -> Sequence[str]:
+    return ctx.settings.private_schemes if ctx.settings else ()
+
+
+def _logo(ctx: Context, name: str) -> str | None:
+    """The name of one of the site's own files: a page of ours loads no other pictures."""
+    if not name:
+        return None
+    folder = ctx.settings.static_folder
+    if not folder:
+        raise ValueError("set static-folder to the folder with the logo, whose name you give")
+    if not is_file_name(name) or name not in files_of(folder):
+        raise ValueError(f"there is no file {name} in static-folder ({folder}): put it there")
+    return name
+
+
+def _resource(ctx: Context, uri: str) -> str | None:
+    if not uri:
+        return None
+    found = ctx.db.scalar(select(Resource.uri).where(Resource.uri == uri))
+    if found is None:
+        raise ValueError(f"there is no resource {uri}: register it with `authsite resource add`")
+    return found
+
+
+def _one_of(name: str, value: str, words: Sequence[str]) -> str:
+    if value not in words:
+        raise ValueError(f"{name}: give {' or '.join(words)}")
+    return value

@@ -1,0 +1,61 @@
+"""The URIs of a client: check and store those of a kind, and read them."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from . import redirect_uris
+from .models import MAX_URIS, ORIGIN, POST_LOGOUT, REDIRECT, Client, ClientUri
+
+KINDS = {"redirect_uris": REDIRECT, "post_logout_redirect_uris": POST_LOGOUT, "origins": ORIGIN}
+"""The kinds by the names of RFC 7591 and of OpenID Connect RP-Initiated Logout."""
+Uris: TypeAlias = Mapping[tuple[UUID, str], list[str]]
+"""The URIs of clients by client and kind."""
+
+
+def check(kind: str, uri: str, client_type: str, private_schemes: Sequence[str]) -> None:
+    """Raise ValueError unless a client of this type may have the URI."""
+    if kind == ORIGIN:
+        redirect_uris.check_origin(uri)
+    else:
+        redirect_uris.check(uri, client_type, private_schemes)
+
+
+def replace(
+    db: Session, client: Client, kind: str, uris: Iterable[str], private_schemes: Sequence[str]
+) -> None:
+    """Let ``uris`` be those of this kind, in their order and each once; empty texts are left out.
+
+    Raises ValueError for one that the client may not have, and for more than `MAX_URIS`.
+    """
+    wanted = [uri for uri in dict.fromkeys(uris) if uri]
+    if len(wanted) > MAX_URIS:
+        raise ValueError(f"a client has at most {MAX_URIS} URIs of a kind")
+    for uri in wanted:
+        check(kind, uri, client.type, private_schemes)
+    db.execute(
+        delete(ClientUri).where(ClientUri.client_id == client.id, ClientUri.kind == kind),
+        execution_options={"synchronize_session": False},
+    )
+    db.flush()  # the row of a new client comes before those of its URIs
+    db.add_all(
+        ClientUri(id=uuid.uuid4(), client_id=client.id, kind=kind, uri=uri, position=position)
+        for position, uri in enumerate(wanted)
+    )
+
+
+def of(db: Session, client_ids: Iterable[UUID]) -> Uris:
+    """The URIs of clients, in their order."""
+    rows = db.execute(
+        select(ClientUri.client_id, ClientUri.kind, ClientUri.uri)
+        .where(ClientUri.client_id.in_(list(client_ids)))
+        .order_by(ClientUri.position)
+    )
+    found: dict[tuple[UUID, str], list[str]] = {}
+    for row in rows:
+        found.setdefault((row.client_id, row.kind), []).append(row.uri)
+    return found

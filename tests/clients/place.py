@@ -1,0 +1,133 @@
+"""authsite behind TLS, its people, and relying parties beside it as processes.
+
+authsite is at ``https://localhost`` and the relying parties at ``http://127.0.0.1``: other sites,
+so that browsers send cookies as `SameSite` says.
+"""
+
+import json
+import re
+import subprocess
+from contextlib import contextmanager
+from uuid import uuid4
+
+from tests.support import databases, nginx
+from tests.support.certificates import Authority
+from tests.support.home import CHECKOUT
+from tests.support.installed import clean_environ
+from tests.support.servers import authsite, free_port, serving, stop, wait_for_port, write_ini
+from tests.support.site import PASSWORD, Site
+
+NAME = "localhost"
+
+
+class Place:
+    """``issuer`` is authsite's address; ``site`` reads its database."""
+
+    def __init__(self, folder, **settings):
+        self.folder = folder
+        self.authority = Authority(folder)
+        self.port, self.inner = free_port(), free_port()
+        self.issuer = f"https://{NAME}:{self.port}"
+        url = databases.migrated(databases.new_url("sqlite", folder, "clients"))
+        self.site = Site(url, base_url=self.issuer)
+        self.ini = write_ini(
+            folder, url, base_url=self.issuer, trusted_proxies=nginx.ADDRESS,
+            mail_driver="file", mail_folder=folder / "mail", **settings,
+        )  # fmt: skip
+
+    @contextmanager
+    def running(self):
+        """authsite and nginx until the end of the block."""
+        certificate = self.authority.sign(NAME)
+        # The metadata is asked through the public address by authsite's own commands, too.
+        trust = {"SSL_CERT_FILE": str(self.authority.path)}
+        with (
+            serving(self.ini, port=self.inner, **trust) as self.http,
+            nginx.in_front_of(
+                self.inner, self.port, self.folder, name=NAME, certificate=certificate
+            ),
+        ):
+            yield self
+        self.site.database.dispose()
+
+    def command(self, *arguments, status=0):
+        """The JSON that a command of authsite prints."""
+        trust = {"SSL_CERT_FILE": str(self.authority.path)}
+        done = authsite(*arguments, "--json", ini=self.ini, **trust)
+        assert done.returncode == status, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def client(self, *redirect_uris, type="server", **options):
+        """A new client: what ``authsite client create`` prints."""
+        given = [["--redirect-uri", each] for each in redirect_uris]
+        for name, value in options.items():
+            values = value if isinstance(value, list) else [value]
+            given += [[f"--{name.replace('_', '-')}", each] for each in values]
+        flat = [text for pair in given for text in pair]
+        return self.command("client", "create", "--name", "Orders", "--type", type, *flat)
+
+    def preset(self, name, url, *more):
+        """Register an application: the client, and the text of each file by its name."""
+        made = self.command("client", "add", "--for", name, "--url", url, *more)
+        return made, {each["name"]: each["text"] for each in made["files"]}
+
+    def person(self, context, *, confirmed=True, **more):
+        """A new user with this browser."""
+        email = f"user-{uuid4().hex[:12]}@example.com"
+        user = self.site.user(email, confirmed=confirmed, **more)
+        return Person(context, self, user)
+
+    @contextmanager
+    def process(self, command, port, *, folder=None, log="app.log", **variables):
+        """A relying party at ``port`` until the end of the block, which trusts authsite."""
+        trust = str(self.authority.path)
+        names = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE")
+        environ = clean_environ(**dict.fromkeys(names, trust), **variables)
+        path = self.folder / log
+        with open(path, "wb") as output:
+            process = subprocess.Popen(
+                list(map(str, command)), cwd=folder or CHECKOUT, env=environ,
+                stdout=output, stderr=output,
+            )  # fmt: skip
+        try:
+            try:
+                wait_for_port(port, process)
+            except RuntimeError as error:
+                raise RuntimeError(f"{error}:\n{path.read_text(errors='replace')}") from None
+            yield path
+        finally:
+            stop(process)
+
+
+class Person:
+    """Somebody with an account, a password and a browser."""
+
+    def __init__(self, context, place, user):
+        self.page, self.place, self.user = context.new_page(), place, user
+        self.id, self.email = str(user.id), user.email
+
+    def sign_in(self):
+        """By the login page of authsite, where the relying party has led to."""
+        self.at(f"{self.place.issuer}/login")
+        self.page.locator("[name=username]").fill(self.email)
+        self.page.locator("[name=password]").fill(PASSWORD)
+        self.page.locator("form:has([name=password]) button:not([type=button])").first.click()
+
+    def allow(self):
+        """On the page that asks whether the application may know who this is."""
+        self.page.locator("button[name=decision][value=allow]").click()
+
+    def deny(self):
+        self.page.locator("button[name=decision][value=deny]").click()
+
+    def at(self, url):
+        """Until the browser is at ``url``, whatever its query."""
+        self.page.wait_for_url(re.compile(rf"{re.escape(url)}([?#].*)?$"))
+
+    def text(self):
+        return self.page.locator("body").inner_text()
+
+    def is_signed_in(self):
+        """Whether authsite knows this browser."""
+        self.page.goto(f"{self.place.issuer}/account")
+        return self.page.url.startswith(f"{self.place.issuer}/account")

@@ -1,0 +1,148 @@
+"""Tokens that came from a code end with the browser session, or outlive it (offline_access)."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from authsite.oauth.codes.session_end import WHY
+from authsite.sign_in.sessions import service
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.sign_in.sessions.purge import purge
+from authsite.users.account import account_of
+from authsite.users.models import User
+from tests.support.acting import acting
+from tests.support.codes import application, code_of, redeem, session_of
+from tests.support.pages import sign_in, submit
+
+OFFLINE = "openid offline_access"
+
+
+def is_active(site, app, tokens):
+    return site.introspect(app, tokens["access_token"])["active"]
+
+
+def by_the_logout_page(site):
+    submit(site, "/logout")
+
+
+def by_the_list_of_sessions(site):
+    submit(site, f"/account/sessions/{session_of(site).id}/end", page="/account")
+
+
+def by_another_user(site):
+    site.user("bob@example.com")
+    sign_in(site, "bob@example.com", page="/login?prompt=login")
+
+
+def by_a_raised_epoch(site):
+    submit(site, "/account/sessions/end-others", page="/account")
+
+
+@pytest.mark.parametrize("end", [by_the_logout_page, by_the_list_of_sessions, by_another_user])
+def test_the_end_of_a_session_ends_its_families_without_offline_access(site, end):
+    app = application(site)
+    tokens = redeem(site, app, code_of(site, app))
+    offline = redeem(site, app, code_of(site, app, OFFLINE))
+    waiting = code_of(site, app, OFFLINE)
+    end(site)
+    assert not is_active(site, app, tokens)
+    site.refresh(app, tokens["refresh_token"], status=400)
+    assert is_active(site, app, offline)
+    site.refresh(app, offline["refresh_token"])
+    assert redeem(site, app, waiting, 400)["error"] == "invalid_grant"
+    assert [family.revoked_why for family in site.families()] == [WHY, None]
+    assert site.events().count("token.revoked") == 1
+
+
+def test_a_raised_epoch_ends_all_of_them(site):
+    app = application(site)
+    tokens = redeem(site, app, code_of(site, app, OFFLINE))
+    waiting = code_of(site, app)
+    by_a_raised_epoch(site)
+    assert not is_active(site, app, tokens)
+    redeem(site, app, waiting, 400)
+
+
+def test_a_scope_that_looks_like_offline_access_ends_too(site):
+    app = application(site)
+    tokens = redeem(site, app, code_of(site, app, "openid offlineXaccess my_offline_access"))
+    by_the_logout_page(site)
+    assert not is_active(site, app, tokens)
+
+
+def test_a_purged_session_ends_nothing(frozen, site):
+    """Idle since yesterday; its end is not known any more, so the tokens do not get longer."""
+    app = application(site)
+    tokens = redeem(site, app, code_of(site, app))
+    [before] = site.families()
+    frozen.advance(timedelta(hours=13).total_seconds())
+    with site.database.autocommit.connect() as connection:
+        for _ in purge(connection, frozen.at, site.cfg):
+            pass
+    assert session_of(site) is None
+    tokens = site.refresh(app, tokens["refresh_token"])
+    assert is_active(site, app, tokens)
+    [family] = site.families()
+    assert family.refresh_expires_at == before.refresh_expires_at
+    assert family.session_id == before.session_id
+
+
+def test_a_refresh_token_ends_with_the_session_at_the_latest(frozen, site):
+    app = application(site)
+    ends = session_of(site).expires_at
+    tokens = redeem(site, app, code_of(site, app))
+    frozen.advance(3600)
+    redeem(site, app, code_of(site, app, OFFLINE))
+    bound, offline = site.families()
+    assert bound.refresh_expires_at == ends < offline.refresh_expires_at
+    assert tokens["expires_in"] <= (ends - bound.created_at).total_seconds()
+    site.refresh(app, tokens["refresh_token"])
+    assert site.families()[0].refresh_expires_at == ends
+
+
+def test_a_session_that_goes_on_lengthens_its_families(frozen, site):
+    app = application(site)
+    tokens = redeem(site, app, code_of(site, app))
+    frozen.advance(3600)
+    sign_in(site, page="/login?prompt=login")  # the same user: the session goes on
+    later = session_of(site).expires_at
+    tokens = site.refresh(app, tokens["refresh_token"])
+    assert site.families()[0].refresh_expires_at == later
+    assert is_active(site, app, tokens)
+
+
+def test_a_code_of_a_session_that_has_expired_is_refused(site):
+    app = application(site)
+    code, offline = code_of(site, app), code_of(site, app, OFFLINE)
+    with site.db() as db:
+        past = session_of(site).created_at - timedelta(hours=1)
+        db.execute(update(BrowserSession).values(expires_at=past))
+    redeem(site, app, code, 400)
+    redeem(site, app, offline)
+
+
+def test_a_family_of_a_client_in_a_browser_ends_after_a_day(frozen, site):
+    app = application(site, type="browser")
+    tokens = redeem(site, app, code_of(site, app, OFFLINE))
+    [family] = site.families()
+    assert family.refresh_expires_at == family.created_at + timedelta(hours=24)
+    frozen.advance(timedelta(hours=23, minutes=30).total_seconds())
+    tokens = site.refresh(app, tokens["refresh_token"])
+    assert tokens["expires_in"] == 1800
+    frozen.advance(1800)
+    assert not is_active(site, app, tokens)
+    site.refresh(app, tokens["refresh_token"], status=400)
+
+
+def test_a_session_ended_while_a_code_is_redeemed_leaves_no_family(site):
+    """In either order: `sessions.end` has deleted the row, and its transaction goes on."""
+    app = application(site)
+    session = session_of(site)
+    code = code_of(site, app)
+    with site.db() as db:
+        account = account_of(db.get(User, session.user_id))
+    with site.db() as db:
+        service.end(acting(db, site.app.registry["authsite"]), account.id, session.id)
+    redeem(site, app, code, 400)
+    assert site.families() == []
