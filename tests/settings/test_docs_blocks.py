@@ -56,6 +56,7 @@ CHECKED = {
     "mail": [HERE],
     "monitoring": [HERE],
     "moving": ["tests/importing/test_docs.py"],
+    "openid": [HERE],
     "operations": ["tests/settings/test_operations_docs.py"],
     "performance-notes": [HERE],
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],

@@ -16,7 +16,7 @@ from authsite.cli.shared import (
 )
 from authsite.context import Context
 from authsite.oauth import client_uris
-from authsite.oauth.authorization.reasons import Refusal
+from authsite.oauth.authorization.reasons import Reason
 from authsite.oauth.models import CODE_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with
 from authsite.oauth.oidc.issuer import issuer_of
@@ -121,7 +121,7 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
 def _refusals(ctx: Context, found: Client) -> list[Refused]:
     """The latest ones, oldest first."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
-    meanings = {str(each): each.meaning for each in Refusal}
+    meanings = {str(each): each.meaning for each in Reason}
     refused = []
     for event in search(ctx.db, wanted, REFUSALS).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
