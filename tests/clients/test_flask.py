@@ -31,7 +31,7 @@ def test_a_person_signs_in_and_out(url, person, place):
 
     ann.page.get_by_role("button", name="Sign out").click()
     ann.at(f"{place.issuer}/oauth/logout")
-    ann.press("main form button")
+    ann.press("button[name=decision][value=sign_out]")
     ann.at(f"{url}/")
     assert "user: None" in ann.text()
     assert not ann.is_signed_in()

@@ -1,5 +1,6 @@
 """A running authsite behind TLS, a relying party, and people who have signed in or not."""
 
+import itertools
 import os
 import shutil
 
@@ -11,6 +12,8 @@ from tests.support import nginx
 from tests.support.public_site import Place
 from tests.support.world import browser_home
 from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
+
+NUMBERS = itertools.count(1_000_000)
 
 
 def pytest_collection_modifyitems(items):
@@ -64,7 +67,7 @@ def new_browser(chromium, place):
     def new(**options):
         made.append(chromium.new_context(reduced_motion="reduce", **options))
         made[-1].set_default_timeout(30_000)
-        return Browser(place.person(made[-1], phone_number=f"+4930{os.urandom(3).hex()}"))
+        return Browser(place.person(made[-1], phone=f"+49301{next(NUMBERS)}", name="Ann Example"))
 
     yield new
     for context in made:
@@ -76,7 +79,7 @@ def ann(chromium, place, suite):
     """A person who has signed in and allowed everything; each module that changes this is new."""
     context = chromium.new_context(reduced_motion="reduce")
     context.set_default_timeout(30_000)
-    browser = Browser(place.person(context))
+    browser = Browser(place.person(context, phone=f"+49301{next(NUMBERS)}", name="Ann Example"))
     suite.sign_in(browser, scope="openid profile email phone offline_access")
     yield browser
     context.close()
