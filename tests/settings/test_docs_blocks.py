@@ -72,6 +72,7 @@ CHECKED = {
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
+    "conformance": 1,
     "connect-argocd": 2,
     "connect-gitea": 2,
     "connect-grafana": 2,
