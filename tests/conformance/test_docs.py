@@ -19,7 +19,7 @@ def rows():
     return {f"oidcc-{module}": result for module, result in found}
 
 
-def tests():
+def modules():
     """The docstring of each test that is named as a module."""
     functions = [
         node
@@ -34,12 +34,12 @@ def tests():
 
 
 def test_every_module_of_the_page_has_its_test():
-    assert rows().keys() == tests().keys()
+    assert rows().keys() == modules().keys()
     assert set(rows().values()) == set(RESULTS)
 
 
 def test_warnings_and_what_does_not_apply_are_said_on_both_sides():
-    for module, text in tests().items():
+    for module, text in modules().items():
         result = "warning" if "WARNING" in text else "skipped" if "Skipped" in text else "passed"
         assert rows()[module] == result, module
 
