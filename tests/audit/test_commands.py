@@ -18,6 +18,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users.erasure import erase
 from authsite.users.models import User
+from tests.support import authorizing
 from tests.support.acting import acting
 from tests.support.commands import CHECKOUT
 from tests.support.home import OURS, initialized
@@ -276,3 +277,17 @@ def test_explain_says_which_check_of_a_provider_failed(home, site):
     explained = home.run("explain", "5f1c9a").stdout
     assert "refused. The nonce of the ID token is not that of this start." in explained
     assert "provider: corp" in explained
+
+
+def test_explain_says_why_an_authorization_request_was_refused(home):
+    site = Site(home.url, **authorizing.OPENID)
+    app = authorizing.application(site, name="Wiki")
+    uri = "https://app.example.org/Callback"
+    answer = authorizing.authorize(site, app, redirect_uri=uri)
+    text = home.run("explain", answer.headers["X-Request-Id"]).stdout
+    for said in ("(Wiki)", "is none of the client", uri, authorizing.CALLBACK, "differs: case"):
+        assert said in text
+    answer = authorizing.authorize(site, app, response_type="token")
+    text = home.run("explain", answer.headers["X-Request-Id"]).stdout
+    assert "`response_type` is not `code`" in text
+    site.database.dispose()

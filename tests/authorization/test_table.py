@@ -37,8 +37,8 @@ ROWS = [
 
 @pytest.mark.parametrize(("state", "step", "error"), ROWS)
 def test_each_row_has_its_page_and_its_error(state, step, error):
-    found, refusal = decide(state)
-    assert (found, refusal.error) == (step, error)
+    found, reason = decide(state)
+    assert (found, reason.error) == (step, error)
 
 
 @pytest.mark.parametrize("number", range(2, len(ROWS)))

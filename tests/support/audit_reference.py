@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from authsite.oauth.authorization.reasons import Refusal
+from authsite.oauth.authorization.reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.sign_in.methods.provider.failures import ProviderFailure
@@ -29,7 +29,7 @@ def reference():
             "told, unless the reason has a page alone.\n",
             "| reason | error | meaning |",
             "|---|---|---|",
-            *(f"| `{each}` | `{each.error}` | {each.meaning} |" for each in sorted(Refusal)),
+            *(f"| `{each}` | `{each.error}` | {each.meaning} |" for each in sorted(Reason)),
             "\n## Why a provider was refused\n",
             "The detail `reason` of `provider.refused`. The page tells the person what to do, and",
             "the request id for `authsite explain`.\n",

@@ -17,7 +17,7 @@ from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from . import request
 from .levels import is_reachable
-from .reasons import AnswerTo, Refusal, Refused
+from .reasons import AnswerTo, Reason, Refused
 from .request import OPENID, AuthorizationRequest, Parameters
 
 RS256 = "RS256"
@@ -68,10 +68,10 @@ def client_of(ctx: Context, sent: Parameters) -> RegisteredClient:
     """The client of a request. Raises `Refused`."""
     client_id = sent.once("client_id")
     if client_id is None:
-        raise Refused(Refusal.CLIENT_MISSING)
+        raise Refused(Reason.CLIENT_MISSING)
     client = find(ctx, client_id)
     if client is None:
-        raise Refused(Refusal.CLIENT_UNKNOWN, details={"sent": client_id[:MAX_SHOWN]})
+        raise Refused(Reason.CLIENT_UNKNOWN, details={"sent": client_id[:MAX_SHOWN]})
     return client
 
 
@@ -81,11 +81,11 @@ def _redirect_uri(ctx: Context, sent: Parameters, client: RegisteredClient) -> s
     if uri is None:
         asks_openid = OPENID in (sent.values.get("scope") or "").split(" ")
         if len(registered) != 1 or asks_openid:
-            raise Refused(Refusal.REDIRECT_URI_MISSING)
+            raise Refused(Reason.REDIRECT_URI_MISSING)
         return registered[0]
     if any(redirect_uris.matches(each, uri, client.type) for each in registered):
         return uri
-    raise Refused(Refusal.REDIRECT_URI_MISMATCH, details=_difference(registered, uri))
+    raise Refused(Reason.REDIRECT_URI_MISMATCH, details=_difference(registered, uri))
 
 
 def _difference(registered: list[str], uri: str) -> dict[str, str]:
@@ -110,14 +110,12 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     try:
         resource = resources.choose(ctx, asked.resource, client.default_resource)
     except InvalidTarget:
-        raise Refused(
-            Refusal.TARGET, details={"sent": (asked.resource or "")[:MAX_SHOWN]}
-        ) from None
+        raise Refused(Reason.TARGET, details={"sent": (asked.resource or "")[:MAX_SHOWN]}) from None
     if resource is not None:
         audience, scope = resource.uri, resources.scope_for(resource, scope)
     hinted = _hinted(ctx, asked.id_token_hint)
     if not is_reachable(asked.acr_values, ctx):
-        raise Refused(Refusal.ACR_NOT_REACHABLE)
+        raise Refused(Reason.ACR_NOT_REACHABLE)
     return Checked(client, answer_to, asked, scope, audience, hinted)
 
 
@@ -128,7 +126,7 @@ def require_key(ctx: Context, checked: Checked) -> None:
     try:
         ring.require_signers(ctx, checked.client.id_token_alg or RS256)
     except ApiError:
-        refused = Refused(Refusal.NO_KEY)
+        refused = Refused(Reason.NO_KEY)
         refused.client = checked.client
         raise refused from None
 
@@ -139,5 +137,5 @@ def _hinted(ctx: Context, hint: str | None) -> str | None:
     try:
         claims: dict[str, Any] = id_tokens.claims_of(ctx, hint)
     except NotOurIdToken:
-        raise Refused(Refusal.HINT) from None
+        raise Refused(Reason.HINT) from None
     return str(claims.get("sub", ""))

@@ -1,10 +1,10 @@
 """The way of a request through the login and other pages, and back to the authorization endpoint.
 
 It comes back as ``next``: the same query, and a sealed moment in ``_at``. A sign-in later than that
-satisfies ``prompt=login`` and any ``max_age``, so that nobody has to sign in for ever. The seal is
-bound to the query and to the browser, by the value of its CSRF cookie. ``_as`` says in the same way
-that the user chose to go on with the account of this session. A query that is too long for ``next``
-is stored, and ``_ref`` is a sealed reference to it.
+satisfies ``prompt=login`` and any ``max_age``, so that a user does not have to sign in for ever.
+The seal is bound to the query and to the browser, by the value of its CSRF cookie. ``_as`` says in
+the same way that the user chose to go on with the account of this session. A query that is too long
+for ``next`` is stored, and ``_ref`` is a sealed reference to it.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.stored_requests import service as stored_requests
 
 from . import request
-from .reasons import Refusal, Refused
+from .reasons import Reason, Refused
 from .request import Parameters
 
 AT, CHOSEN, REFERENCE = "_at", "_as", "_ref"
@@ -144,10 +144,10 @@ def is_chosen(keys: Keys, incoming: Incoming, browser: Browser) -> bool:
 def _stored(ctx: Context, reference: str) -> str:
     ring = ctx.services.keys["authorization reference"]
     if _REFERENCE.unseal(ring, reference, clock.now()) is None:
-        raise Refused(Refusal.TOO_OLD)
+        raise Refused(Reason.TOO_OLD)
     body = stored_requests.find(ctx, KIND, reference)
     if body is None:
-        raise Refused(Refusal.TOO_OLD)
+        raise Refused(Reason.TOO_OLD)
     return str(body["query"])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
-from .reasons import Refusal
+from .reasons import Reason
 
 
 class Step(Enum):
@@ -14,7 +14,7 @@ class Step(Enum):
     LOGIN = "the login page, and from there on"
     CHOOSE = "the page that asks whether to go on as the signed-in user"
     CONFIRM_ADDRESS = "the page that leads to the confirmation of the e-mail address"
-    NOT_IN_GROUP = "a refusal, with a link back to the application"
+    NOT_IN_GROUP = "an error page, with a link back to the application"
     CONSENT = "the page that asks whether to allow what is asked for"
     ANSWER = "the way back to the application, with a code"
 
@@ -48,42 +48,45 @@ class State(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table. ``silent``: the refusal where no page may be shown (``prompt=none``)."""
+    """A row of the table.
+
+    ``silent``: what the application is told where no page may be shown (``prompt=none``).
+    """
 
     holds: Callable[[State], bool]
     step: Step
-    silent: Refusal
+    silent: Reason
 
 
 TABLE = (
     Row(
         lambda s: s.wants_registration and not s.signed_in and not s.pending,
         Step.REGISTER,
-        Refusal.LOGIN_NEEDED,
+        Reason.LOGIN_NEEDED,
     ),
-    Row(lambda s: not s.signed_in, Step.LOGIN, Refusal.LOGIN_NEEDED),
-    Row(lambda s: s.pending and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
-    Row(lambda s: s.wants_login and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
-    Row(lambda s: s.other_user, Step.LOGIN, Refusal.LOGIN_NEEDED),
+    Row(lambda s: not s.signed_in, Step.LOGIN, Reason.LOGIN_NEEDED),
+    Row(lambda s: s.pending and not s.fresh, Step.LOGIN, Reason.LOGIN_NEEDED),
+    Row(lambda s: s.wants_login and not s.fresh, Step.LOGIN, Reason.LOGIN_NEEDED),
+    Row(lambda s: s.other_user, Step.LOGIN, Reason.LOGIN_NEEDED),
     Row(
         lambda s: s.wants_choice and not s.chosen and not s.fresh,
         Step.CHOOSE,
-        Refusal.CHOICE_NEEDED,
+        Reason.CHOICE_NEEDED,
     ),
-    Row(lambda s: s.too_old and not s.fresh, Step.LOGIN, Refusal.LOGIN_NEEDED),
-    Row(lambda s: s.level_low, Step.LOGIN, Refusal.LEVEL_NEEDED),
-    Row(lambda s: s.unconfirmed, Step.CONFIRM_ADDRESS, Refusal.ADDRESS_NOT_CONFIRMED),
-    Row(lambda s: s.not_in_group, Step.NOT_IN_GROUP, Refusal.GROUP),
+    Row(lambda s: s.too_old and not s.fresh, Step.LOGIN, Reason.LOGIN_NEEDED),
+    Row(lambda s: s.level_low, Step.LOGIN, Reason.LEVEL_NEEDED),
+    Row(lambda s: s.unconfirmed, Step.CONFIRM_ADDRESS, Reason.ADDRESS_NOT_CONFIRMED),
+    Row(lambda s: s.not_in_group, Step.NOT_IN_GROUP, Reason.GROUP),
     Row(
         lambda s: (s.consent_missing or s.wants_consent) and not s.allowed,
         Step.CONSENT,
-        Refusal.CONSENT_NEEDED,
+        Reason.CONSENT_NEEDED,
     ),
 )
 
 
-def decide(state: State) -> tuple[Step, Refusal | None]:
-    """The next step, and the refusal in its place if no page may be shown."""
+def decide(state: State) -> tuple[Step, Reason | None]:
+    """The next step, and the reason for the application if no page may be shown."""
     for row in TABLE:
         if row.holds(state):
             return row.step, row.silent

@@ -31,8 +31,8 @@ from .incoming import (
     visit_of,
 )
 from .onward import take_language
-from .reasons import Refusal, Refused
-from .refusals import refuse
+from .reasons import Reason, Refused
+from .refused import refuse
 from .service import SignedIn, Visit
 
 CONFIRM = "authsite:templates/authorization/confirm.jinja2"
@@ -102,13 +102,13 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     who = visit.signed_in
     account = who.account if who else None
     if silent and checked.request.silent:
-        raise service.refusal(checked, silent, account)
+        raise service.refused(checked, silent, account)
     if step in (Step.LOGIN, Step.REGISTER):
         return _sign_in(request, incoming, checked, visit, step)
     if who is None:
         raise RuntimeError("every other step is one of a signed-in user")
     if step is Step.NOT_IN_GROUP:
-        refused = service.refusal(checked, Refusal.GROUP, account)
+        refused = service.refused(checked, Reason.GROUP, account)
         return refuse(request, refused, after_form=True, page=True)
     if step is Step.ANSWER:
         return _answer(request, incoming, checked, visit, who)

@@ -14,7 +14,7 @@ from authsite.platform.i18n import _
 INVALID = "invalid_request"
 
 
-class Refusal(StrEnum):
+class Reason(StrEnum):
     """Why a request was refused: the detail `reason` of `authorization.refused`.
 
     ``error``: the code of RFC 6749, section 4.1.2.1, of OpenID Connect Core 1.0, section 3.1.2.6,
@@ -112,7 +112,9 @@ class Refusal(StrEnum):
     HINT = (
         "id_token_hint",
         INVALID,
-        _("The id_token_hint is no ID token of this site. Send one that you got here, or none."),
+        _(
+            "The id_token_hint is not an ID token of this site. Send one of ours, or none."
+        ),
         "The parameter `id_token_hint` is not an ID token that this installation has signed.",
     )
     INVALID_VALUE = (
@@ -208,7 +210,7 @@ class Refusal(StrEnum):
         "login_needed",
         "login_required",
         _("The user has to sign in. Send the request without prompt=none."),
-        "With `prompt=none`: nobody is signed in, the sign-in is older than `max_age`, or another "
+        "With `prompt=none`: no user is signed in, the sign-in is older than `max_age`, or another "
         "user is signed in than that of `id_token_hint`.",
     )
     LEVEL_NEEDED = (
@@ -242,7 +244,7 @@ class Refused(Exception):
     """
 
     def __init__(
-        self, reason: Refusal, parameter: str = "", details: dict[str, str] | None = None
+        self, reason: Reason, parameter: str = "", details: dict[str, str] | None = None
     ) -> None:
         super().__init__(str(reason))
         self.reason, self.parameter, self.details = reason, parameter, details or {}

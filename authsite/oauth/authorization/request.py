@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from .reasons import Refusal, Refused
+from .reasons import Reason, Refused
 
 MAX_REQUEST = 8 * 1024  # characters of the encoded parameters
 MAX_PARAMETERS = 100
@@ -50,7 +50,7 @@ class Parameters(NamedTuple):
     def once(self, name: str) -> str | None:
         """The value of a parameter, or None. Raises `Refused` if it is there more than once."""
         if name in self.repeated:
-            raise Refused(Refusal.REPEATED, name)
+            raise Refused(Reason.REPEATED, name)
         return self.values.get(name)
 
     def words(self, name: str) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def pairs_of(encoded: bytes) -> list[tuple[str, str]]:
             encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
         )
     except ValueError:
-        raise Refused(Refusal.MALFORMED) from None
+        raise Refused(Reason.MALFORMED) from None
 
 
 def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
@@ -125,13 +125,13 @@ def state_of(sent: Parameters) -> str | None:
 def read(sent: Parameters, *, pkce_optional: bool) -> AuthorizationRequest:
     """The request, once the client and the redirect URI are right. Raises `Refused`."""
     if sent.too_long:
-        raise Refused(Refusal.TOO_LONG)
+        raise Refused(Reason.TOO_LONG)
     for name in KNOWN:
         sent.once(name)
     if "request" in sent.values:
-        raise Refused(Refusal.REQUEST_OBJECT)
+        raise Refused(Reason.REQUEST_OBJECT)
     if "request_uri" in sent.values:
-        raise Refused(Refusal.REQUEST_URI)
+        raise Refused(Reason.REQUEST_URI)
     _check_response(sent.once("response_type"), sent.once("response_mode"))
     state = _limited(sent, "state", MAX_STATE)
     scope = _scope(sent)
@@ -182,24 +182,24 @@ def granted(
     if OPENID in asked:
         asked = tuple(each for each in asked if each in known or each in OIDC_SCOPES)
     if not set(asked) <= {*allowed, *OIDC_SCOPES}:
-        raise Refused(Refusal.SCOPE)
+        raise Refused(Reason.SCOPE)
     return " ".join(asked)
 
 
 def _check_response(response_type: str | None, response_mode: str | None) -> None:
     if response_type is None:
-        raise Refused(Refusal.RESPONSE_TYPE_MISSING)
+        raise Refused(Reason.RESPONSE_TYPE_MISSING)
     if response_type != "code":
-        raise Refused(Refusal.RESPONSE_TYPE)
+        raise Refused(Reason.RESPONSE_TYPE)
     if response_mode not in (None, "query"):
-        raise Refused(Refusal.RESPONSE_MODE)
+        raise Refused(Reason.RESPONSE_MODE)
 
 
 def _scope(sent: Parameters) -> tuple[str, ...]:
     text = _limited(sent, "scope", MAX_SCOPE) or ""
     scope = tuple(dict.fromkeys(each for each in text.split(" ") if each))
     if not all(map(_SCOPE.fullmatch, scope)):
-        raise Refused(Refusal.INVALID_VALUE, "scope")
+        raise Refused(Reason.INVALID_VALUE, "scope")
     return scope
 
 
@@ -208,18 +208,18 @@ def _challenge(sent: Parameters, *, optional: bool) -> str | None:
     if challenge is None:
         # A method alone is a challenge that was lost on the way, or removed (RFC 9700, 4.8.2).
         if method is not None or not optional:
-            raise Refused(Refusal.CHALLENGE_MISSING)
+            raise Refused(Reason.CHALLENGE_MISSING)
         return None
     if method != "S256":
-        raise Refused(Refusal.CHALLENGE_METHOD)
+        raise Refused(Reason.CHALLENGE_METHOD)
     if not _CHALLENGE.fullmatch(challenge):
-        raise Refused(Refusal.CHALLENGE)
+        raise Refused(Reason.CHALLENGE)
     return challenge
 
 
 def _prompt(words: tuple[str, ...]) -> frozenset[str]:
     if NONE in words and len(words) > 1:
-        raise Refused(Refusal.PROMPT_NONE)
+        raise Refused(Reason.PROMPT_NONE)
     return PROMPTS.intersection(words)
 
 
@@ -227,14 +227,14 @@ def _max_age(text: str | None) -> int | None:
     if text is None:
         return None
     if not _MAX_AGE.fullmatch(text):
-        raise Refused(Refusal.INVALID_VALUE, "max_age")
+        raise Refused(Reason.INVALID_VALUE, "max_age")
     return int(text)
 
 
 def _limited(sent: Parameters, name: str, most: int) -> str | None:
     value = sent.once(name)
     if value is not None and not _fits(value, most):
-        raise Refused(Refusal.INVALID_VALUE, name)
+        raise Refused(Reason.INVALID_VALUE, name)
     return value
 
 

@@ -23,7 +23,7 @@ from . import levels
 from .checks import Checked
 from .continuation import LedToLogin
 from .decision import State
-from .reasons import Refusal, Refused
+from .reasons import Reason, Refused
 from .request import CONSENT, CREATE, LOGIN, SELECT_ACCOUNT
 
 
@@ -99,7 +99,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
     client, account = checked.client, who.account
     level_low = not levels.is_enough(who.amr, asked.acr_values)
     if level_low and visit.fresh:
-        raise refusal(checked, Refusal.ACR_NOT_REACHABLE, account)
+        raise refused(checked, Reason.ACR_NOT_REACHABLE, account)
     return State(
         signed_in=True,
         pending=visit.pending,
@@ -127,11 +127,11 @@ def held_scope(ctx: Context, checked: Checked, account: Account) -> str:
     """
     held = group_scopes.held(ctx, account.id, checked.scope)
     if checked.scope and not held:
-        raise refusal(checked, Refusal.SCOPE, account)
+        raise refused(checked, Reason.SCOPE, account)
     return held
 
 
-def refusal(checked: Checked, reason: Refusal, account: Account | None = None) -> Refused:
+def refused(checked: Checked, reason: Reason, account: Account | None = None) -> Refused:
     """The error that tells the application of ``reason``."""
     refused = Refused(reason)
     refused.client, refused.answer_to = checked.client, checked.answer_to
@@ -140,7 +140,7 @@ def refusal(checked: Checked, reason: Refusal, account: Account | None = None) -
 
 
 def grant(ctx: Context, checked: Checked, who: SignedIn, *, allowed: bool) -> str | None:
-    """A code, in the transaction of ``ctx``; None if the user's consent was withdrawn meanwhile.
+    """A code, in the transaction of ``ctx``; None if the user has just withdrawn the consent.
 
     ``allowed``: the user has just allowed it, which is stored for a third party.
     """
@@ -183,7 +183,7 @@ def deny(ctx: Context, checked: Checked, account: Account | None) -> None:
     record(ctx, Event.AUTHORIZATION_DENIED, user_id=user_id, client_id=checked.client.id)
 
 
-def record_refusal(ctx: Context, refused: Refused) -> None:
+def record_refused(ctx: Context, refused: Refused) -> None:
     """Record why a request was refused, for ``authsite explain``, in a separate transaction."""
     details = {"reason": str(refused.reason), "error": refused.reason.error}
     if refused.parameter:

@@ -13,7 +13,7 @@ from authsite.cli.shared import (
     visible,
 )
 from authsite.context import Context
-from authsite.oauth.authorization.reasons import Refusal
+from authsite.oauth.authorization.reasons import Reason
 from authsite.oauth.models import Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
@@ -27,8 +27,8 @@ from authsite.users.cli.shared import named
 
 from .rows import facts, in_words
 
-REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure | Refusal]] = {
-    Event.AUTHORIZATION_REFUSED: Refusal,
+REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure | Reason]] = {
+    Event.AUTHORIZATION_REFUSED: Reason,
     Event.LOGIN_FAILED: FailureReason,
     Event.PROVIDER_REFUSED: ProviderFailure,
 }

@@ -15,7 +15,7 @@ from authsite.request_state import Request
 from .answers import error_url, lead_back
 from .continuation import LIMIT
 from .reasons import Refused
-from .service import record_refusal
+from .service import record_refused
 
 REFUSED = "authsite:templates/authorization/refused.jinja2"
 
@@ -30,26 +30,26 @@ class AuthorizationRefused(ApiError):
 
 
 def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool = False) -> Response:
-    """Record the refusal, and answer with it. Raises `TooManyAttempts`.
+    """Record the reason, and answer with it. Raises `TooManyAttempts`.
 
     ``page``: show a page with a link to the application, in place of leading to it.
     """
     ctx = request.authsite.ctx
     ctx.limits.count(LIMIT, ctx.limits.address)
-    record_refusal(ctx, refused)
+    record_refused(ctx, refused)
     if refused.answer_to is None or refused.client is None:
-        return refusal_page(request, refused)
+        return refused_page(request, refused)
     url = error_url(ctx.services, refused.answer_to, refused)
     if page:
-        return refusal_page(request, refused, back=url)
+        return refused_page(request, refused, back=url)
     return lead_back(request, refused.client.name, url, after_form=after_form)
 
 
-def refusal_page(request: Request, refused: Refused, back: str | None = None) -> Response:
+def refused_page(request: Request, refused: Refused, back: str | None = None) -> Response:
     """The page; ``back``: the link that tells the application."""
     request.environ[ERROR_OF_REQUEST] = AuthorizationRefused(refused)
     values: dict[str, Any] = {
-        "refusal": refused.reason.name,
+        "reason": refused.reason.name,
         "status": refused.reason.status,
         "sentence": refused.sentence,
         "sent": refused.details.get("sent"),

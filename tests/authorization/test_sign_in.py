@@ -1,0 +1,157 @@
+"""The login that an authorization request leads to: a second proof, a provider, a higher level."""
+
+import time
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from sqlalchemy import delete, text
+
+from authsite.oauth.oidc.keys.models import SigningKey
+from tests.providers.conftest import settings_of
+from tests.providers.people import send
+from tests.sign_in.two_steps import RIGHT, add_second_step
+from tests.support import databases
+from tests.support.authorizing import (
+    BASE,
+    OPENID,
+    answer_of,
+    application,
+    authorize,
+    code_for,
+    follow,
+    leads_to,
+    redeemed,
+    target_of,
+)
+from tests.support.fake_provider import fake_provider
+from tests.support.site import Site
+
+PROVIDED = "ann@example.com"
+
+
+@pytest.fixture
+def two_steps(host_with):
+    """A host whose users need a second proof, of the level aal2."""
+    site = host_with(add_second_step, **OPENID, openid="on")
+    site.user(confirmed=True)
+    return site
+
+
+def first_step(site, answer):
+    """Give the password; the redirect to the page of the second proof."""
+    shown = site.http.get(target_of(answer))
+    form = next(each for each in shown.forms.values() if "password" in each.fields)
+    form["username"], form["password"] = "ann@example.com", "correct horse battery"
+    pending = form.submit(status=303)
+    assert urlsplit(pending.location).path == "/word"
+
+
+def second_step(site):
+    """Give the second proof; what comes after it."""
+    return follow(site, site.http.post(f"{BASE}/word?word={RIGHT.replace(' ', '+')}"))
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"prompt": "login"}, {"max_age": "0"}, {"acr_values": "aal2"}]
+)
+def test_a_second_proof_keeps_the_way(two_steps, asked):
+    ours = application(two_steps, first_party=True)
+    answer = authorize(two_steps, ours, **asked)
+    first_step(two_steps, answer)
+    assert leads_to(authorize(two_steps, ours)) == "/login"  # it is pending
+    assert answer_of(second_step(two_steps))["code"]
+
+
+def test_a_pending_login_beside_a_session(two_steps):
+    ours = application(two_steps, first_party=True)
+    first_step(two_steps, authorize(two_steps, ours))
+    second_step(two_steps)
+    assert answer_of(authorize(two_steps, ours))["code"]
+    first_step(two_steps, authorize(two_steps, ours, prompt="login"))
+    answer = authorize(two_steps, ours)
+    assert leads_to(answer) == "/login"
+    assert dict(parse_qsl(urlsplit(answer.location).query))["prompt"] == "login"  # so it is shown
+    assert answer_of(authorize(two_steps, ours, prompt="none"))["error"] == "login_required"
+
+
+def test_a_level_that_no_method_gives(two_steps):
+    ours = application(two_steps, first_party=True)
+    for values, error in (("phr", "unmet_authentication_requirements"), ("aal2", "login_required")):
+        back = answer_of(authorize(two_steps, ours, acr_values=values, prompt="none"))
+        assert back["error"] == error
+    assert leads_to(authorize(two_steps, ours, acr_values="phr aal2")) == "/login"
+
+
+@pytest.fixture
+def provider(database_url):
+    """A site with a provider, and the provider."""
+    with fake_provider("google", "corp") as fake:
+        site = Site(database_url, **settings_of([fake]), **OPENID)
+        databases.empty(site.database)
+        yield site, fake
+        site.database.dispose()
+
+
+def through(site, fake, start):
+    """From the page with the button to the provider and back; what comes after it."""
+    form = next(iter(start.forms.values()))
+    sent = form.submit(status=200)
+    url = sent.html.select_one("a.button.primary")["href"]
+    return url, follow(site, site.http.get(fake.authorize(url), status="*"))
+
+
+def test_the_parameter_provider_leads_to_its_start(provider):
+    site, fake = provider
+    app = application(site)
+    answer = authorize(site, app, provider="corp", login_hint=PROVIDED)
+    assert leads_to(answer) == "/login/with/corp"
+    url, page = through(site, fake, site.http.get(answer.location))
+    assert dict(parse_qsl(urlsplit(url).query))["login_hint"] == PROVIDED
+    consent = follow(site, send(page, "/create"))
+    assert 'value="allow"' in consent.text
+
+
+def test_a_provider_that_is_unknown_leads_to_the_login_page(issuer, app):
+    assert leads_to(authorize(issuer, app, provider="corp")) == "/login"
+
+
+def test_a_provider_that_does_not_ask_again_satisfies_prompt_login(provider):
+    """Trap 6: its ``auth_time`` may be hours ago."""
+    site, fake = provider
+    fake.claims["auth_time"] = int(time.time()) - 7200
+    ours = application(site, first_party=True)
+    answer = authorize(site, ours)
+    _, page = through(site, fake, site.http.get(f"{BASE}/login/with/corp"))
+    follow(site, send(page, "/create"))
+    for asked in ({"prompt": "login"}, {"max_age": "60"}):
+        answer = authorize(site, ours, provider="corp", **asked)
+        assert leads_to(answer) == "/login/with/corp"
+        _, done = through(site, fake, site.http.get(answer.location))
+        assert answer_of(done)["code"]
+
+
+def test_the_code_becomes_tokens(issuer, app):
+    ann = issuer.user(confirmed=True)
+    answer = redeemed(issuer, app, code_for(issuer, app, scope="openid email offline_access"))
+    assert answer["id_token"]
+    assert answer["refresh_token"]
+    tokens = issuer.introspect(issuer.client("resource-server"), answer["access_token"])
+    assert tokens["active"] is False or tokens["sub"] == str(ann.id)
+
+
+def test_without_a_usable_key_there_is_a_page(database_url, site_with):
+    first = site_with(**OPENID)
+    app = application(first)
+    assert leads_to(authorize(first, app)) == "/login"
+    with first.db() as db:
+        db.execute(text("UPDATE signing_keys SET private = 'x'"))
+    site = Site(database_url, **OPENID)
+    answer = authorize(site, app, prompt="none")
+    assert answer.status_int == 503
+    assert answer.headers["X-Request-Id"] in answer.text
+    assert "Try again in some minutes" in answer.text
+    assert site.events()[-1] == "authorization.refused"
+    assert leads_to(authorize(site, app, scope="email")) == "/login"  # OAuth alone needs no key
+    with first.db() as db:
+        db.execute(delete(SigningKey))
+    site.database.dispose()
