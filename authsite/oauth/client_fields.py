@@ -7,13 +7,11 @@ and an empty one removes it.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import select
-
 from authsite.context import Context
 from authsite.platform.settings import files_of, is_file_name
 
-from . import client_groups, client_uris, redirect_uris
-from .models import BROWSER, CODE_TYPES, SERVER, Client, Resource, grant_types_of
+from . import client_groups, client_uris, redirect_uris, resources
+from .models import BROWSER, CODE_TYPES, SERVER, Client, grant_types_of
 
 PKCE = ("required", "optional")
 ALGORITHMS = ("RS256", "ES256")  # RFC 7518; the first is the default
@@ -167,10 +165,10 @@ def _logo(ctx: Context, name: str) -> str | None:
 def _resource(ctx: Context, uri: str) -> str | None:
     if not uri:
         return None
-    found = ctx.db.scalar(select(Resource.uri).where(Resource.uri == uri))
+    found = resources.find_row(ctx, uri)
     if found is None:
         raise ValueError(f"there is no resource {uri}: register it with `authsite resource add`")
-    return found
+    return found.uri
 
 
 def _one_of(name: str, value: str, words: Sequence[str]) -> str:

@@ -155,8 +155,8 @@ def test_the_schema_in_the_docs_is_what_the_command_prints_and_refuses_other_lin
     validator = Draft202012Validator(SCHEMA)
     Draft202012Validator.check_schema(SCHEMA)
     counts = (
-        "users", "identities", "groups", "memberships", "clients", "families", "personal_tokens",
-        "audit_events",
+        "users", "identities", "groups", "memberships", "clients", "client_uris", "resources",
+        "consents", "families", "personal_tokens", "audit_events",
     )  # fmt: skip
     good = {"type": "end", **dict.fromkeys(counts, 0)}
     assert validator.is_valid(good)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from webtest import TestApp
 
 from authsite.oauth.models import Family, PersonalToken
@@ -286,3 +286,11 @@ def test_a_mail_about_a_token_that_was_deleted_since_is_sent_without_its_name(an
         db.delete(db.scalars(select(PersonalToken)).one())
     [mail] = ann.mails()
     assert "personal access token was created" in " ".join(text_of(mail).split())
+
+
+def test_no_personal_token_has_a_scope_of_openid(ann):
+    """Not even if the token that asks for it has one: it signs no one in."""
+    with ann.db() as db:
+        db.execute(update(Family).values(scope="a openid", granted_scope="a openid"))
+    create(ann, ann.login_of_ann, status=422, scope="openid")
+    assert create(ann, ann.login_of_ann, scope="a").json["scope"] == "a"

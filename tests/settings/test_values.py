@@ -111,6 +111,26 @@ def test_scopes_are_split_at_the_first_colon_that_a_blank_follows():
     refused(values.scopes, "two words: x", 'quo"te: x', "a: x\na: y", "grün: x", ": x")
 
 
+def test_scopes_that_authsite_defines_itself_are_reserved():
+    names = ("account", "openid", "profile", "email", "phone", "groups", "offline_access")
+    for name in (*names, "admin:users:read"):
+        with pytest.raises(ValueError, match=f"give {name} another name"):
+            values.scopes(f"{name}: Text")
+    assert list(values.scopes("Email: Text\nopenid2: Text")) == ["Email", "openid2"]
+    for name in names[1:]:
+        refused(values.personal_token_scope, name)
+    assert values.personal_token_scope("notes:read") == "notes:read"
+
+
+def test_schemes_of_programs():
+    assert values.private_scheme("MyApp") == "myapp"
+    for text in (
+        "http", "HTTPS", "javascript", "data", "file", "blob", "vbscript", "intent", "mailto",
+        "myapp://", "myapp:", "1app", "", "my_app", "a" * 65,
+    ):  # fmt: skip
+        refused(values.private_scheme, text)
+
+
 def test_colors_and_regions():
     assert values.color("#00AA77") == "#00aa77"
     assert values.color("#0a7") == "#0a7"

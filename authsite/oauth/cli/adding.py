@@ -86,9 +86,7 @@ def add(cfg: Settings, application: str, url: str, name: str | None, user_key: s
     )
     issuer = _issuer(cfg)
     with transaction(cfg) as ctx, value_errors():
-        made, secret = registration.register(
-            ctx, name or preset.title, SERVER, fields=fields
-        )
+        made, secret = registration.register(ctx, name or preset.title, SERVER, fields=fields)
     credentials = {
         "client_id": str(made.id),
         "name": made.name,

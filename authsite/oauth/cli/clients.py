@@ -101,7 +101,7 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
 def show(cfg: Settings, client_id: str) -> Facts:
     """Show one client; never its secrets."""
     with transaction(cfg) as ctx:
-        return Facts("The client:", _shown(ctx, _find(ctx.db, client_id)))
+        return Facts("The client:", _shown(ctx, find_client(ctx.db, client_id)))
 
 
 @client.command(
@@ -131,7 +131,7 @@ def update(
         raise click.UsageError("nothing to change: give --name, --scope or another option")
     _require_configured(cfg, scope or "")
     with transaction(cfg) as ctx, value_errors():
-        found = _find(ctx.db, client_id)
+        found = find_client(ctx.db, client_id)
         registration.change(
             ctx, found, name=name, scope=scope, default_scope=default_scope, fields=fields
         )
@@ -148,7 +148,7 @@ def rotate_secret(cfg: Settings, client_id: str) -> Facts:
     two secrets.
     """
     with transaction(cfg) as ctx:
-        found = _find(ctx.db, client_id)
+        found = find_client(ctx.db, client_id)
         if found.previous_secret_hash:
             click.echo("The older of two secrets no longer works.", err=True)
         with value_errors():
@@ -165,7 +165,7 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
     Do so when no program uses it any more.
     """
     with transaction(cfg) as ctx:
-        found = _find(ctx.db, client_id)
+        found = find_client(ctx.db, client_id)
         had_two = found.previous_secret_hash is not None
         if had_two:
             clients.retire_secret(ctx, found)
@@ -187,7 +187,7 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
 def disable(cfg: Settings, client_id: str) -> Done:
     """Disable the client and revoke its tokens."""
     with transaction(cfg) as ctx:
-        found = _find(ctx.db, client_id)
+        found = find_client(ctx.db, client_id)
         clients.disable(ctx, found.id)
         ctx.db.refresh(found)
         return Done("The client is disabled and its tokens are revoked.", _shown(ctx, found))
@@ -202,7 +202,7 @@ def enable(cfg: Settings, client_id: str) -> Done:
     Tokens that were issued before stay revoked.
     """
     with transaction(cfg) as ctx:
-        found = _find(ctx.db, client_id)
+        found = find_client(ctx.db, client_id)
         clients.enable(ctx, found)
         return Done("The client is enabled.", _shown(ctx, found))
 
@@ -248,7 +248,7 @@ def _require_configured(cfg: Settings, scope: str) -> None:
         )
 
 
-def _find(db: Session, client_id: str) -> Client:
+def find_client(db: Session, client_id: str) -> Client:
     uuid = as_client_id(client_id.lower())
     found = db.get(Client, uuid) if uuid else None
     if found is None:

@@ -116,9 +116,7 @@ def _cors(services: Services, read: Answer, token_url: str, origin: str) -> Iter
 
 def _get(services: Services, url: str, origin: str | None) -> Answer:
     headers = {"Accept": "application/json"} | ({"Origin": origin} if origin else {})
-    return outbound.send(
-        services, outbound.UNTRUSTED, "GET", url, headers=headers, limit=LIMIT
-    )
+    return outbound.send(services, outbound.UNTRUSTED, "GET", url, headers=headers, limit=LIMIT)
 
 
 def _object(answer: Answer) -> dict[str, Any]:

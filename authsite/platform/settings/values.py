@@ -161,7 +161,7 @@ def scope(text: str) -> str:
 def personal_token_scope(text: str) -> str:
     """The name of a scope that a personal access token may have."""
     if text in OIDC_SCOPES:
-        raise ValueError(f"leave {text} out: it is for applications that sign people in")
+        raise ValueError(f"give other scopes: {text} is for applications that sign people in")
     return scope(text)
 
 
@@ -225,7 +225,7 @@ def private_scheme(text: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9+.-]{0,63}", scheme):
         raise ValueError("give schemes of programs by their names, such as myapp, without ://")
     if scheme in _RESERVED_SCHEMES:
-        raise ValueError(f"{scheme} is no scheme of a program: give the program its own")
+        raise ValueError(f"give the program a scheme of its own: {scheme} has another meaning")
     return scheme
 
 

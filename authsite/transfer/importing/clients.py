@@ -15,13 +15,14 @@ from sqlalchemy import Table, insert, select
 
 from authsite.context import Context
 from authsite.oauth.client_auth import scheme_of
-from authsite.oauth.models import Client
+from authsite.oauth.models import CODE_TYPES, PUBLIC_TYPES, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
-from authsite.platform.settings.values import is_admin
+from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 
 from .drafts import ClientDraft, Fault, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
@@ -36,13 +37,15 @@ ReadDraft: TypeAlias = Callable[[Mapping[str, object]], ClientDraft]
 class Rules(NamedTuple):
     """How the clients of one import are taken.
 
-    ``system``: the name of the source in audit events. ``dry``: nothing is written.
+    ``system``: the name of the source in audit events. ``dry``: nothing is written. ``taken`` gets
+    the types of the new clients by id.
     """
 
     system: str
     read_draft: ReadDraft
     cost: int
     dry: bool = False
+    taken: dict[uuid.UUID, str] | None = None
 
 
 def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
@@ -73,11 +76,15 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
             outcomes.append(refused(row, source_id, error))
             continue
         present[id_] = values["created_at"]
+        if rules.taken is not None:
+            rules.taken[id_] = values["type"]
         new.append(values)
         details = {"source": rules.system, "source_id": source_id}
         causes.append({"client_id": id_, "details": details})
         outcomes.append(Outcome(row.number, source_id, id_, "imported"))
     if new and not rules.dry:
+        if any(values["type"] in CODE_TYPES for values in new):
+            features.use(ctx, features.CLIENTS)
         ctx.db.execute(insert(_CLIENTS), new)
         record_all(ctx, Event.CLIENT_CREATED, causes)
     return outcomes
@@ -99,13 +106,17 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
             "has a scope of administrators, which no import gives: remove it from the file, and "
             "give it with `authsite client update` when the client is imported",
         )
-    previous = draft.previous_secret
+    if draft.type not in CODE_TYPES and set(f"{scope} {default_scope}".split()) & {*OIDC_SCOPES}:
+        raise Fault("scope", f"has a scope that is for the types {', '.join(CODE_TYPES)} only")
+    previous = None if draft.type in PUBLIC_TYPES else draft.previous_secret
+    secret = "" if draft.type in PUBLIC_TYPES else _secret_hash(rules, draft.secret)
     values = {
+        **draft.columns,
         "id": id_,
         "name": draft.name[: size(_CLIENTS.c.name)],
         "type": draft.type,
         "grant_types": draft.grant_types,
-        "secret_hash": _secret_hash(rules, draft.secret),
+        "secret_hash": secret,
         "previous_secret_hash": _secret_hash(rules, previous) if previous else None,
         "scope": scope,
         "default_scope": default_scope,

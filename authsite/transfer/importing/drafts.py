@@ -81,6 +81,27 @@ class ClientDraft(NamedTuple):
     disabled_at: datetime | None = None
     grant_types: str | None = None
     """Separated by blanks; None for those of the type."""
+    columns: Mapping[str, Any] = {}
+    """The columns that are for clients of another authsite alone."""
+
+
+class ClientUriDraft(NamedTuple):
+    """A URI of a client of another authsite."""
+
+    client_id: str
+    kind: str
+    uri: str
+    position: int
+
+
+class ResourceDraft(NamedTuple):
+    """A resource of another authsite."""
+
+    uri: str
+    scopes: str
+    client_id: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
 
 
 class GroupDraft(NamedTuple):
@@ -150,6 +171,16 @@ def flag(row: Mapping[str, object], column: str, default: bool = False) -> bool:
     if written in _FALSE:
         return False
     raise Fault(column, "is neither true nor false")
+
+
+def number(row: Mapping[str, object], column: str, maximum: int) -> int | None:
+    """A whole number from 0 to ``maximum``; None if it is missing. Raises `Fault`."""
+    written = text(row, column)
+    if written is None:
+        return None
+    if not (written.isascii() and written.isdigit()) or int(written[:10]) > maximum:
+        raise Fault(column, f"is no whole number from 0 to {maximum}")
+    return int(written[:10])
 
 
 def moment(row: Mapping[str, object], column: str) -> datetime | None:

@@ -2,22 +2,28 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from authsite.oauth import redirect_uris
+from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
 from authsite.oauth.grants import GRANTS
-from authsite.oauth.models import CLIENT_TYPES
+from authsite.oauth.models import CLIENT_TYPES, MAX_URIS, SERVER
+from authsite.platform.settings import is_file_name
 
 from .drafts import (
     ClientDraft,
+    ClientUriDraft,
     Fault,
     GroupDraft,
     IdentityDraft,
     MembershipDraft,
+    ResourceDraft,
     UserDraft,
     flag,
     moment,
     new_id,
+    number,
     required,
     text,
 )
@@ -26,6 +32,7 @@ from .rows import FileSource, Lines, Row, SourceUnusable, readable
 # The types of the lines.
 USERS, CLIENTS, IDENTITIES = "user", "client", "identity"
 GROUPS, MEMBERSHIPS = "group", "membership"
+CLIENT_URIS, RESOURCES = "client_uri", "resource"
 SYSTEM = "authsite"
 _TAIL = 4096  # bytes; the last line is shorter
 
@@ -135,6 +142,28 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         previous_secret=secrets[1] if len(secrets) > 1 else None,
         disabled_at=disabled_at,
         grant_types=_grant_types(row),
+        columns=_client_columns(row, type_),
+    )
+
+
+def client_uri(row: Mapping[str, object]) -> ClientUriDraft:
+    """A line of the type ``client_uri``. Raises `Fault`."""
+    return ClientUriDraft(
+        client_id=required(row, "client_id"),
+        kind=required(row, "kind"),
+        uri=required(row, "uri"),
+        position=number(row, "position", MAX_URIS) or 0,
+    )
+
+
+def resource(row: Mapping[str, object]) -> ResourceDraft:
+    """A line of the type ``resource``, which gets another ``id``. Raises `Fault`."""
+    return ResourceDraft(
+        uri=required(row, "uri"),
+        scopes=text(row, "scopes") or "",
+        client_id=text(row, "client_id"),
+        created_at=moment(row, "created_at"),
+        updated_at=moment(row, "updated_at"),
     )
 
 
@@ -154,6 +183,38 @@ def membership(row: Mapping[str, object]) -> MembershipDraft:
     """A line of the type ``membership``. Raises `Fault`."""
     user_id = new_id(SYSTEM, required(row, "user_id"))
     return MembershipDraft(user_id, required(row, "group_name"), moment(row, "created_at"))
+
+
+def _client_columns(row: Mapping[str, object], client_type: str) -> dict[str, object]:
+    """What a client of another authsite has in addition. Raises `Fault`."""
+    found: dict[str, object] = {
+        "first_party": flag(row, "first_party"),
+        "pkce_optional": _one_of(row, "pkce", PKCE) == "optional",
+        "id_token_lifetime": number(row, "id_token_lifetime", MAX_LIFETIME) or None,
+        "claims_in_id_token": _one_of(row, "id_token_claims", CLAIMS) == "both",
+        "require_confirmed": flag(row, "require_confirmed", default=True),
+    }
+    if found["pkce_optional"] and client_type != SERVER:
+        raise Fault("pkce", f"is optional for the type {SERVER} alone")
+    chosen = _one_of(row, "id_token_signed_response_alg", ALGORITHMS)
+    found["id_token_alg"] = None if chosen == ALGORITHMS[0] else chosen
+    for name in ("require_group", "default_resource", "logo", "policy_uri", "tos_uri"):
+        found[name] = text(row, name)
+    for name in ("policy_uri", "tos_uri"):
+        try:
+            redirect_uris.web_uri(str(found[name] or "https://localhost"))
+        except ValueError as error:
+            raise Fault(name, str(error)) from None
+    if found["logo"] and not is_file_name(str(found["logo"])):
+        raise Fault("logo", "is not the name of a file")
+    return found
+
+
+def _one_of(row: Mapping[str, object], name: str, words: Sequence[str]) -> str:
+    chosen = text(row, name) or words[0]
+    if chosen not in words:
+        raise Fault(name, f"is none of {', '.join(words)}")
+    return chosen
 
 
 def _grant_types(row: Mapping[str, object]) -> str | None:

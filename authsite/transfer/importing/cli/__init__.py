@@ -9,7 +9,16 @@ import click
 
 from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
-from authsite.transfer.importing import clients, django, groups, identities, own, passport, table
+from authsite.transfer.importing import (
+    clients,
+    django,
+    groups,
+    identities,
+    own,
+    passport,
+    registrations,
+    table,
+)
 from authsite.transfer.importing.before import Before
 
 from .parts import Options, Part, import_parts
@@ -192,7 +201,19 @@ def own_(options: Options) -> None:
             (),
             lambda ctx, rows: identities.write(ctx, before, own.SYSTEM, rows),
         ),
-        _clients(options, own.CLIENTS, own.client),
+        _clients(options, own.CLIENTS, own.client, before),
+        Part(
+            "resources",
+            own.RESOURCES,
+            (),
+            lambda ctx, rows: registrations.write_resources(ctx, before, own.resource, rows),
+        ),
+        Part(
+            "client_uris",
+            own.CLIENT_URIS,
+            (),
+            lambda ctx, rows: registrations.write_uris(ctx, before, own.client_uri, rows),
+        ),
         Part(
             "groups",
             own.GROUPS,
@@ -209,7 +230,15 @@ def own_(options: Options) -> None:
     import_parts(options, own.user, more, lambda: own.ExportSource(options.source), before)
 
 
-def _clients(options: Options, table: str, read_draft: clients.ReadDraft) -> Part:
-    rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, dry=options.dry_run)
+def _clients(
+    options: Options, table: str, read_draft: clients.ReadDraft, before: Before | None = None
+) -> Part:
+    rules = clients.Rules(
+        options.system,
+        read_draft,
+        options.cfg.bcrypt_cost,
+        dry=options.dry_run,
+        taken=before.clients if before else None,
+    )
     needed = ("id", "name")
     return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))
