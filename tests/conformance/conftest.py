@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.conformance.suite import Browser, Suite
+from tests.conformance.suite import Browser, Suite, landing
 from tests.conftest import need
 from tests.support import nginx
 from tests.support.public_site import Place
@@ -14,6 +14,11 @@ from tests.support.world import browser_home
 from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
 
 NUMBERS = itertools.count(1_000_000)
+
+
+def facts():
+    """What a new user tells about themself, so that each scope has something to show."""
+    return {"phone": f"+49301{next(NUMBERS)}", "name": "Ann Example"}
 
 
 def pytest_collection_modifyitems(items):
@@ -33,9 +38,10 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def suite(place):
-    made = Suite(place)
-    yield made
-    made.http.close()
+    with landing(place.authority) as server:
+        made = Suite(place, server)
+        yield made
+        made.http.close()
 
 
 @pytest.fixture(scope="package")
@@ -60,14 +66,14 @@ def chromium(place, playwright):
 
 
 @pytest.fixture
-def new_browser(chromium, place):
+def new_browser(chromium, place, suite):
     """A factory of people who have not signed in; ``user`` is one that is there already."""
     made = []
 
     def new(**options):
         made.append(chromium.new_context(reduced_motion="reduce", **options))
         made[-1].set_default_timeout(30_000)
-        return Browser(place.person(made[-1], phone=f"+49301{next(NUMBERS)}", name="Ann Example"))
+        return Browser(place.person(made[-1], **facts()), suite.server)
 
     yield new
     for context in made:
@@ -79,7 +85,7 @@ def ann(chromium, place, suite):
     """A person who has signed in and allowed everything; each module that changes this is new."""
     context = chromium.new_context(reduced_motion="reduce")
     context.set_default_timeout(30_000)
-    browser = Browser(place.person(context, phone=f"+49301{next(NUMBERS)}", name="Ann Example"))
+    browser = Browser(place.person(context, **facts()), suite.server)
     suite.sign_in(browser, scope="openid profile email phone offline_access")
     yield browser
     context.close()

@@ -1,30 +1,76 @@
-"""What the suite of the OpenID Foundation does, as a relying party with a browser.
-
-Its redirect URI is at a host that no server has: the browser's request there is the answer.
-"""
+"""What the suite of the OpenID Foundation does, as a relying party with a browser."""
 
 import hashlib
 import secrets
 import ssl
+import threading
 import time
 from base64 import urlsafe_b64encode
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-HOST = "https://suite.example.test"
-CALLBACK = f"{HOST}/callback"
-BYE = f"{HOST}/post_logout_redirect"
+from tests.support.certificates import server_context
+
+NAME = "suite.example.test"  # the browser finds it on this machine
 SECONDS = 30
+
+
+class Landing(ThreadingHTTPServer):
+    """The relying party's own server, on another site; ``came`` has the URLs that were opened."""
+
+    daemon_threads = True
+
+    def __init__(self, authority):
+        super().__init__(("127.0.0.1", 0), _Page)
+        context = server_context(authority.sign(NAME))
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.origin, self.came = f"https://{NAME}:{self.server_port}", []
+
+    def handle_error(self, request, client_address):
+        """A browser that goes away is not an error."""
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path != "/favicon.ico":
+            self.server.came.append(f"{self.server.origin}{self.path}")
+        body = b"<!doctype html><title>back</title>back"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@contextmanager
+def landing(authority):
+    """A `Landing` until the end of the block."""
+    server = Landing(authority)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class Suite:
     """A client that needs no PKCE, as the suite sends none; ``other`` is a second one."""
 
-    def __init__(self, place):
-        self.place, self.issuer = place, place.issuer
+    def __init__(self, place, server):
+        self.place, self.issuer, self.server = place, place.issuer, server
+        self.callback = f"{server.origin}/callback"
+        self.bye = f"{server.origin}/post_logout_redirect"
         self.http = httpx.Client(
             verify=ssl.create_default_context(cafile=str(place.authority.path)), timeout=30
         )
@@ -33,15 +79,15 @@ class Suite:
 
     def register(self, **options):
         """A client with both URIs."""
-        given = {"pkce": "optional", "post_logout_redirect_uri": BYE, **options}
-        return self.place.client(CALLBACK, **given)
+        given = {"pkce": "optional", "post_logout_redirect_uri": self.bye, **options}
+        return self.place.client(self.callback, **given)
 
     def request(self, client=None, **changes):
         """The parameters of an authorization request; None leaves one out."""
         query = {
             "response_type": "code",
             "client_id": (client or self.client)["client_id"],
-            "redirect_uri": CALLBACK,
+            "redirect_uri": self.callback,
             "scope": "openid",
             "state": secrets.token_urlsafe(8),
             "nonce": secrets.token_urlsafe(8),
@@ -62,7 +108,12 @@ class Suite:
         """The response of the token endpoint for a code."""
         client = client or self.client
         keys = client["client_id"], client["client_secret"]
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, **more}
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.callback,
+            **more,
+        }
         if post:
             form |= dict(zip(("client_id", "client_secret"), keys, strict=True))
         return self.http.post(
@@ -120,15 +171,14 @@ class Suite:
 class Browser:
     """A person's browser: signs in and allows whenever it is asked to."""
 
-    def __init__(self, person):
+    def __init__(self, person, server):
         self.person, self.page = person, person.page
-        self.came_back, self.pages = [], []
-        self.page.context.route(f"{HOST}/**", self._arrive)
+        self.came_back, self.pages = server.came, []
 
     def open(self, url):
         self.page.goto(url)
 
-    def answer(self, uri=CALLBACK):
+    def answer(self, uri):
         """The parameters with which the browser comes to ``uri``; it does what the pages ask for.
 
         ``pages`` says which these were.
@@ -167,8 +217,3 @@ class Browser:
     def _note(self, name):
         assert name not in self.pages, self.person.lost(f"the page {name} comes again")
         self.pages.append(name)
-
-    def _arrive(self, route):
-        if route.request.is_navigation_request():
-            self.came_back.append(route.request.url)
-        route.fulfill(content_type="text/html", body="<!doctype html><title>back</title>back")

@@ -8,7 +8,6 @@ import time
 import pytest
 from joserfc.jwk import KeySet
 
-from tests.conformance.suite import CALLBACK, HOST
 from tests.support.public_site import NAME
 
 ALL = "openid profile email phone offline_access"
@@ -123,8 +122,8 @@ def test_oidcc_scope_address(suite, ann):
 
 def test_oidcc_alternate_happy_flow(suite, ann):
     """Another redirect URI of the same client, with a query (RFC 6749, section 3.1.2)."""
-    uri = f"{HOST}/callback?dummy1=lorem&dummy2=ipsum"
-    client = suite.place.client(CALLBACK, uri, pkce="optional")
+    uri = f"{suite.server.origin}/callback?dummy1=lorem&dummy2=ipsum"
+    client = suite.place.client(suite.callback, uri, pkce="optional")
     sent, back = suite.authorize(ann, client, redirect_uri=uri)
     assert (back["dummy1"], back["dummy2"]) == ("lorem", "ipsum")
     assert back["state"] == sent["state"]
@@ -221,7 +220,7 @@ def test_oidcc_login_hint(suite, new_browser):
     browser = new_browser()
     browser.open(suite.url(suite.request(login_hint=browser.person.email)))
     assert browser.page.locator("[name=username]").input_value() == browser.person.email
-    browser.answer()
+    browser.answer(suite.callback)
 
 
 def test_oidcc_ui_locales(suite, new_browser):
@@ -229,7 +228,7 @@ def test_oidcc_ui_locales(suite, new_browser):
     browser = new_browser()
     browser.open(suite.url(suite.request(ui_locales="de")))
     assert browser.page.locator("html").get_attribute("lang") == "de"
-    browser.answer()
+    browser.answer(suite.callback)
 
 
 def test_oidcc_claims_locales(suite, ann):
@@ -256,10 +255,10 @@ def test_oidcc_codereuse_30seconds(suite, ann):
 
 def test_oidcc_ensure_registered_redirect_uri(suite, ann):
     """An error page, and no redirect (section 3.1.2.1)."""
-    sent = suite.request(redirect_uri=f"{CALLBACK}/other")
+    sent = suite.request(redirect_uri=f"{suite.callback}/other")
     answer = ann.page.goto(suite.url(sent))
     assert answer.status == 400
-    assert f"{CALLBACK}/other" in ann.stays()
+    assert f"{suite.callback}/other" in ann.stays()
 
 
 def test_oidcc_ensure_post_request_succeeds(suite, ann):
@@ -268,11 +267,11 @@ def test_oidcc_ensure_post_request_succeeds(suite, ann):
     fields = "".join(f'<input name="{name}" value="{value}">' for name, value in sent.items())
     target = suite.metadata["authorization_endpoint"]
     form = f'<form method="post" action="{target}">{fields}</form>'
-    ann.page.goto(f"{HOST}/start")
+    ann.page.goto(f"{suite.server.origin}/start")
     ann.came_back.clear()
     ann.page.set_content(f"<!doctype html>{form}")
     ann.page.evaluate("document.forms[0].submit()")
-    back = ann.answer()
+    back = ann.answer(suite.callback)
     assert suite.claims(suite.redeem(back["code"]).json(), sent)["sub"] == ann.person.id
     assert ann.pages == []
 
@@ -287,7 +286,7 @@ def test_oidcc_server_client_secret_post(suite, ann):
 def test_oidcc_request_uri_unsigned_supported_correctly_or_rejected_as_unsupported(suite, ann):
     """Section 6.2."""
     assert suite.metadata["request_uri_parameter_supported"] is False
-    _, back = suite.authorize(ann, request_uri=f"{HOST}/request.jwt")
+    _, back = suite.authorize(ann, request_uri=f"{suite.server.origin}/request.jwt")
     assert back["error"] == "request_uri_not_supported"
 
 
