@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from tests.clients.environments import Environments
-from tests.clients.place import Place
+from tests.support.public_site import Place
 from tests.conftest import need
 from tests.support import nginx
 from tests.support.world import browser_home

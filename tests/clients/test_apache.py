@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,18 @@ def url(place):
     # As root, Apache needs another user for its requests.
     user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
     main.write_text(CONFIG.read_text() + user)
-    with application() as behind:
+    # The user of the requests cannot see a folder of pytest.
+    with application() as behind, tempfile.TemporaryDirectory() as readable:
+        authority = Path(shutil.copy(place.authority.path, readable))
+        authority.chmod(0o644)
+        Path(readable).chmod(0o755)
         variables = {
             "FOLDER": folder,
             "HOST": f"127.0.0.1:{port}",
             "PORT": port,
             "UPSTREAM": behind.server_port,
             "MODULES": MODULES,
-            "AUTHORITY": place.authority.path,
+            "AUTHORITY": authority,
         }
         command = [apache, "-DFOREGROUND", "-f", main]
         environ = {name: str(value) for name, value in variables.items()}

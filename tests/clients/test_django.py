@@ -42,7 +42,7 @@ def test_a_person_signs_in_and_out(project, person):
     ann.sign_in()
     ann.allow()
     ann.at(f"{url}/")
-    assert f"user: {ann.id if claim == 'sub' else ann.email} " in ann.text()
+    assert f"user: {ann.id if claim == 'sub' else ann.email}\n" in ann.text()
     assert ann.email in ann.text()
 
     ann.page.get_by_role("button", name="Sign out").click()

@@ -112,9 +112,7 @@ class Reason(StrEnum):
     HINT = (
         "id_token_hint",
         INVALID,
-        _(
-            "The id_token_hint is not an ID token of this site. Send one of ours, or none."
-        ),
+        _("The id_token_hint is not an ID token of this site. Send one of ours, or none."),
         "The parameter `id_token_hint` is not an ID token that this installation has signed.",
     )
     INVALID_VALUE = (

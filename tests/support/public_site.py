@@ -1,4 +1,4 @@
-"""authsite behind TLS, its people, and relying parties beside it as processes.
+"""authsite behind TLS, people with browsers, and relying parties beside it as processes.
 
 authsite is at ``https://localhost`` and the relying parties at ``http://127.0.0.1``: other sites,
 so that browsers send cookies as `SameSite` says.
@@ -104,13 +104,13 @@ class Person:
 
     def __init__(self, context, place, user):
         self.page, self.place, self.user = context.new_page(), place, user
-        self.id, self.email = str(user.id), user.email
+        self.id, self.email, self.password = str(user.id), user.email, PASSWORD
 
     def sign_in(self):
         """By the login page of authsite, where the relying party has led to."""
         self.at(f"{self.place.issuer}/login")
         self.page.locator("[name=username]").fill(self.email)
-        self.page.locator("[name=password]").fill(PASSWORD)
+        self.page.locator("[name=password]").fill(self.password)
         self.page.locator("form:has([name=password]) button:not([type=button])").first.click()
 
     def allow(self):
@@ -125,14 +125,14 @@ class Person:
         try:
             self.page.locator(selector).first.click()
         except Exception as error:
-            raise self._lost(f"no {selector}") from error
+            raise self.lost(f"no {selector}") from error
 
     def at(self, url):
         """Until the browser is at ``url``, whatever its query."""
         try:
             self.page.wait_for_url(re.compile(rf"{re.escape(url)}([?#].*)?$"))
         except Exception as error:
-            raise self._lost(f"not at {url}") from error
+            raise self.lost(f"not at {url}") from error
 
     def text(self):
         return self.page.locator("body").inner_text()
@@ -142,6 +142,7 @@ class Person:
         self.page.goto(f"{self.place.issuer}/account")
         return self.page.url.startswith(f"{self.place.issuer}/account")
 
-    def _lost(self, what):
+    def lost(self, what):
+        """An exception that says which page is shown, and what the server logged."""
         log = self.place.http.log.read_text(errors="replace")[-1500:]
         return AssertionError(f"{what}, but {self.page.url}:\n{self.text()}\n{log}")
