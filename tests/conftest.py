@@ -68,6 +68,8 @@ TESTS = SYSTEM.parent
 PASSWORDS = TESTS / "passwords"
 REAL_BCRYPT = (
     SYSTEM,
+    TESTS / "clients",
+    TESTS / "conformance",
     TESTS / "test_bench.py",
     *(PASSWORDS / f"test_{name}.py" for name in ("hashing", "pool", "scheme")),
 )

@@ -88,12 +88,13 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     permission=NO_PERMISSION_REQUIRED,
 )
 @Operation(
-    "Issue tokens by a password, client credentials or a refresh token",
+    "Issue tokens by a code, a password, client credentials or a refresh token",
     {200: TokenAnswer},
     description=(
         "All parameters belong in the form body. A client of type `password` logs users in, and "
-        "one of type `personal` acts for itself; both can refresh. A refresh uses up the refresh "
-        "token and returns the next one. If a used one is sent again, all tokens of the login are "
+        "one of type `personal` acts for itself; clients of the other types redeem the code of a "
+        "sign-in. All of them can refresh. A refresh uses up the refresh token and returns the "
+        "next one. If a used one is sent again, or a used code, all tokens of the login are "
         "revoked."
     ),
     errors=(

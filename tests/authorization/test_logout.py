@@ -9,9 +9,11 @@ from webtest import TestApp
 from authsite.oauth.models import POST_LOGOUT, Client, ClientUri
 from authsite.oauth.oidc.id_tokens import sign
 from authsite.platform.runtime import clock
+from authsite.platform.settings import new_sealing_key
 from tests.support.acting import acting
 from tests.support.authorizing import (
     BASE,
+    OPENID,
     application,
     code_for,
     redeemed,
@@ -115,15 +117,11 @@ def test_the_tokens_of_the_session_end(issuer, app, tokens):
     issuer.http.get(f"{BASE}/v1/oauth/userinfo", headers=headers, status=401)
 
 
-def test_trap_8_an_expired_hint_is_as_good(issuer, app, tokens, frozen_later):
+def test_trap_8_an_expired_hint_is_as_good(frozen, issuer, app, tokens):
     """Trap 8: the signature counts, ``exp`` does not."""
+    frozen.advance(2 * 3600)
     answer = ask(issuer, hint_of(tokens))
     assert (answer.status_int, answer.location) == (303, f"{GOODBYE}?state=st-9")
-
-
-@pytest.fixture
-def frozen_later(frozen, tokens):
-    frozen.advance(2 * 3600)
 
 
 @pytest.mark.parametrize("state", [None, "", "a b&c=d", "x" * 2048])
@@ -393,3 +391,15 @@ def test_asking_writes_nothing(issuer, app, tokens):
     with counted(issuer.database) as statements:
         ask(issuer, client_id=app.client_id)
     assert not [each for each in statements if not each.startswith("SELECT")]
+
+
+def test_without_a_usable_key_the_answer_is_a_page_with_503(site_with, sites):
+    """`/logout` works as ever."""
+    site = site_with(**OPENID, sealing_key=new_sealing_key())
+    site.http.get(PATH, status=200)
+    other = sites(**OPENID, sealing_key=new_sealing_key())
+    page = other.http.get(PATH, status=503)
+    assert page.content_type == "text/html"
+    assert "Retry-After" in page.headers
+    other.http.post(PATH, {"decision": "sign_out"}, status=503)
+    other.http.get(f"{BASE}/logout", status=200)

@@ -115,14 +115,24 @@ class Person:
 
     def allow(self):
         """On the page that asks whether the application may know who this is."""
-        self.page.locator("button[name=decision][value=allow]").click()
+        self.press("button[name=decision][value=allow]")
 
     def deny(self):
-        self.page.locator("button[name=decision][value=deny]").click()
+        self.press("button[name=decision][value=deny]")
+
+    def press(self, selector):
+        """Press the first such button; says which page is shown if it has none."""
+        try:
+            self.page.locator(selector).first.click()
+        except Exception as error:
+            raise self._lost(f"no {selector}") from error
 
     def at(self, url):
         """Until the browser is at ``url``, whatever its query."""
-        self.page.wait_for_url(re.compile(rf"{re.escape(url)}([?#].*)?$"))
+        try:
+            self.page.wait_for_url(re.compile(rf"{re.escape(url)}([?#].*)?$"))
+        except Exception as error:
+            raise self._lost(f"not at {url}") from error
 
     def text(self):
         return self.page.locator("body").inner_text()
@@ -131,3 +141,7 @@ class Person:
         """Whether authsite knows this browser."""
         self.page.goto(f"{self.place.issuer}/account")
         return self.page.url.startswith(f"{self.place.issuer}/account")
+
+    def _lost(self, what):
+        log = self.place.http.log.read_text(errors="replace")[-1500:]
+        return AssertionError(f"{what}, but {self.page.url}:\n{self.text()}\n{log}")

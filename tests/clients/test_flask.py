@@ -31,7 +31,7 @@ def test_a_person_signs_in_and_out(url, person, place):
 
     ann.page.get_by_role("button", name="Sign out").click()
     ann.at(f"{place.issuer}/oauth/logout")
-    ann.page.locator("main form button").first.click()
+    ann.press("main form button")
     ann.at(f"{url}/")
     assert "user: None" in ann.text()
     assert not ann.is_signed_in()

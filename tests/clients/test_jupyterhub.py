@@ -36,6 +36,6 @@ def test_a_person_signs_in_and_out(hub, person, place):
 
     ann.page.goto(f"{url}/hub/logout")
     ann.at(f"{place.issuer}/oauth/logout")
-    ann.page.locator("main form button").first.click()
+    ann.press("main form button")
     ann.page.wait_for_url(f"{url}/**")
     assert not ann.is_signed_in()

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support import databases
-from tests.support.codes import OPENID
-from tests.support.pages import sign_in
+from tests.support.codes import openid_provider
 
 pytest_collectstart = databases.both
 
@@ -12,7 +11,4 @@ pytest_collectstart = databases.both
 @pytest.fixture
 def site(site_with):
     """An OpenID Provider where Ann has signed in with a browser."""
-    site = site_with(**OPENID)
-    site.user(confirmed=True)
-    sign_in(site)
-    return site
+    return openid_provider(site_with)

@@ -12,9 +12,11 @@ from tests.support.codes import (
     application,
     code_of,
     codes,
+    openid_provider,
     redeem,
     session_of,
 )
+from tests.support.site import ClientKeys
 
 
 def test_a_code_gives_tokens_and_an_id_token(site):
@@ -155,14 +157,29 @@ def test_who_has_seen_a_used_code_without_its_verifier_ends_nothing(site):
 
 
 def test_failed_codes_count_in_the_limit_of_clients(site_with):
-    from tests.codes.conftest import OPENID, sign_in
-
-    site = site_with(**OPENID, limits="on", **{"limits.client_auth": "3/minute"})
-    site.user(confirmed=True)
-    sign_in(site)
+    site = openid_provider(site_with, limits="on", **{"limits.client_auth": "3/minute"})
     app = application(site)
     good = code_of(site, app)
     for _ in range(3):
         redeem(site, app, "ac_wrong", 400)
     redeem(site, app, "ac_wrong", 429)
     redeem(site, app, good)  # a right code is never refused
+
+
+@pytest.mark.parametrize("type", ["native", "browser"])
+def test_a_public_client_redeems_a_code_by_its_id(site, type):
+    app = application(site, type=type, secret_hash="")
+    code = code_of(site, app)
+    with_secret = redeem(site, app, code, 401)
+    assert with_secret["error"] == "invalid_client"
+    public = ClientKeys(app.client_id, "")
+    assert redeem(site, public, code)["id_token"]
+
+
+def test_a_code_waits_for_the_resource_that_it_was_granted(site):
+    """Another one is refused, and changes nothing (RFC 8707, section 2.2)."""
+    app = application(site)
+    code = code_of(site, app)
+    answer = redeem(site, app, code, 400, resource="https://api.example.com/")
+    assert answer["error"] == "invalid_target"
+    redeem(site, app, code)

@@ -1,5 +1,6 @@
 """Tokens that came from a code end with the browser session, or outlive it (offline_access)."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 
 import pytest
@@ -9,8 +10,6 @@ from authsite.oauth.codes.session_end import WHY
 from authsite.sign_in.sessions import service
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.sessions.purge import purge
-from authsite.users.account import account_of
-from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.codes import application, code_of, redeem, session_of
 from tests.support.pages import sign_in, submit
@@ -136,13 +135,13 @@ def test_a_family_of_a_client_in_a_browser_ends_after_a_day(frozen, site):
 
 
 def test_a_session_ended_while_a_code_is_redeemed_leaves_no_family(site):
-    """In either order: `sessions.end` has deleted the row, and its transaction goes on."""
+    """The row of the session is deleted, and its transaction goes on: the code waits for it."""
     app = application(site)
-    session = session_of(site)
-    code = code_of(site, app)
-    with site.db() as db:
-        account = account_of(db.get(User, session.user_id))
-    with site.db() as db:
-        service.end(acting(db, site.app.registry["authsite"]), account.id, session.id)
-    redeem(site, app, code, 400)
+    session, code = session_of(site), code_of(site, app)
+    with ThreadPoolExecutor(1) as pool:
+        with site.db() as db:
+            service.end(acting(db, site.app.registry["authsite"]), session.user_id, session.id)
+            redeemed = pool.submit(redeem, site, app, code, 400)
+            assert not wait([redeemed], timeout=0.5).done
+        assert redeemed.result(20)["error"] == "invalid_grant"
     assert site.families() == []

@@ -13,7 +13,7 @@ from tests.support.walk import SETTINGS, views, walk, walked
 @pytest.fixture
 def site(fresh_url):
     """A site on a separate database, which is filled here."""
-    made = Site(databases.migrated(fresh_url), **SETTINGS)
+    made = Site(databases.migrated(fresh_url), base_url="http://localhost", **SETTINGS)
     yield made
     made.database.dispose()
 

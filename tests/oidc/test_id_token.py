@@ -8,12 +8,28 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 from sqlalchemy import update
 
+from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.sign_in import facts
 from authsite.sign_in.sessions.models import BrowserSession
-from tests.support.codes import ISSUER, application, claims_of, code_of, redeem, session_of
+from tests.support.codes import (
+    ISSUER,
+    application,
+    claims_of,
+    code_of,
+    openid_provider,
+    redeem,
+    session_of,
+)
 from tests.support.pages import sign_in
 
 OF_THE_SIGN_IN = ("iss", "sub", "aud", "auth_time", "acr", "amr", "sid")
+
+
+@pytest.fixture
+def provider(site_with):
+    """An OpenID Provider where Ann Lee has signed in with a browser."""
+    return openid_provider(site_with)
 
 
 def test_an_id_token_says_who_has_signed_in_when_and_for_whom(frozen, provider):
@@ -109,9 +125,6 @@ def test_the_claims_of_the_user_may_be_in_the_id_token(provider):
 
 def test_a_key_that_cannot_be_read_leaves_the_code_as_it_is(provider):
     """The grant answers 503; a client that asks again later gets its tokens."""
-    from authsite.oauth.oidc.keys.models import SigningKey
-    from authsite.oauth.oidc.keys.ring import ring_of
-
     services = provider.app.registry["authsite"]
     app = application(provider)
     redeem(provider, app, code_of(provider, app))

@@ -8,11 +8,25 @@ from authsite.oauth.oidc.claims import ADDED_CLAIMS
 from authsite.platform.audit.cause import Cause
 from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.codes import ISSUER, application, claims_of, code_of, redeem, session_of
+from tests.support.codes import (
+    ISSUER,
+    application,
+    claims_of,
+    code_of,
+    openid_provider,
+    redeem,
+    session_of,
+)
 from tests.support.site import bearer
 
 PATH = f"{ISSUER}/v1/oauth/userinfo"
 ALL = "openid profile email phone groups"
+
+
+@pytest.fixture
+def provider(site_with):
+    """An OpenID Provider where Ann Lee has signed in with a browser."""
+    return openid_provider(site_with)
 
 
 def token_of(site, scope=ALL, **more):
@@ -94,7 +108,7 @@ def test_groups_are_always_a_list(provider):
 
 def test_without_openid_it_is_refused(provider):
     answer = ask(provider, token_of(provider, "profile"), 403)
-    assert answer.json["code"] == "insufficient_scope"
+    assert answer.json["errors"][0]["code"] == "insufficient_scope"
     assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
     keys = provider.client()
     ask(provider, provider.login(keys)["access_token"], 403)

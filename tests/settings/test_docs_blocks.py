@@ -43,7 +43,7 @@ CHECKED = {
         for page in ("django", "fastapi", "flask", "service-to-service")
     },
     **{
-        f"connect-{name}": ["tests/oauth/test_client_add.py"]
+        f"connect-{name}": ["tests/cli/test_client_add.py"]
         for name in ("airflow", "apache", "django", "flask", "jupyterhub", "superset")
     },
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
@@ -56,6 +56,7 @@ CHECKED = {
     "mail": [HERE],
     "monitoring": [HERE],
     "moving": ["tests/importing/test_docs.py"],
+    "openid": [HERE],
     "operations": ["tests/settings/test_operations_docs.py"],
     "performance-notes": [HERE],
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],

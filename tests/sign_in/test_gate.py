@@ -56,9 +56,13 @@ def test_only_the_gate_makes_what_completes_a_sign_in():
     for path in {*modules_that(mentions("Complete")), *modules_that(mentions("Verified"))}:
         assert not [node for node in ast.walk(TREES[path]) if around(node)], path
     assert modules_that(mentions("without_proof")) == ["testing.py"]
+    # A code, for which a browser session has asked, carries its sign-in to a client.
+    assert modules_that(mentions("carried_over")) == ["oauth/codes/redeem.py"]
 
 
-@pytest.mark.parametrize("function", [sessions.begin, sessions.enter, issue.issue])
+@pytest.mark.parametrize(
+    "function", [sessions.begin, sessions.enter, issue.issue, issue.issue_for_code]
+)
 def test_what_begins_a_sign_in_takes_a_complete(function):
     assert typing.get_type_hints(function)["done"] is Complete
     assert signature(function).parameters["done"].default is signature(function).empty

@@ -29,9 +29,12 @@ def token_of(site, scope="", email="ann@example.com", **about):
 
 def tokens_of(site, scope="", email="ann@example.com", **about):
     """The keys of a new client, and a token pair of it as in `token_of`."""
-    keys = site.client(scope=scope, default_scope=scope)
-    tokens = site.login(keys, email, scope=scope)
+    keys = site.client()
+    tokens = site.login(keys, email)
     set_facts(site, keys.client_id, **about)
+    with site.db() as db:
+        families = update(Family).where(Family.client_id == UUID(keys.client_id))
+        db.execute(families.values(scope=scope, granted_scope=scope))
     return keys, tokens
 
 

@@ -9,15 +9,28 @@ from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.codes.redeem import s256
 from authsite.oauth.codes.service import NewCode, SignInFacts, store
 from authsite.oauth.models import Client
+from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
+from tests.support.pages import sign_in
 
 ISSUER = "https://auth.example.com"
 OPENID = {"base_url": ISSUER, "login_identifiers": "email username phone"}
 CALLBACK = "https://app.example.com/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+
+def openid_provider(site_with, **settings):
+    """An OpenID Provider where Ann Lee has signed in with a browser."""
+    site = site_with(**{**OPENID, **settings})
+    ring_of(site.app.registry["authsite"]).forget()  # those of a test before
+    user = site.user(confirmed=True, username="annlee", phone="+49302345678")
+    with site.db() as db:
+        db.get(User, user.id).name = "Ann Lee"
+    sign_in(site)
+    return site
 
 
 def application(site, type="server", **columns):

@@ -23,6 +23,7 @@ IN_PATHS = {
     "client": "web",
     "id": str(UUID(int=1)),
     "user_id": str(UUID(int=1)),
+    "client_id": str(UUID(int=1)),
     "hash": "0" * 64,
     "token": "x",
 }

@@ -17,10 +17,11 @@ def write_ini(path, url, **settings):
 
 
 class Commands:
-    """Runs commands with an ini in ``folder`` for the database of ``site``."""
+    """Runs commands with an ini in ``folder`` for the database of ``site``, and ``settings``."""
 
-    def __init__(self, site, folder):
-        self.ini = write_ini(folder / "site.ini", site.url)
+    def __init__(self, site, folder, **settings):
+        given = {name.replace("_", "-"): value for name, value in settings.items()}
+        self.ini = write_ini(folder / "site.ini", site.url, **given)
 
     def run(self, *arguments, stdin=None, status=0):
         """The result of a command; fails unless it ended with ``status``."""

@@ -1,10 +1,25 @@
 """The part of `tests.support.walk` at the authorization endpoint."""
 
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.support.authorizing import application, parameters
+from tests.support.authorizing import VERIFIER, application, parameters
 from tests.support.pages import csrf_of, sign_in
+from tests.support.site import bearer
 from tests.support.walk_pages import base_of
+
+
+def its_tokens(site, app, location):
+    """What the application does with the code in its redirect: all that asks for a user's token."""
+    [code] = parse_qs(urlsplit(location).query)["code"]
+    form = {"client_id": app.client_id, "client_secret": app.client_secret}
+    redeemed = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+    tokens = site.http.post("/v1/oauth/token", {**form, **redeemed}).json
+    renewed = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    tokens = site.http.post("/v1/oauth/token", {**form, **renewed}).json
+    headers = bearer(tokens["access_token"])
+    site.http.get("/v1/oauth/userinfo", headers=headers)
+    site.http.post("/v1/oauth/userinfo", headers=headers)
+    site.http.post("/v1/oauth/token", {**form, **redeemed}, status=400)  # a second use
 
 
 def an_authorization(site):
@@ -23,7 +38,7 @@ def an_authorization(site):
         shown = site.http.get(url, status=200)
         form = {"csrf_token": csrf_of(shown), "decision": decision}
         site.http.post(url, form, status=200)
-    site.http.get(url, status=302)
+    its_tokens(site, app, site.http.get(url, status=302).location)
     url = f"{url}&prompt=select_account"
     form = {"csrf_token": csrf_of(site.http.get(url)), "decision": "continue"}
     site.http.get(site.http.post(url, form, status=303).location, status=200)

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
+from authsite.oauth.oidc.availability import is_on
 from authsite.platform.runtime import clock
 from authsite.users.identities.models import Identity
 from authsite.users.models import LoginName, User
@@ -43,6 +44,9 @@ def pages(site):
     site.http.get("/metrics", headers=bearer(METRICS_TOKEN))
     for path in {"", urlsplit(base_of(site)).path}:
         site.http.get(f"/.well-known/oauth-authorization-server{path}")
+        if is_on(site.app.registry["authsite"]):
+            site.http.get(f"/.well-known/openid-configuration{path}")
+            site.http.get("/.well-known/jwks.json")
     form = {"email": "cy@example.com", "password": PASSWORD}
     submit(site, "/register", name="Not Cy", **form)
     site.http.reset()

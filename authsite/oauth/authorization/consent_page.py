@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from authsite.oauth.consents.words import words_of
 from authsite.oauth.oidc.claims import user_claims
+from authsite.oauth.redirect_uris import is_program
 from authsite.oauth.registered import RegisteredClient
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
@@ -20,7 +21,6 @@ from authsite.request_state import Request
 from authsite.users.account import Account
 
 CONSENT = "authsite:templates/authorization/consent.jinja2"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SIGN_IN, OFFLINE = "openid", "offline_access"
 # The data of a scope (OpenID Connect Core, section 5.4), with their words. Claims about a claim,
 # such as `email_verified`, are not shown.
@@ -49,17 +49,6 @@ class ShownScope(NamedTuple):
 
     words: str
     data: tuple[Datum, ...]
-
-
-def leads_to_program(redirect_uri: str) -> bool:
-    """Whether a program on the user's computer gets the answer (RFC 8252, sections 7.1 and 7.3).
-
-    That is a private-use scheme, or http on loopback.
-    """
-    parts = urlsplit(redirect_uri)
-    return parts.scheme not in ("http", "https") or (
-        parts.scheme == "http" and parts.hostname in LOOPBACK
-    )
 
 
 def values(
@@ -108,7 +97,7 @@ def application(request: Request, client: RegisteredClient, redirect_uri: str) -
 
     ``program``: it is a program on the user's computer, which has no host.
     """
-    program = leads_to_program(redirect_uri)
+    program = is_program(redirect_uri)
     return {
         "application": client.name,
         "logo_href": logo_of(request, client),

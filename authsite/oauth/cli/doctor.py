@@ -1,13 +1,19 @@
 """``authsite client doctor``: why an application cannot sign people in, and what to change."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import click
 
 from authsite.cli.findings import Finding
-from authsite.cli.results import Data, result_command
-from authsite.cli.shared import examples, session, visible
+from authsite.cli.shared import (
+    config_option,
+    examples,
+    json_option,
+    print_json,
+    session,
+    visible,
+)
 from authsite.context import Context
 from authsite.oauth import client_uris
 from authsite.oauth.authorization.reasons import Reason
@@ -26,32 +32,14 @@ MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok",
 REFUSALS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The findings, and the latest refusals, oldest first."""
+class Refused(NamedTuple):
+    """A request that was refused; ``change`` is what to change."""
 
-    findings: Sequence[Finding]
-    refusals: Sequence[Data]
-
-    @property
-    def data(self) -> Data:
-        return {"findings": [vars(each) for each in self.findings], "refusals": self.refusals}
-
-    def show(self) -> None:
-        """Print a line for each finding, then the refusals."""
-        for each in self.findings:
-            mark, color = MARKS[each.state]
-            styled = click.style(f"{mark:<6}", fg=color)
-            click.echo(f"{styled}  {each.subject}: {visible(each.message)}")
-        if not self.refusals:
-            click.echo("No authorization request of this client was refused.")
-            return
-        click.echo(f"\nThe last {len(self.refusals)} requests that were refused:")
-        for refusal in self.refusals:
-            click.echo(f"\n{refusal['at']} {refusal['reason']} (authsite explain {refusal['id']})")
-            click.echo(f"  {refusal['change']}")
-            for name, value in refusal["details"].items():  # type: ignore[attr-defined]
-                click.echo(f"  {name}: {visible(value)}")
+    at: str
+    request_id: str | None
+    reason: str
+    change: str
+    details: Mapping[str, str]
 
 
 @client.command(
@@ -62,8 +50,9 @@ class Report:
 )
 @click.argument("client_id", metavar="ID")
 @click.option("--origin", help="An origin whose pages call authsite: checks CORS.")
-@result_command
-def doctor(cfg: Settings, client_id: str, origin: str | None) -> Report:
+@json_option
+@config_option
+def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> None:
     """Say why an application cannot sign people in.
 
     Reads the metadata and the keys through the public address, as the application does, compares
@@ -82,14 +71,32 @@ def doctor(cfg: Settings, client_id: str, origin: str | None) -> Report:
             issuer = issuer_of(ctx.services)
             alg = found.id_token_alg or "RS256"
             findings += public_findings(ctx.services, issuer, alg, origin)
-    report = Report(sorted(findings, key=lambda each: [*MARKS].index(each.state)), refusals)
-    if any(each.state == "wrong" for each in report.findings):
-        click.get_current_context().call_on_close(_fail)
-    return report
+    findings.sort(key=lambda each: [*MARKS].index(each.state))
+    if as_json:
+        rows = [each._asdict() for each in refusals]
+        print_json({"findings": [vars(each) for each in findings], "refusals": rows})
+    else:
+        _print(findings, refusals)
+    if any(each.state == "wrong" for each in findings):
+        raise SystemExit(1)
 
 
-def _fail() -> None:
-    raise SystemExit(1)
+def _print(findings: Sequence[Finding], refusals: Sequence[Refused]) -> None:
+    """A line for each finding, then the refusals."""
+    for finding in findings:
+        mark, color = MARKS[finding.state]
+        styled = click.style(f"{mark:<6}", fg=color)
+        click.echo(f"{styled}  {finding.subject}: {visible(finding.message)}")
+    if not refusals:
+        click.echo("No authorization request of this client was refused.")
+        return
+    click.echo("\nThe last requests that were refused:")
+    for each in refusals:
+        click.echo(f"\n{each.at} {visible(each.reason)}: {each.change}")
+        for name, value in each.details.items():
+            click.echo(f"  {name}: {visible(value)}")
+        if each.request_id:
+            click.echo(f"  more: authsite explain {visible(each.request_id)}")
 
 
 def _of_client(ctx: Context, found: Client) -> list[Finding]:
@@ -111,21 +118,14 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     return findings
 
 
-def _refusals(ctx: Context, found: Client) -> list[Data]:
-    """The latest ones, with what to change."""
+def _refusals(ctx: Context, found: Client) -> list[Refused]:
+    """The latest ones, oldest first."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
     meanings = {str(each): each.meaning for each in Reason}
-    rows: list[Data] = []
+    refused = []
     for event in search(ctx.db, wanted, REFUSALS).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
         reason = details.pop("reason", "")
-        rows.append(
-            {
-                "at": clock.rfc3339(event.at),
-                "id": event.request_id,
-                "reason": reason,
-                "change": meanings.get(reason, "This version does not know the reason."),
-                "details": details,
-            }
-        )
-    return rows
+        change = meanings.get(reason, "This version does not know the reason.")
+        refused.append(Refused(clock.rfc3339(event.at), event.request_id, reason, change, details))
+    return refused

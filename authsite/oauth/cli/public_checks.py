@@ -68,7 +68,7 @@ def _clock(answer: Answer) -> Finding:
 
 def _keys(services: Services, url: str, alg: str) -> Iterator[Finding]:
     try:
-        published = _object(_get(services, url, None)).get("keys")
+        published = _object(_get(services, url, None)).get("keys") or []
     except (outbound.Unreachable, ValueError) as error:
         yield Finding("wrong", "keys", f"{url} cannot be read: {error}")
         return

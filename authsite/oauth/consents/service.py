@@ -1,7 +1,7 @@
 """What a user has allowed an application: read, add to, withdraw and list it.
 
-A client that asks for more than was allowed asks the user again. Consents of clients of our own
-exist, too, where their users were asked (``prompt=consent``, and programs).
+A client that asks for more than was allowed asks the user again. Clients of our own have consents
+only if they became first-party later.
 """
 
 from collections.abc import Iterable

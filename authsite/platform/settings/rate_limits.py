@@ -65,8 +65,8 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             "20/minute",
             _CLIENT_AND_ADDRESS,
             failures=frozenset({"invalid_client"}),
-            text="Failed authentications for each OAuth client and client address; all unknown"
-            " clients of one address together.",
+            text="Failed authentications and refused authorization codes for each OAuth client and"
+            " client address; all unknown clients of one address together.",
         ),
         "authorize-address": RateLimit(
             "60/minute",

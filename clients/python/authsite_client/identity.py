@@ -26,7 +26,7 @@ class Identity:
     ``"user"`` or ``"client"``): store this one. ``username`` is the user's e-mail address if it is
     confirmed, else None. ``email`` is the address in any case: anyone can register with an address
     of another person, so it tells who the user is only if ``email_verified``. ``exp`` is in seconds
-    since 1970.
+    since 1970. ``audience``: the resources that the token is for (RFC 8707); empty for none.
     """
 
     sub: str | None
@@ -37,6 +37,7 @@ class Identity:
     exp: int | None
     email: str | None = None
     email_verified: bool = False
+    audience: tuple[str, ...] = ()
 
     # The verifier and the token that `still_active` asks about. No field, so that the token is in
     # no representation, comparison or `asdict`.
@@ -144,8 +145,18 @@ def read_identity(claims: object) -> Identity | None:
         exp=exp,
         email=_text(claims, "email"),
         email_verified=verified,
+        audience=_audience(claims),
     )
     return None if exp is not None and exp <= clock.time() else identity
+
+
+def _audience(claims: dict[str, object]) -> tuple[str, ...]:
+    """One text or a list of texts (RFC 7662, section 2.2)."""
+    value = claims.get("aud", [])
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise ValueError("aud is no text and no list of texts")
+    return tuple(given)
 
 
 def _text(claims: dict[str, object], name: str) -> str | None:

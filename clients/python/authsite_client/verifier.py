@@ -30,8 +30,9 @@ class Verifier:
 
     ``client_id`` and ``client_secret`` are those of a client of type ``resource-server``. ``cache``
     is in seconds, 0 switches it off. With ``verified`` a user must have confirmed the e-mail
-    address; the token of a client passes, unless `Identity.require_user` is called. Nothing is sent
-    before the first token is verified.
+    address; the token of a client passes, unless `Identity.require_user` is called. With
+    ``audience`` only tokens for this resource are accepted, whose URI is written as it was
+    registered (`authsite resource add`). Nothing is sent before the first token is verified.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Verifier:
         max_entries: int = 10_000,
         *,
         verified: bool = False,
+        audience: str | None = None,
     ) -> None:
         if not client_id or not client_secret:
             raise ValueError("the verifier needs the id and the secret of a resource-server client")
@@ -56,7 +58,7 @@ class Verifier:
             "Accept": "application/json",
         }
         self._cache_settings = (cache, max_entries)
-        self._verified = verified
+        self._verified, self._audience = verified, audience
         self._reset()
 
     def verify(self, token: str, scope: str = "") -> Identity:
@@ -94,18 +96,20 @@ class Verifier:
     def _verify(self, token: str, scope: str) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or self._introspected(key, token)
-        if scope or self._verified:
+        if scope or self._verified or self._audience is not None:
             self._check(identity, scope)
         return identity.of_token(self, token)
 
     async def _verify_async(self, token: str, scope: str) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or await self._introspected_async(key, token)
-        if scope or self._verified:
+        if scope or self._verified or self._audience is not None:
             self._check(identity, scope)
         return identity.of_token(self, token)
 
     def _check(self, identity: Identity, scope: str) -> None:
+        if self._audience is not None and self._audience not in identity.audience:
+            raise InvalidToken
         identity.require(scope)
         if self._verified:
             identity.require_verified()

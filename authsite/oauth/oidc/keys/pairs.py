@@ -21,14 +21,21 @@ class Pair(NamedTuple):
 
 def new_pair(alg: str) -> Pair:
     """A key pair for one of `ALGORITHMS`; a pair for RS256 takes about 0.1 s."""
-    from joserfc.jwk import ECKey, RSAKey
-
-    key = RSAKey.generate_key(RSA_BITS) if alg == "RS256" else ECKey.generate_key("P-256")
+    key = _new_key(alg)
     kid = key.thumbprint()
+    while kid.startswith("-"):  # a command line would take it for an option
+        key = _new_key(alg)
+        kid = key.thumbprint()
     about = {"kid": kid, "use": "sig", "alg": alg}
     public = {**key.as_dict(private=False), **about}
     private = {**key.as_dict(private=True), **about}
     return Pair(kid, alg, json.dumps(public), json.dumps(private).encode())
+
+
+def _new_key(alg: str) -> "RSAKey | ECKey":
+    from joserfc.jwk import ECKey, RSAKey
+
+    return RSAKey.generate_key(RSA_BITS) if alg == "RS256" else ECKey.generate_key("P-256")
 
 
 def read_key(jwk: str | bytes) -> "RSAKey | ECKey":

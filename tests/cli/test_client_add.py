@@ -1,0 +1,110 @@
+"""``authsite client add``: registers an application as the pages docs/connect-….md show it."""
+
+import ast
+import re
+
+import pytest
+
+from authsite.oauth.cli.presets import PRESETS
+from tests.support import guides
+from tests.support.in_process import Commands
+
+ISSUER = "https://auth.example.org"
+URL = "https://app.example.org"
+PAGES = {
+    "airflow": "connect-airflow",
+    "apache": "connect-apache",
+    "django": "connect-django",
+    "flask": "connect-flask",
+    "jupyterhub": "connect-jupyterhub",
+    "superset": "connect-superset",
+}
+
+
+@pytest.fixture
+def commands(site, tmp_path):
+    return Commands(site, tmp_path, base_url=ISSUER)
+
+
+def add(commands, name, *more):
+    return commands.json("client", "add", "--for", name, "--url", URL, *more)
+
+
+def neutral(text):
+    """Without what is new each time."""
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
+    text = re.sub(r'(?<=")[\w-]{43}(?=")', "SECRET", text)
+    return re.sub(r"the secret that was printed|a long random text", "SECRET", text)
+
+
+def test_every_preset_has_a_page():
+    assert PAGES.keys() == PRESETS.keys()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_shows_what_the_command_prints(commands, name):
+    made = add(commands, name)
+    shown = guides.blocks(PAGES[name])
+    [command] = [each.text for each in shown if each.language == "sh"]
+    assert command == f"authsite client add --for {name} --url {URL}\n"
+    found = {each.title: neutral(each.text) for each in shown if each.title}
+    assert found == {each["name"]: neutral(each["text"]) for each in made["files"]}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_client_is_what_the_application_needs(commands, name):
+    made = add(commands, name)
+    client = commands.json("client", "show", made["client_id"])
+    assert client["type"] == "server"
+    assert client["redirect_uris"] == [URL + path for path in PRESETS[name].redirect]
+    assert client["post_logout_redirect_uris"] == [f"{URL}/"]
+    assert client["pkce"] == "required"
+    assert client["id_token_claims"] == "both"
+    texts = "".join(each["text"] for each in made["files"])
+    assert made["client_id"] in texts
+    assert made["client_secret"] in texts
+    assert ISSUER in texts
+    assert "$" not in texts
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("key", ["sub", "email"])
+def test_users_are_known_by_the_id_or_by_the_address(commands, name, key):
+    made = add(commands, name, "--user-key", key)
+    texts = {each["name"]: each["text"] for each in made["files"]}
+    for file, text in texts.items():
+        if file.endswith(".py"):
+            ast.parse(text)
+    quoted = re.compile(rf'["\s]{key}["\s]')
+    assert any(quoted.search(text) for text in texts.values())
+
+
+def test_people_read_the_credentials_and_each_file(commands):
+    done = commands.run("client", "add", "--for", "django", "--url", f"{URL}/", "--name", "Shop")
+    assert "For settings.py:" in done.output
+    assert "OIDC_RP_SIGN_ALGO" in done.output
+    assert "The secret is shown this once" in done.output
+    assert f"{URL}/oidc/callback/" in done.output
+
+
+@pytest.mark.parametrize(
+    "url", ["app.example.org", "ftp://app.example.org", 'https://a"b', "https://a b", "https://a?b"]
+)
+def test_what_is_no_address_is_refused(commands, url):
+    done = commands.run("client", "add", "--for", "flask", "--url", url, status=2)
+    assert "https://app.example.org" in done.output
+    assert commands.json("client", "list")["total"] == 0
+
+
+def test_plain_http_is_for_this_machine_alone(commands):
+    given = ("client", "add", "--for", "flask", "--url")
+    done = commands.run(*given, "http://app.example.org", status=1)
+    assert "https" in done.output
+    assert commands.json("client", "list")["total"] == 0
+    assert commands.json(*given, "http://127.0.0.1:8000")["client_id"]
+
+
+def test_without_openid_connect_the_command_says_why(site, tmp_path):
+    commands = Commands(site, tmp_path, base_url=ISSUER, openid="off")
+    done = commands.run("client", "add", "--for", "flask", "--url", URL, status=1)
+    assert "openid" in done.output

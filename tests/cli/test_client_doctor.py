@@ -1,0 +1,132 @@
+"""``authsite client doctor``: what an operator reads when an application signs nobody in."""
+
+import pytest
+from sqlalchemy import text
+from webtest.http import StopableWSGIServer
+
+from tests.support.in_process import Commands
+from tests.support.servers import free_port
+
+APP = "http://localhost:9000"
+
+
+class Doctor:
+    """A running authsite, with commands on its database; ``client`` is an id."""
+
+    def __init__(self, site, commands):
+        self.site, self.commands = site, commands
+        made = commands.json(
+            "client", "create", "--name", "Orders", "--type", "server",
+            "--redirect-uri", f"{APP}/callback",
+        )  # fmt: skip
+        self.client = made["client_id"]
+
+    def report(self, *more, status=0):
+        return self.commands.json("client", "doctor", self.client, *more, status=status)
+
+    def states(self, *more, status=0):
+        """The state of each subject."""
+        found = self.report(*more, status=status)["findings"]
+        return {each["subject"]: each["state"] for each in found}
+
+    def message(self, subject, *more):
+        found = self.report(*more, status=1)["findings"]
+        return next(each["message"] for each in found if each["subject"] == subject)
+
+    def authorize(self, **changes):
+        query = {
+            "response_type": "code", "client_id": self.client, "scope": "openid", "state": "x",
+            "redirect_uri": f"{APP}/callback", "code_challenge_method": "S256",
+            "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", **changes,
+        }  # fmt: skip
+        sent = {name: value for name, value in query.items() if value is not None}
+        return self.site.http.get("/oauth/authorize", sent, status="*")
+
+
+@pytest.fixture
+def doctor(site_with, tmp_path):
+    port = free_port()
+    site = site_with(base_url=f"http://localhost:{port}")
+    server = StopableWSGIServer.create(site.app, host="127.0.0.1", port=port, threads=4)
+    assert server.wait()
+    yield Doctor(site, Commands(site, tmp_path, base_url=site.cfg.base_url[0]))
+    server.shutdown()
+
+
+def test_nothing_is_wrong_with_a_client_that_works(doctor):
+    assert doctor.states() == dict.fromkeys(("redirect URIs", "discovery", "clock", "keys"), "ok")
+    assert doctor.report()["refusals"] == []
+
+
+def test_the_last_ten_refusals_say_what_to_change(doctor):
+    doctor.authorize(redirect_uri="http://localhost:9000/other")
+    doctor.authorize(code_challenge=None, code_challenge_method=None)
+    refusals = doctor.report()["refusals"]
+    assert [each["reason"] for each in refusals] == ["redirect_uri_mismatch", "challenge_missing"]
+    assert "client update --redirect-uri" in refusals[0]["change"]
+    assert refusals[0]["details"]["sent"] == "http://localhost:9000/other"
+    assert "--pkce optional" in refusals[1]["change"]
+    assert all(each["request_id"] for each in refusals)
+
+    for _ in range(10):
+        doctor.authorize(response_type="token")
+    assert [each["reason"] for each in doctor.report()["refusals"]] == ["response_type"] * 10
+
+
+def test_refusals_of_another_client_are_not_shown(doctor):
+    doctor.authorize(client_id="6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
+    assert doctor.report()["refusals"] == []
+
+
+def test_people_read_lines_and_refusals(doctor):
+    doctor.authorize(redirect_uri="http://localhost:9000/other")
+    done = doctor.commands.run("client", "doctor", doctor.client)
+    assert "discovery" in done.output
+    assert "redirect_uri_mismatch" in done.output
+    assert "authsite explain" in done.output
+
+
+def test_a_disabled_client_is_wrong(doctor):
+    doctor.commands.json("client", "disable", doctor.client)
+    assert doctor.states(status=1)["enabled"] == "wrong"
+    assert "client enable" in doctor.message("enabled")
+
+
+def test_a_client_of_another_type_signs_no_user_in(doctor):
+    doctor.client = doctor.site.client().client_id
+    assert "server" in doctor.message("type")
+
+
+def test_an_address_where_nothing_answers_is_wrong(site_with, tmp_path):
+    site = site_with(base_url=f"http://localhost:{free_port()}")
+    doctor = Doctor(site, Commands(site, tmp_path, base_url=site.cfg.base_url[0]))
+    assert doctor.states(status=1)["discovery"] == "wrong"
+    assert "base-url" in doctor.message("discovery")
+
+
+def test_a_clock_that_differs_is_wrong(doctor, frozen):
+    frozen.advance(300)  # of this process; the header Date is the machine's
+    assert doctor.states(status=1)["clock"] == "wrong"
+    assert "NTP" in doctor.message("clock")
+
+
+def test_the_pages_of_another_origin_need_cors(doctor):
+    assert doctor.states("--origin", APP, status=1)["CORS"] == "wrong"
+    assert "--origin" in doctor.message("CORS", "--origin", APP)
+
+
+def test_the_pages_of_an_origin_of_the_client_have_it(doctor):
+    made = doctor.commands.json(
+        "client", "create", "--name", "Page", "--type", "browser",
+        "--redirect-uri", f"{APP}/callback", "--origin", APP,
+    )  # fmt: skip
+    doctor.client = made["client_id"]
+    assert doctor.states("--origin", APP)["CORS"] == "ok"
+
+
+def test_a_key_that_does_not_open_is_wrong(doctor):
+    assert doctor.states()["keys"] == "ok"
+    with doctor.site.db() as db:
+        db.execute(text("UPDATE signing_keys SET private = 'lost' WHERE private IS NOT NULL"))
+    assert doctor.states(status=1)["keys"] == "wrong"
+    assert "no key signs RS256" in doctor.message("keys")
