@@ -9,9 +9,9 @@ import shutil
 import pytest
 
 from tests.clients.environments import Environments
-from tests.support.public_site import Place
 from tests.conftest import need
 from tests.support import nginx
+from tests.support.public_site import Place
 from tests.support.world import browser_home
 from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
 
