@@ -1,6 +1,7 @@
 """The origins of `browser` clients: their scripts may call the token endpoint and its neighbors."""
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import structlog
@@ -41,13 +42,15 @@ class Origins:
     All origins are read at once, so that a stranger who sends new ones causes no query each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        """``now``: the monotonic clock, in seconds."""
+        self._now = now
         self._known: frozenset[str] = frozenset()
-        self._until = 0.0  # of the monotonic clock
+        self._until = -LIFETIME
 
     def allows(self, services: Services, origin: str) -> bool:
         """Whether an enabled `browser` client has this origin, letter for letter."""
-        now = time.monotonic()
+        now = self._now()
         if now >= self._until:
             try:
                 self._known = frozenset(each.uri for each in ORIGINS.all(services.database))

@@ -56,11 +56,19 @@ def successes(
         schema = schemas[type_, "serialization"]
         meaning = _OF_MESSAGE.get(status) if type_ is Message else None
         responses[str(status)] = {
-            "description": meaning or resolve(schema, components)["description"],
+            "description": meaning or _description(schema, components),
             "headers": headers,
             "content": {JSON: {"schema": schema, "example": example_of(schema, components)}},
         }
     return responses
+
+
+def _description(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str:
+    """The description of a body; of a list, that of its entries."""
+    resolved = resolve(schema, components)
+    if resolved.get("type") == "array":
+        return f"A list. Each entry: {resolve(resolved['items'], components)['description']}"
+    return str(resolved["description"])
 
 
 def failures(

@@ -139,8 +139,9 @@ def test_the_code_becomes_tokens(issuer, app):
     assert tokens["active"] is False or tokens["sub"] == str(ann.id)
 
 
-def test_without_a_usable_key_there_is_a_page(database_url, site_with):
-    first = site_with(**OPENID)
+def test_without_a_usable_key_there_is_a_page(database_url):
+    first = Site(database_url, **OPENID)  # a process that has read no keys yet
+    databases.empty(first.database)
     app = application(first)
     assert leads_to(authorize(first, app)) == "/login"
     with first.db() as db:
@@ -154,4 +155,5 @@ def test_without_a_usable_key_there_is_a_page(database_url, site_with):
     assert leads_to(authorize(site, app, scope="email")) == "/login"  # OAuth alone needs no key
     with first.db() as db:
         db.execute(delete(SigningKey))
-    site.database.dispose()
+    for each in (first, site):
+        each.database.dispose()

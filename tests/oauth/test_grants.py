@@ -61,7 +61,7 @@ def test_the_tokens_of_both_client_types_can_be_refreshed(site, type_):
 @pytest.mark.control("T06")
 @pytest.mark.parametrize(
     "grant_type",
-    ["authorization_code", "implicit", "Password", "PASSWORD", "password ", " password", "x" * 1024,
+    ["implicit", "Password", "PASSWORD", "password ", " password", "x" * 1024,
      "urn:ietf:params:oauth:grant-type:device_code", "__init__", "none", "ä"],
 )  # fmt: skip
 def test_an_unknown_grant_type_is_unsupported(site, grant_type):

@@ -42,4 +42,15 @@ def an_authorization(site):
     url = f"{url}&prompt=select_account"
     form = {"csrf_token": csrf_of(site.http.get(url)), "decision": "continue"}
     site.http.get(site.http.post(url, form, status=303).location, status=200)
+    a_logout(site, app)
     site.http.reset()
+
+
+def a_logout(site, app):
+    """An application asks to sign its user out, by both methods."""
+    url = f"{base_of(site)}/oauth/logout"
+    asked = {"client_id": app.client_id, "state": "st-1"}
+    shown = site.http.get(site.http.post(url, asked, status=303).location, status=200)
+    site.http.get(f"{url}?client_id=x", status=400)
+    form = {"csrf_token": csrf_of(shown), "decision": "sign_out"}
+    site.http.post(shown.request.url, form, status=303)

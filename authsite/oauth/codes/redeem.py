@@ -109,10 +109,14 @@ def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
     `InvalidTarget`, `SigningUnavailable`, `TooManyAttempts`, and what an account condition raises.
     """
     try:
-        code = _find_valid(ctx, client, sent)
+        return _redeem(ctx, client, sent)
     except InvalidCode:
         ctx.limits.count("client-auth", str(client.id), ctx.limits.address)
         raise
+
+
+def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
+    code = _find_valid(ctx, client, sent)
     terms, account = code.terms, code.terms.account
     if account is None or code.session_ends_at is None:
         raise InvalidCode("its user was signed out")  # never: `_find_valid` has looked
