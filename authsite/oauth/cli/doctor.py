@@ -29,7 +29,7 @@ from .clients import SAMPLE, client, find_client
 from .public_checks import public_findings
 
 MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok", "green")}
-REFUSALS = 10
+LATEST = 10
 
 
 class Refused(NamedTuple):
@@ -63,7 +63,7 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
         with ctx.db.begin():
             found = find_client(ctx.db, client_id)
             findings = list(_of_client(ctx, found))
-            refusals = _refusals(ctx, found)
+            refused = _refused_requests(ctx, found)
         if not is_on_with(cfg, standalone=True):
             why = cfg.openid_obstacle or "the setting openid is off: set it to on"
             findings.append(Finding("wrong", "openid", why))
@@ -73,25 +73,25 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
             findings += public_findings(ctx.services, issuer, alg, origin)
     findings.sort(key=lambda each: [*MARKS].index(each.state))
     if as_json:
-        rows = [each._asdict() for each in refusals]
-        print_json({"findings": [vars(each) for each in findings], "refusals": rows})
+        rows = [each._asdict() for each in refused]
+        print_json({"findings": [vars(each) for each in findings], "refused": rows})
     else:
-        _print(findings, refusals)
+        _print(findings, refused)
     if any(each.state == "wrong" for each in findings):
         raise SystemExit(1)
 
 
-def _print(findings: Sequence[Finding], refusals: Sequence[Refused]) -> None:
-    """A line for each finding, then the refusals."""
+def _print(findings: Sequence[Finding], refused: Sequence[Refused]) -> None:
+    """Print a line for each finding, then the requests."""
     for finding in findings:
         mark, color = MARKS[finding.state]
         styled = click.style(f"{mark:<6}", fg=color)
         click.echo(f"{styled}  {finding.subject}: {visible(finding.message)}")
-    if not refusals:
+    if not refused:
         click.echo("No authorization request of this client was refused.")
         return
     click.echo("\nThe last requests that were refused:")
-    for each in refusals:
+    for each in refused:
         click.echo(f"\n{each.at} {visible(each.reason)}: {each.change}")
         for name, value in each.details.items():
             click.echo(f"  {name}: {visible(value)}")
@@ -104,7 +104,7 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     findings = []
     if found.type not in CODE_TYPES:
         others = ", ".join(CODE_TYPES)
-        message = f"a client of type {found.type} signs nobody in: create one of type {others}"
+        message = f"a client of type {found.type} signs no user in: create one of type {others}"
         findings.append(Finding("wrong", "type", message))
     if found.disabled_at:
         message = "the client is disabled: `authsite client enable` enables it"
@@ -118,12 +118,12 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     return findings
 
 
-def _refusals(ctx: Context, found: Client) -> list[Refused]:
+def _refused_requests(ctx: Context, found: Client) -> list[Refused]:
     """The latest ones, oldest first."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
     meanings = {str(each): each.meaning for each in Reason}
     refused = []
-    for event in search(ctx.db, wanted, REFUSALS).events:
+    for event in search(ctx.db, wanted, LATEST).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
         reason = details.pop("reason", "")
         change = meanings.get(reason, "This version does not know the reason.")
