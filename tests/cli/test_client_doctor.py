@@ -1,4 +1,4 @@
-"""``authsite client doctor``: what an operator reads when an application signs nobody in."""
+"""``authsite client doctor``: what an operator reads when users cannot sign in to an application."""
 
 import pytest
 from sqlalchemy import text

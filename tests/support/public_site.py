@@ -100,7 +100,7 @@ class Place:
 
 
 class Person:
-    """Somebody with an account, a password and a browser."""
+    """A person with an account, a password and a browser."""
 
     def __init__(self, context, place, user):
         self.page, self.place, self.user = context.new_page(), place, user

@@ -29,7 +29,7 @@ from .clients import SAMPLE, client, find_client
 from .public_checks import public_findings
 
 MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok", "green")}
-REFUSALS = 10
+REFUSED = 10
 
 
 class Refused(NamedTuple):
@@ -63,7 +63,7 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
         with ctx.db.begin():
             found = find_client(ctx.db, client_id)
             findings = list(_of_client(ctx, found))
-            refusals = _refusals(ctx, found)
+            latest = _refused(ctx, found)
         if not is_on_with(cfg, standalone=True):
             why = cfg.openid_obstacle or "the setting openid is off: set it to on"
             findings.append(Finding("wrong", "openid", why))
@@ -73,25 +73,25 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
             findings += public_findings(ctx.services, issuer, alg, origin)
     findings.sort(key=lambda each: [*MARKS].index(each.state))
     if as_json:
-        rows = [each._asdict() for each in refusals]
+        rows = [each._asdict() for each in latest]
         print_json({"findings": [vars(each) for each in findings], "refusals": rows})
     else:
-        _print(findings, refusals)
+        _print(findings, latest)
     if any(each.state == "wrong" for each in findings):
         raise SystemExit(1)
 
 
-def _print(findings: Sequence[Finding], refusals: Sequence[Refused]) -> None:
+def _print(findings: Sequence[Finding], latest: Sequence[Refused]) -> None:
     """A line for each finding, then the refusals."""
     for finding in findings:
         mark, color = MARKS[finding.state]
         styled = click.style(f"{mark:<6}", fg=color)
         click.echo(f"{styled}  {finding.subject}: {visible(finding.message)}")
-    if not refusals:
+    if not latest:
         click.echo("No authorization request of this client was refused.")
         return
     click.echo("\nThe last requests that were refused:")
-    for each in refusals:
+    for each in latest:
         click.echo(f"\n{each.at} {visible(each.reason)}: {each.change}")
         for name, value in each.details.items():
             click.echo(f"  {name}: {visible(value)}")
@@ -118,12 +118,12 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     return findings
 
 
-def _refusals(ctx: Context, found: Client) -> list[Refused]:
+def _refused(ctx: Context, found: Client) -> list[Refused]:
     """The latest ones, oldest first."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
     meanings = {str(each): each.meaning for each in Reason}
     refused = []
-    for event in search(ctx.db, wanted, REFUSALS).events:
+    for event in search(ctx.db, wanted, REFUSED).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
         reason = details.pop("reason", "")
         change = meanings.get(reason, "This version does not know the reason.")
