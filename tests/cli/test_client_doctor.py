@@ -1,4 +1,8 @@
-"""``authsite client doctor``: what an operator reads when users cannot sign in to an application."""
+<<<<<<< HEAD
+"""``authsite client doctor``: what an operator reads when an application fails."""
+=======
+"""``authsite client doctor``: what an operator reads when the sign-in of an application fails."""
+>>>>>>> p15
 
 import pytest
 from sqlalchemy import text
@@ -55,27 +59,27 @@ def doctor(site_with, tmp_path):
 
 def test_nothing_is_wrong_with_a_client_that_works(doctor):
     assert doctor.states() == dict.fromkeys(("redirect URIs", "discovery", "clock", "keys"), "ok")
-    assert doctor.report()["refusals"] == []
+    assert doctor.report()["refused"] == []
 
 
 def test_the_last_ten_refusals_say_what_to_change(doctor):
     doctor.authorize(redirect_uri="http://localhost:9000/other")
     doctor.authorize(code_challenge=None, code_challenge_method=None)
-    refusals = doctor.report()["refusals"]
-    assert [each["reason"] for each in refusals] == ["redirect_uri_mismatch", "challenge_missing"]
-    assert "client update --redirect-uri" in refusals[0]["change"]
-    assert refusals[0]["details"]["sent"] == "http://localhost:9000/other"
-    assert "--pkce optional" in refusals[1]["change"]
-    assert all(each["request_id"] for each in refusals)
+    refused = doctor.report()["refused"]
+    assert [each["reason"] for each in refused] == ["redirect_uri_mismatch", "challenge_missing"]
+    assert "client update --redirect-uri" in refused[0]["change"]
+    assert refused[0]["details"]["sent"] == "http://localhost:9000/other"
+    assert "--pkce optional" in refused[1]["change"]
+    assert all(each["request_id"] for each in refused)
 
     for _ in range(10):
         doctor.authorize(response_type="token")
-    assert [each["reason"] for each in doctor.report()["refusals"]] == ["response_type"] * 10
+    assert [each["reason"] for each in doctor.report()["refused"]] == ["response_type"] * 10
 
 
 def test_refusals_of_another_client_are_not_shown(doctor):
     doctor.authorize(client_id="6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
-    assert doctor.report()["refusals"] == []
+    assert doctor.report()["refused"] == []
 
 
 def test_people_read_lines_and_refusals(doctor):

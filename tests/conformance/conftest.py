@@ -32,7 +32,8 @@ def pytest_collection_modifyitems(items):
 def place(tmp_path_factory):
     need(nginx.available(), "nginx")
     need(shutil.which("certutil"), "certutil (libnss3-tools)")
-    with Place(tmp_path_factory.mktemp("conformance")).running() as place:
+    folder = tmp_path_factory.mktemp("conformance")
+    with Place(folder, login_identifiers="email phone").running() as place:
         yield place
 
 

@@ -189,6 +189,7 @@ class Browser:
             if self.came_back:
                 url = self.came_back.pop(0)
                 assert url.partition("?")[0] == uri.partition("?")[0]
+                self.page.wait_for_url(url)  # the page is there, so the next one interrupts nothing
                 return dict(parse_qsl(urlsplit(url).query))
             self._act()
             self.page.wait_for_timeout(50)

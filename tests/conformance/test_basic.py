@@ -190,7 +190,7 @@ def test_oidcc_ensure_request_with_unknown_parameter_succeeds(suite, ann):
 
 
 def test_oidcc_ensure_request_with_acr_values_succeeds(suite, ann):
-    """Voluntary ones that are unknown here (section 3.1.2.1)."""
+    """Voluntary ones that are unknown (section 3.1.2.1)."""
     suite.sign_in(ann, acr_values="https://acr.example.test/1 https://acr.example.test/2")
 
 

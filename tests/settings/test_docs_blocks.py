@@ -72,6 +72,7 @@ NOT_RUN = {
     "openid": 1,
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
+    "conformance": 1,
     "connect-argocd": 2,
     "connect-gitea": 2,
     "connect-grafana": 2,

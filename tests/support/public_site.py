@@ -10,6 +10,9 @@ import subprocess
 from contextlib import contextmanager
 from uuid import uuid4
 
+from sqlalchemy import update
+
+from authsite.users.models import User
 from tests.support import databases, nginx
 from tests.support.certificates import Authority
 from tests.support.home import CHECKOUT
@@ -71,10 +74,13 @@ class Place:
         made = self.command("client", "add", "--for", name, "--url", url, *more)
         return made, {each["name"]: each["text"] for each in made["files"]}
 
-    def person(self, context, *, confirmed=True, **more):
-        """A new user with this browser."""
+    def person(self, context, *, confirmed=True, **columns):
+        """A new user with this browser; ``columns`` are further ones of the row."""
         email = f"user-{uuid4().hex[:12]}@example.com"
-        user = self.site.user(email, confirmed=confirmed, **more)
+        user = self.site.user(email, confirmed=confirmed)
+        if columns:
+            with self.site.db() as db:
+                db.execute(update(User).where(User.id == user.id).values(columns))
         return Person(context, self, user)
 
     @contextmanager

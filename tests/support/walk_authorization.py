@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.support.authorizing import VERIFIER, application, parameters
+from tests.support.authorizing import VERIFIER, application, parameters, target_of
 from tests.support.pages import csrf_of, sign_in
 from tests.support.site import bearer
 from tests.support.walk_pages import base_of
@@ -37,8 +37,9 @@ def an_authorization(site):
     for decision in ("deny", "allow"):
         shown = site.http.get(url, status=200)
         form = {"csrf_token": csrf_of(shown), "decision": decision}
-        site.http.post(url, form, status=200)
-    its_tokens(site, app, site.http.get(url, status=302).location)
+        done = site.http.post(url, form, status=200)
+    site.http.get(url)
+    its_tokens(site, app, target_of(done))
     url = f"{url}&prompt=select_account"
     form = {"csrf_token": csrf_of(site.http.get(url)), "decision": "continue"}
     site.http.get(site.http.post(url, form, status=303).location, status=200)
