@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""``authsite client doctor``: what an operator reads when an application fails."""
-=======
 """``authsite client doctor``: what an operator reads when the sign-in of an application fails."""
->>>>>>> p15
 
 import pytest
 from sqlalchemy import text

@@ -29,11 +29,7 @@ from .clients import SAMPLE, client, find_client
 from .public_checks import public_findings
 
 MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok", "green")}
-<<<<<<< HEAD
-REFUSED = 10
-=======
 LATEST = 10
->>>>>>> p15
 
 
 class Refused(NamedTuple):
@@ -67,11 +63,7 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
         with ctx.db.begin():
             found = find_client(ctx.db, client_id)
             findings = list(_of_client(ctx, found))
-<<<<<<< HEAD
-            latest = _refused(ctx, found)
-=======
             refused = _refused_requests(ctx, found)
->>>>>>> p15
         if not is_on_with(cfg, standalone=True):
             why = cfg.openid_obstacle or "the setting openid is off: set it to on"
             findings.append(Finding("wrong", "openid", why))
@@ -81,45 +73,25 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
             findings += public_findings(ctx.services, issuer, alg, origin)
     findings.sort(key=lambda each: [*MARKS].index(each.state))
     if as_json:
-<<<<<<< HEAD
-        rows = [each._asdict() for each in latest]
-        print_json({"findings": [vars(each) for each in findings], "refusals": rows})
-    else:
-        _print(findings, latest)
-=======
         rows = [each._asdict() for each in refused]
         print_json({"findings": [vars(each) for each in findings], "refused": rows})
     else:
         _print(findings, refused)
->>>>>>> p15
     if any(each.state == "wrong" for each in findings):
         raise SystemExit(1)
 
 
-<<<<<<< HEAD
-def _print(findings: Sequence[Finding], latest: Sequence[Refused]) -> None:
-    """A line for each finding, then the refusals."""
-=======
 def _print(findings: Sequence[Finding], refused: Sequence[Refused]) -> None:
     """Print a line for each finding, then the requests."""
->>>>>>> p15
     for finding in findings:
         mark, color = MARKS[finding.state]
         styled = click.style(f"{mark:<6}", fg=color)
         click.echo(f"{styled}  {finding.subject}: {visible(finding.message)}")
-<<<<<<< HEAD
-    if not latest:
-        click.echo("No authorization request of this client was refused.")
-        return
-    click.echo("\nThe last requests that were refused:")
-    for each in latest:
-=======
     if not refused:
         click.echo("No authorization request of this client was refused.")
         return
     click.echo("\nThe last requests that were refused:")
     for each in refused:
->>>>>>> p15
         click.echo(f"\n{each.at} {visible(each.reason)}: {each.change}")
         for name, value in each.details.items():
             click.echo(f"  {name}: {visible(value)}")
@@ -146,20 +118,12 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     return findings
 
 
-<<<<<<< HEAD
-def _refused(ctx: Context, found: Client) -> list[Refused]:
-=======
 def _refused_requests(ctx: Context, found: Client) -> list[Refused]:
->>>>>>> p15
     """The latest ones, oldest first."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
     meanings = {str(each): each.meaning for each in Reason}
     refused = []
-<<<<<<< HEAD
-    for event in search(ctx.db, wanted, REFUSED).events:
-=======
     for event in search(ctx.db, wanted, LATEST).events:
->>>>>>> p15
         details = {name: str(value) for name, value in (event.details or {}).items()}
         reason = details.pop("reason", "")
         change = meanings.get(reason, "This version does not know the reason.")
