@@ -136,7 +136,9 @@ def shell(page):
     return "".join(each.text for each in guides.commands(page)).replace("\\\n", " ")
 
 
-@pytest.mark.parametrize("page", ["audit", "backup", "common-tasks", "mail", "openid", "openid-requests"])
+@pytest.mark.parametrize(
+    "page", ["audit", "backup", "common-tasks", "mail", "openid", "openid-requests"]
+)
 def test_a_command_exists_with_its_options(page):
     lines = re.findall(r"(?:^|bin/|\| )authsite ([^#\n]*)", shell(page), re.MULTILINE)
     assert lines
