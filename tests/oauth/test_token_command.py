@@ -12,7 +12,7 @@ from authsite.users.models import User
 from tests.support.in_process import Commands
 from tests.support.personal import created
 
-KEYS = {"active", "reason", "user", "client", "expires_at"}
+KEYS = {"active", "reason", "user", "client", "audience", "session", "expires_at"}
 
 
 @pytest.fixture
