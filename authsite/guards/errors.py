@@ -53,8 +53,8 @@ class GroupRequired(ApiError):
     status = 403
     code = "group_required"
     message = _(
-        "This is only for the members of a group, and your account is not in it. Ask the "
-        "administrator to add you."
+        "This is only for the members of a group, and your account is not in it. Ask the people "
+        "who run this site to add you."
     )
 
 

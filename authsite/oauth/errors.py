@@ -7,8 +7,7 @@ from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
 
 _GROUP = _(
-    "Your account may not use this application. Ask the administrator of the application to give "
-    "you access."
+    "Your account may not use this application. Ask the people who run this site for access."
 )
 
 

@@ -66,8 +66,8 @@ def test_trap_5_each_datum_is_shown_with_its_value_and_each_scope_in_words(site)
     ]
     assert data(page) == {
         "Username": "ann77",
-        "E-mail": "ann@example.com",
-        "Phone": "+4930901820",
+        "E-mail address": "ann@example.com",
+        "Phone number": "+4930901820",
     }
 
 
@@ -83,7 +83,7 @@ def test_who_asks_who_is_signed_in_and_where_the_answer_goes(site):
     page = ask(site, connected.application(site, "Wiki <b>"), "openid")
     assert page.html.h1.get_text() == "Allow Wiki <b>?"
     assert "The application at wiki.example.net wants to sign you in" in text(page)
-    assert "The answer goes to wiki.example.net" in text(page)
+    assert "Your answer goes to wiki.example.net" in text(page)
     assert page.html.select_one(".sent-to strong").get_text() == "ann@example.com"
     other = page.html.select_one(".sent-to a")
     assert other["href"].startswith("/login?next=%2Fask%3Fclient")
@@ -96,7 +96,7 @@ def test_a_program_has_no_host(site, uri):
     page = ask(site, connected.application(site), "openid", uri)
     assert "A program on this computer wants to sign you in" in text(page)
     assert "Allow it only if you have just started to sign in there" in text(page)
-    assert "The answer goes to a program on this computer" in text(page)
+    assert "Your answer goes to a program on this computer" in text(page)
 
 
 def test_whether_access_outlasts_the_session(site):

@@ -30,8 +30,8 @@ DATA: Mapping[str, Mapping[str, str]] = {
         "preferred_username": _("Username"),
         "nickname": _("Nickname"),
     },
-    "email": {"email": _("E-mail")},
-    "phone": {"phone_number": _("Phone")},
+    "email": {"email": _("E-mail address")},
+    "phone": {"phone_number": _("Phone number")},
     "groups": {"groups": _("Groups")},
 }
 NOT_SHOWN = frozenset({"updated_at", "email_verified", "phone_number_verified"})

@@ -2,6 +2,7 @@
 
 A sentence is both the text of our page and, in English, the ``error_description`` of a redirect. So
 it has only the characters of RFC 6749, section 4.1.2.1: ASCII without quotes and backslashes.
+Those that a page can show are marked for translation; the others only an application reads.
 """
 
 from enum import StrEnum
@@ -37,27 +38,27 @@ class Reason(StrEnum):
     CLIENT_MISSING = (
         "client_missing",
         INVALID,
-        _("The application did not say which one it is. Tell the people who run it."),
+        _("The application did not say which application it is. Tell the people who run it."),
         "The parameter `client_id` is missing.",
     )
     CLIENT_UNKNOWN = (
         "client_unknown",
         "unauthorized_client",
-        _("This application is not known here. Tell the people who run it."),
+        _("This application is not registered here. Tell the people who run it."),
         "There is no enabled client with this `client_id` of a type that signs people in "
         "(`server`, `browser` or `native`).",
     )
     MALFORMED = (
         "malformed",
         INVALID,
-        _("The request could not be read. Go back to the application and begin again."),
+        _("We cannot read the request of the application. Go back to it and begin again."),
         "The query or the body is not UTF-8, has more than 100 parameters, or is not a form.",
     )
     REDIRECT_URI_MISMATCH = (
         "redirect_uri_mismatch",
         INVALID,
         _(
-            "The application wants to lead you to an address that is not registered for it. Tell "
+            "The application wants to send you to an address that is not registered for it. Tell "
             "the people who run it."
         ),
         "The parameter `redirect_uri` is none of the client. If `sent` is right, register it with "
@@ -67,161 +68,170 @@ class Reason(StrEnum):
     REDIRECT_URI_MISSING = (
         "redirect_uri_missing",
         INVALID,
-        _("The application did not say where to lead you. Tell the people who run it."),
+        _(
+            "The application did not say where to send you after the sign-in. Tell the people who "
+            "run it."
+        ),
         "The parameter `redirect_uri` is missing. It may be left out only if the client has "
         "exactly one, and without the scope `openid`.",
     )
     REPEATED = (
         "repeated",
         INVALID,
-        _("The parameter ${parameter} is there more than once. Send it once."),
+        _(
+            "The application sent the parameter ${parameter} more than once. Tell the people who "
+            "run it."
+        ),
         "A parameter is there more than once (RFC 6749, section 3.1).",
     )
     TOO_OLD = (
         "too_old",
         INVALID,
-        _("This took too long. Go back to the application and begin again."),
+        _("The request of the application has expired. Go back to it and begin again."),
         "The stored request has ended: it was made more than 10 minutes ago.",
     )
     # What the application is told.
     ACR_NOT_REACHABLE = (
         "acr_not_reachable",
         "unmet_authentication_requirements",
-        _("No way to sign in here reaches the level that acr_values asks for. Ask for less."),
+        "No way to sign in here reaches the level that acr_values asks for. Ask for less.",
         "The parameter `acr_values` asks for a level that no way to sign in gives.",
     )
     CHALLENGE = (
         "challenge",
         INVALID,
-        _("The code_challenge is not the base64url text of a SHA-256 hash. Compute it by S256."),
+        "The code_challenge is not the base64url text of a SHA-256 hash. Compute it by S256.",
         "The parameter `code_challenge` is not 43 characters of base64url (RFC 7636).",
     )
     CHALLENGE_METHOD = (
         "challenge_method",
         INVALID,
-        _("Send code_challenge_method=S256. There is no other method here."),
+        "Send code_challenge_method=S256. There is no other method here.",
         "The parameter `code_challenge_method` is missing, or is not `S256`.",
     )
     CHALLENGE_MISSING = (
         "challenge_missing",
         INVALID,
-        _("PKCE is required. Send code_challenge and code_challenge_method=S256."),
+        "PKCE is required. Send code_challenge and code_challenge_method=S256.",
         "The parameter `code_challenge` is missing. A client of the type `server` whose software "
         "cannot send it may have `--pkce optional`.",
     )
     HINT = (
         "id_token_hint",
         INVALID,
-        _("The id_token_hint is not an ID token of this site. Send one of ours, or none."),
+        "The id_token_hint is not an ID token of this site. Send one of ours, or none.",
         "The parameter `id_token_hint` is not an ID token that this installation has signed.",
     )
     INVALID_VALUE = (
         "invalid_value",
         INVALID,
-        _("The parameter ${parameter} is too long, or has a value that it cannot have."),
+        "The value of the parameter ${parameter} is too long or not valid. Send another one.",
         "A parameter is too long, or has a value that it cannot have.",
     )
     PROMPT_NONE = (
         "prompt_none",
         INVALID,
-        _("The value none of the parameter prompt excludes all others. Send it alone."),
+        "The value none of the parameter prompt excludes all others. Send it alone.",
         "The parameter `prompt` has `none` and another value.",
     )
     REQUEST_OBJECT = (
         "request_object",
         "request_not_supported",
-        _("The parameter request is not supported. Send the parameters themselves."),
+        "The parameter request is not supported. Send the parameters themselves.",
         "The parameter `request` is not supported.",
     )
     REQUEST_URI = (
         "request_uri",
         "request_uri_not_supported",
-        _("The parameter request_uri is not supported. Send the parameters themselves."),
+        "The parameter request_uri is not supported. Send the parameters themselves.",
         "The parameter `request_uri` is not supported.",
     )
     RESPONSE_MODE = (
         "response_mode",
         INVALID,
-        _("Leave response_mode out, or send response_mode=query."),
+        "Leave response_mode out, or send response_mode=query.",
         "The parameter `response_mode` is not `query`.",
     )
     RESPONSE_TYPE = (
         "response_type",
         "unsupported_response_type",
-        _("Send response_type=code. There is no other type here."),
+        "Send response_type=code. There is no other type here.",
         "The parameter `response_type` is not `code`.",
     )
     RESPONSE_TYPE_MISSING = (
         "response_type_missing",
         INVALID,
-        _("The parameter response_type is missing. Send response_type=code."),
+        "The parameter response_type is missing. Send response_type=code.",
         "The parameter `response_type` is missing.",
     )
     SCOPE = (
         "scope",
         "invalid_scope",
-        _("The application may not ask for one of these scopes. Ask for those that it has."),
+        "The application may not have one of these scopes. Ask only for those that it may have.",
         "A scope in `scope` is not one of the client's, or, without `openid`, is not known; or no "
         "group of the user gives any of them.",
     )
     TARGET = (
         "resource",
         "invalid_target",
-        _("The resource is not known here. Send the URI that is registered for it."),
+        "The resource is not known here. Send the URI that is registered for it.",
         "The parameter `resource` is not registered: see `authsite resource list`.",
     )
     TOO_LONG = (
         "too_long",
         INVALID,
-        _("The request is longer than 8 KiB. Send less."),
+        "The request is longer than 8 KiB. Send a shorter one.",
         "The request is longer than 8 KiB.",
     )
     # What the state of the browser and the user decides.
     ADDRESS_NOT_CONFIRMED = (
         "address_not_confirmed",
         "interaction_required",
-        _("The user has to confirm the e-mail address. Send the request without prompt=none."),
+        "The user has to confirm the e-mail address. Send the request without prompt=none.",
         "With `prompt=none`: the e-mail address of the user is not confirmed, which the settings "
         "or the client require.",
     )
     CHOICE_NEEDED = (
         "choice_needed",
         "account_selection_required",
-        _("The user has to choose an account. Send the request without prompt=none."),
+        "The user has to choose an account. Send the request without prompt=none.",
         "With `prompt=none`: the user has to choose an account.",
     )
     CONSENT_NEEDED = (
         "consent_needed",
         "consent_required",
-        _("The user has to allow this. Send the request without prompt=none."),
+        "The user has to allow what you ask for. Send the request without prompt=none.",
         "With `prompt=none`: the user has not allowed the client what it asks for, or the answer "
         "goes to a program on the user's computer, which needs a press each time.",
     )
     GROUP = (
         "group_required",
         "access_denied",
-        _("This application is for the members of a group. Ask the people who run this site."),
+        _(
+            "Only the members of a group may use this application. Ask the people who run this "
+            "site for access."
+        ),
         "The user is not in the group that the client requires (`--require-group`).",
         403,
     )
     LOGIN_NEEDED = (
         "login_needed",
         "login_required",
-        _("The user has to sign in. Send the request without prompt=none."),
+        "The user has to sign in. Send the request without prompt=none.",
         "With `prompt=none`: no user is signed in, the sign-in is older than `max_age`, or another "
         "user is signed in than that of `id_token_hint`.",
     )
     LEVEL_NEEDED = (
         "level_needed",
         "interaction_required",
-        _("The user has to sign in with a further proof. Send the request without prompt=none."),
+        "The user has to sign in with a further proof. Send the request without prompt=none.",
         "With `prompt=none`: the sign-in is of a lower level than `acr_values` asks for.",
     )
     # Ours.
     NO_KEY = (
         "no_key",
         "temporarily_unavailable",
-        _("This site cannot sign people in to applications now. Try again in some minutes."),
+        _("Signing in to applications does not work now. Try again in a few minutes."),
         "There is no usable signing key. `authsite doctor` says why.",
         503,
     )

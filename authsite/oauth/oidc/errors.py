@@ -11,8 +11,8 @@ class SigningUnavailable(TemporarilyUnavailable):
 
     summary = "The service cannot sign ID tokens at the moment."
     message = _(
-        "Signing in to applications does not work at the moment. Try again in some minutes. The "
-        "operator of this service finds the cause with “authsite doctor”."
+        "Signing in to applications does not work now. Try again in a few minutes. If you run this "
+        "site, “authsite doctor” shows the cause."
     )
     reason = "no signing key is usable"
 

@@ -23,10 +23,12 @@ KNOWN = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_
 class LogoutProblem(Enum):
     """Why a request for a logout leads to no application: the text for the person."""
 
-    REQUEST = _("The request of the application is too long, or has a value twice.")
+    REQUEST = _("The request of the application is too long, or has a parameter more than once.")
     HINT = _("The application sent an ID token that is not from this site.")
-    CLIENT = _("The application is not registered here, or not the one that you were signed in to.")
-    URI = _("The application wants to lead you to an address that is not registered for it.")
+    CLIENT = _(
+        "The application is not registered here, or is not the one that you were signed in to."
+    )
+    URI = _("The application wants to send you to an address that is not registered for it.")
 
 
 class LogoutRefused(Exception):
