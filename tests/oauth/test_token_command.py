@@ -171,7 +171,7 @@ def test_the_resource_and_the_session_are_shown(site_with, tmp_path):
     ann = site.user(confirmed=True)
     uri = "https://files.example.com/"
     with site.db() as db:
-        db.add(Resource(id=uuid4(), uri=uri, name="Files", scopes="", created_at=clock.now()))
+        db.add(Resource(id=uuid4(), uri=uri, created_at=clock.now(), updated_at=clock.now()))
     app, commands = application(site), Commands(site, tmp_path, **OPENID)
     code = code_for(site, app, resource=uri)
     tokens = redeemed(site, app, code)

@@ -84,7 +84,7 @@ def test_userinfo_says_that_it_is_unavailable(site, tokens, lose):
     lose()
     for ask in (site.http.get, site.http.post):
         answer = ask(USERINFO, headers=headers, status=503)
-        assert answer.json["error"] == "temporarily_unavailable"
+        assert answer.json["errors"][0]["code"] == "temporarily_unavailable"
         assert answer.headers["Retry-After"] == "60"
 
 
