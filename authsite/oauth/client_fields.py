@@ -58,7 +58,7 @@ def apply(ctx: Context, client: Client, fields: ClientFields) -> None:
     """Give a client the ``fields``, in the transaction of ``ctx``.
 
     Raises ValueError, with what to do, for a field that its type does not have, and for a value
-    that it cannot have. Whoever calls this raises the client's epoch if ``first_party`` changes.
+    that it cannot have. The caller raises the client's epoch if ``first_party`` changes.
     """
     given = {name: value for name, value in fields._asdict().items() if value is not None}
     for name in given:

@@ -17,7 +17,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # RFC 3986 without the characters that begin a fragment, and without "*".
 _CHARACTERS = re.compile(r"(?:[A-Za-z0-9:/?\[\]@!$&'()+,;=._~-]|%[0-9A-Fa-f]{2})*")
 _PARTS = re.compile(  # RFC 3986, appendix B: each character is in one part
-    r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL
+    r"(?:([^:/?#]+):)?(?://([^/?#]*+))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _AUTHORITY = re.compile(r"([^:\[\]@]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")

@@ -28,7 +28,7 @@ from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
 MAX_SCOPES = 1024  # characters: the size of the column
 # Scheme, authority, path and query (RFC 3986, appendix B); without a fragment (RFC 8707, 2).
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(\?[^#]*)?")
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*+))?([^?#]*)(\?[^#]*)?")
 _NOT_IN_A_URI = re.compile(r"[^!-~]|[\"<>\\^`{|}]")
 
 
@@ -131,7 +131,7 @@ def add(ctx: Context, uri: str, scopes: str, client_id: UUID | None = None) -> R
     """Register a resource; ``client_id``: the resource server that may introspect its tokens.
 
     Raises ValueError for a URI that `check` refuses or that is registered already, for a scope that
-    no token can have, and for a client that is no resource server; `FeatureNotOpen`.
+    no token can have, and for a client of another type than resource server; `FeatureNotOpen`.
     """
     if not features.is_open(ctx.services, features.AUDIENCE):
         raise features.FeatureNotOpen

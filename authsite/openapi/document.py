@@ -57,6 +57,7 @@ TAGS = (
     "E-mail verification",
     "Password recovery",
     "Sign-in with other providers",
+    "Connected applications",
     "Personal access tokens",
     "Forward auth",
     "API description",

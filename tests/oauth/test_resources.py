@@ -202,7 +202,7 @@ def test_tokens_for_a_resource_that_was_removed_are_not_refreshed(site, keys):
     assert answer["error"] == "invalid_grant"
     assert site.introspect(keys, tokens["refresh_token"]) == {"active": False}
     assert site.introspect(server, tokens["access_token"]) == {"active": False}
-    # The client may know of its own token.
+    # The client may know about a token it got itself.
     assert site.introspect(keys, tokens["access_token"])["active"] is True
 
 

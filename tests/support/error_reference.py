@@ -20,6 +20,8 @@ ADVICE = {
     "InvalidClient": "Check the id and the secret. `authsite explain REQUEST_ID` tells the "
     "operator which check failed.",
     "InvalidRequirement": "Correct the parameter that the message names, in the proxy.",
+    "LogoutNotValid": "Correct what the page names: the hint, the `client_id` or "
+    "the address of the application.",
     "MethodNotAllowed": "Use a method that `Allow` names.",
     "MissingParameter": "Send the parameter that the message names.",
     "NotAuthenticated": "Refresh the tokens or log in again.",

@@ -9,6 +9,7 @@ for ``next`` is stored, and ``_ref`` is a sealed reference to it.
 
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -138,7 +139,7 @@ def is_chosen(keys: Keys, incoming: Incoming, browser: Browser) -> bool:
     """Whether ``_as`` is of this request, this browser and its session."""
     ring, text = keys["authorization choice"], incoming.chosen or ""
     found = _CHOSEN.unseal(ring, text, clock.now(), _bound(incoming, browser))
-    return found is not None and found[0] == browser.session_digest
+    return found is not None and compare_digest(found[0], browser.session_digest)
 
 
 def _stored(ctx: Context, reference: str) -> str:

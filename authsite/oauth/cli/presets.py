@@ -70,9 +70,8 @@ def signed_in():
 def sign_out():
     session.clear()
     # At authsite, too: it asks, and leads back.
-    return redirect(
-        "$issuer/oauth/logout?client_id=$client_id&post_logout_redirect_uri=$url/", 303
-    )
+    query = "client_id=$client_id&post_logout_redirect_uri=$url/"
+    return redirect(f"$issuer/oauth/logout?{query}", 303)
 """,
 )
 _DJANGO = (
@@ -157,9 +156,8 @@ c.GenericOAuthenticator.userdata_url = "$issuer/v1/oauth/userinfo"
 c.GenericOAuthenticator.scope = ["openid", "profile", "email"]
 c.GenericOAuthenticator.username_claim = "$key"
 c.GenericOAuthenticator.enable_pkce = True
-c.GenericOAuthenticator.logout_redirect_url = (
-    "$issuer/oauth/logout?client_id=$client_id&post_logout_redirect_uri=$url/"
-)
+query = "client_id=$client_id&post_logout_redirect_uri=$url/"
+c.GenericOAuthenticator.logout_redirect_url = f"$issuer/oauth/logout?{query}"
 # Everyone with an account. For some people alone: authsite client update --require-group.
 c.GenericOAuthenticator.allow_all = True
 """,
@@ -169,10 +167,13 @@ c.GenericOAuthenticator.allow_all = True
 def _app_builder(base: str, name: str, setting: str, role: str) -> str:
     """The configuration of an application that Flask-AppBuilder signs users in to."""
     module, _, parent = base.rpartition(".")
+    imported = f"from {module} import {parent}"
+    if len(imported) > 88:
+        imported = f"from {module} import (\n    {parent},\n)"
     return f'''\
 # pip install Authlib requests
 from flask_appbuilder.security.manager import AUTH_OAUTH
-from {module} import {parent}
+{imported}
 
 
 class AuthsiteSecurityManager({parent}):

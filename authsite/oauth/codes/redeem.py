@@ -1,7 +1,7 @@
 """Redeem an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 
 Everything is checked before the code is used up, so a request that is refused changes nothing. Only
-a request that knows all of a used code counts as its second use: another client, or somebody who
+a request that knows all of a used code counts as its second use: another client, or a person who
 has seen the code but not its verifier, cannot end what the first use has begun.
 """
 

@@ -1,7 +1,7 @@
 """The end of a browser session: the one home of what it means for the tokens of applications.
 
 A family that came from a code ends with its session, unless it has the scope ``offline_access``.
-Only the end counts that somebody has brought about: a session that is idle, or was deleted by the
+Only an end that a person brings about counts: a session that is idle, or was deleted by the
 cleanup, ends nothing. What ends all sign-ins of a user raises the epoch, which ends the families
 by itself.
 """

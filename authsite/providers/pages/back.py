@@ -23,6 +23,7 @@ from authsite.sign_in.methods.provider import (
     browser_of,
     finish,
     keep_browser,
+    keeping_next,
 )
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
 from authsite.sign_in.sessions import cookies
@@ -80,8 +81,9 @@ def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> 
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:
     ctx, provided = request.authsite.ctx, returned.provided
-    found = look(ctx, provider, provided)
-    refuse(provider, found, provided.subject)
+    with keeping_next(returned.start.next):
+        found = look(ctx, provider, provided)
+        refuse(provider, found, provided.subject)
     if found.known:
         return _enter(request, found, returned)
     with transaction(request):

@@ -14,7 +14,7 @@ AT_SESSION_END = Registered[Callable[[Context, UUID, UUID], None]](
 
 
 def ended(ctx: Context, user_id: UUID, session_id: UUID) -> None:
-    """Note that the row of this session was deleted because somebody has ended it.
+    """Note that the row of this session was deleted because a person has ended it.
 
     Call it in the transaction that has deleted the row. Not for a session that was idle or old for
     too long.

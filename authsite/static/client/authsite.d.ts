@@ -13,7 +13,21 @@ export interface ClientOptions {
   variant?: "A" | "B";
   /** Further origins whose APIs may get the access token, exactly as `https://api.example.org`. */
   origins?: string[];
+  /**
+   * The id of a client of type `browser`: then the pages of authsite sign in, and `client` is not
+   * used. `base` is then the first `base-url` of authsite, and may be of another site.
+   */
+  clientId?: string;
+  /** A registered redirect URI. Default: the address of the page, without its query. */
+  redirectUri?: string;
+  /** Default: `openid profile email`. */
+  scope?: string;
+  /** A registered post-logout redirect URI. Default: authsite says that the user is signed out. */
+  afterLogout?: string;
 }
+
+/** What code.js takes of them. */
+export type CodeOptions = ClientOptions & { clientId: string };
 
 /** What listeners hear; also when it happened in another tab. */
 export interface Change {
@@ -91,10 +105,25 @@ export interface Client {
   /** Signs in. Wrong credentials: status 400, code `invalid_grant`. */
   login(username: string, password: string): Promise<void>;
 
-  /** Ends the session in all tabs. When it rejects, the session goes on: say so, and try again. */
+  /**
+   * With `clientId`: leaves for the pages of authsite, and ends this page. `parameters` are those
+   * of the authorization request, such as `provider`, `login_hint`, `prompt` and `ui_locales`.
+   */
+  login(parameters?: Record<string, string>): Promise<never>;
+
+  /**
+   * Ends the session in all tabs. When it rejects, the session goes on: say so, and try again.
+   * With `clientId` it then leaves for authsite, which ends its session in this browser, too.
+   */
   logout(): Promise<void>;
 
-  /** Comes back by the cookie, after a reload; whether there was a session to come back to. */
+  /**
+   * Comes back by the cookie, after a reload; whether there was a session to come back to.
+   *
+   * With `clientId` it takes what authsite has answered, or asks the other tabs. If somebody was
+   * signed in here, it leaves for authsite, which sends the browser back without a page. Rejects
+   * with the error of the answer, such as `access_denied`.
+   */
   restore(): Promise<boolean>;
 
   /**

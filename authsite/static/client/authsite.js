@@ -11,12 +11,15 @@
  *
  * The access token lives in the memory of these modules and nowhere else; the refresh token lives
  * in an HttpOnly cookie that no script can read. Nothing is stored. No build step and no
- * dependencies: take this file and the three beside it (calls.js, session.js, tabs.js).
+ * dependencies: take this file and the five beside it (calls.js, code.js, proxy.js, session.js,
+ * tabs.js). With `clientId` the pages of authsite sign in instead: see code.js.
  *
  * @typedef {import("./authsite.js").Client} Client
  * @typedef {import("./authsite.js").ClientOptions} ClientOptions
  */
 import { AuthsiteError, call, unreachable } from "./calls.js";
+import { byCode } from "./code.js";
+import { byProxy } from "./proxy.js";
 import { createSession } from "./session.js";
 
 export { AuthsiteError };
@@ -26,20 +29,21 @@ const RESET = { A: "password/reset", B: "password-reset" };
 const SIGNED = /\/email\/verify\/[0-9a-f-]{36}\/[0-9a-f]{64}\?[\w=&-]+$/;
 
 /**
- * A client of one authsite, in the name of one of its first-party clients.
+ * A client of one authsite, in the name of one of its clients.
  *
  * @param {ClientOptions} [options]
  * @returns {Client}
  */
-export function createClient({ client = "web", base = "", variant = "A", origins = [] } = {}) {
+export function createClient(options = {}) {
+  const { client = "web", base = "", variant = "A", origins = [], clientId } = options;
   const root = new URL(base || "/", location.origin).href.replace(/\/+$/, "");
   const home = new URL(root).origin;
   const api = `${root}/v1`;
-  const session = createSession(
-    api,
-    `${api}/clients/${encodeURIComponent(client)}`,
-    home === location.origin ? "same-origin" : "include",
-  );
+  const cookies = home === location.origin ? "same-origin" : "include";
+  const pages = clientId === undefined ? null : byCode(root, { ...options, clientId });
+  const proxy = byProxy(api, client, cookies);
+  const session = createSession(pages ?? proxy);
+  if (pages) session.listeners.add(({ signedIn }) => pages.remember(signedIn));
   const trusted = new Set([location.origin, home, ...origins]);
 
   /** @type {Client["fetch"]} */
@@ -47,7 +51,7 @@ export function createClient({ client = "web", base = "", variant = "A", origins
     const build = () => new Request(input instanceof Request ? input.clone() : input, init);
     const request = build();
     refuseStrangers(request.url, trusted);
-    if (!session.state.signedIn) await orAborted(session.settle(), request.signal);
+    if (!session.state.signedIn) await orAborted(settle(), request.signal);
     let used = session.state;
     // Never in the name of another login than the one that this call began with.
     const renewed = () => session.state.token !== null && session.state.since === used.since;
@@ -68,19 +72,47 @@ export function createClient({ client = "web", base = "", variant = "A", origins
     return send(build(), session.state.token);
   }
 
+  /** @type {Promise<void> | null} */
+  let arriving = null;
+
+  /** Resolves when it is known who is signed in: by the way back, by the cookie or other tabs. */
+  async function settle() {
+    if (pages?.arrived) await (arriving ??= arrive(pages).finally(() => (arriving = null)));
+    await session.settle();
+  }
+
+  /** @param {ReturnType<typeof byCode>} way */
+  async function arrive(way) {
+    try {
+      await session.enter(way.arrive, way.arrived?.silent ? "restored" : "login");
+    } catch (error) {
+      if (!way.arrived) session.nobody(); // else it may be tried again
+      throw error;
+    }
+  }
+
   /** @type {Client} */
   const auth = {
     get signedIn() {
       return session.state.signedIn;
     },
     fetch: fetchAsUser,
-    login: session.login,
-    logout: session.logout,
+    async login(/** @type {any[]} */ ...given) {
+      if (pages) return pages.leave(...given);
+      const [username, password] = given;
+      return session.enter(() => proxy.login(username, password));
+    },
+    async logout() {
+      const { kept } = session.state;
+      await session.logout();
+      await pages?.end(kept?.id);
+    },
     onChange(listener) {
       session.listeners.add(listener);
       return () => void session.listeners.delete(listener);
     },
     async restore() {
+      if (pages?.arrived) await settle();
       const { state } = session;
       if (state.token === null || Date.now() > state.expires) await session.renew(state);
       return session.state.signedIn === true;

@@ -12,11 +12,20 @@
  * @property {number} early how long before that it is renewed, in milliseconds
  * @property {number} login when that login happened, 0 where no tab saw it
  * @property {number} since when it began for this tab: a later `login` is another one
+ * @property {Kept} [kept] what no cookie keeps
  *
- * @typedef {Pick<State, "token" | "expires" | "early">} Grant
+ * @typedef {{refresh: string, id?: string}} Kept the refresh token, and the ID token
+ * @typedef {Pick<State, "token" | "expires" | "early" | "kept">} Grant
  * @typedef {State & {reason?: Change["reason"]}} News what tabs tell each other
+ *
+ * @typedef {object} Way how tokens are got and ended: proxy.js or code.js
+ * @property {string} name of what the tabs share
+ * @property {boolean} asksTabs whether the refresh token is in the memory of the tabs
+ * @property {(state: State, timeout: number) => Promise<any>} refresh the token response, or null
+ *   if there is nothing to refresh
+ * @property {(state: State) => Promise<void>} revoke ends the tokens
  */
-import { AuthsiteError, call, foreign } from "./calls.js";
+import { AuthsiteError, foreign } from "./calls.js";
 import { makeChannel, makeLock } from "./tabs.js";
 
 // Milliseconds. A refresh whose answer is lost is sent again while the server, in its grace of ten
@@ -25,14 +34,10 @@ const REFRESH_TIMEOUT = 6_000;
 const RETRY_PAUSE = 500;
 const NEWS_PATIENCE = 150;
 const EARLY = 30_000;
-const NOBODY = { token: null, expires: 0, early: 0 };
+const NOBODY = { token: null, expires: 0, early: 0, kept: undefined };
 
-/**
- * @param {string} api the address of `/v1`
- * @param {string} proxy the address of the first-party client below it
- * @param {RequestCredentials} credentials for what sets or clears the cookie: the proxy and logout
- */
-export function createSession(api, proxy, credentials) {
+/** @param {Way} way */
+export function createSession(way) {
   /** @type {State} */
   let state = { at: 0, login: 0, since: 0, ...NOBODY };
   /** @type {Set<(change: Change) => void>} */
@@ -43,8 +48,8 @@ export function createSession(api, proxy, credentials) {
   let loggingIn = null;
   let heard = () => {};
 
-  const exclusive = makeLock(`authsite ${proxy}`);
-  const tell = makeChannel(`authsite ${proxy}`, (/** @type {News | "ask"} */ message) => {
+  const exclusive = makeLock(`authsite ${way.name}`);
+  const tell = makeChannel(`authsite ${way.name}`, (/** @type {News | "ask"} */ message) => {
     if (message === "ask") {
       if (state.token) tell(state);
     } else if (message.at > state.at) {
@@ -75,7 +80,7 @@ export function createSession(api, proxy, credentials) {
     if (reason !== "none") tell({ ...state, reason });
   }
 
-  /** Refreshes by the cookie, inside the lock. Leaves another state, or throws. */
+  /** Refreshes, inside the lock. Leaves another state, or throws. */
   async function rotate() {
     const before = state;
     const grant = await refresh();
@@ -88,15 +93,15 @@ export function createSession(api, proxy, credentials) {
   async function refresh() {
     const sent = Date.now();
     // It outlives its page: a reload in the middle must not lose the new cookie.
-    const options = { body: {}, credentials, keepalive: true, timeout: REFRESH_TIMEOUT };
-    const ask = () => call("POST", `${proxy}/refresh`, options);
+    const { kept } = state;
+    const ask = () => way.refresh(state, REFRESH_TIMEOUT);
     try {
       const answer = await ask().catch(async (error) => {
         if (error.code !== "network") throw error;
         await pause(RETRY_PAUSE);
         return ask();
       });
-      return granted(answer, sent);
+      return answer && granted(answer, sent, way, kept);
     } catch (error) {
       // Only these two say so. A limit, an outage or a foreign origin does not end a session.
       const over = error instanceof AuthsiteError && error.status === 400;
@@ -116,21 +121,26 @@ export function createSession(api, proxy, credentials) {
   async function renew(seen) {
     while (state === seen) {
       renewing ??= exclusive(async (waited) => {
-        if (waited && state === seen) await catchUp();
+        if ((waited || way.asksTabs) && state === seen) await catchUp();
         if (state === seen) await rotate();
       }).finally(() => (renewing = null));
       await renewing;
     }
   }
 
-  /** @param {string} username @param {string} password */
-  async function login(username, password) {
+  /**
+   * Takes the token response that `ask` gets; null for nobody.
+   *
+   * @param {() => Promise<any>} ask
+   * @param {Change["reason"]} [reason]
+   */
+  async function enter(ask, reason = "login") {
     // Inside the lock: an older refresh must not put its cookie over that of this login.
     const work = exclusive(async () => {
       const sent = Date.now();
-      const body = { username, password };
-      const answer = await call("POST", `${proxy}/login`, { body, credentials });
-      change(granted(answer, sent), "login");
+      const answer = await ask();
+      if (answer) change(granted(answer, sent, way), reason);
+      else change(null, "none");
     });
     loggingIn = work;
     await work.finally(() => {
@@ -152,9 +162,7 @@ export function createSession(api, proxy, credentials) {
       if (state.signedIn !== false && !alive) await rotate(); // to say which session should end
       for (let tries = 1; state.signedIn; tries += 1) {
         try {
-          // With the cookie, so that the answer can clear it on another origin too.
-          const options = { token: state.token, credentials, keepalive: true };
-          await call("DELETE", `${api}/logout`, options);
+          await way.revoke(state);
           change(null, "logout");
         } catch (error) {
           if (!(error instanceof AuthsiteError) || error.status !== 401 || tries > 1) throw error;
@@ -177,16 +185,24 @@ export function createSession(api, proxy, credentials) {
     listeners,
     renew,
     settle,
-    login,
+    enter,
+    nobody: () => change(null, "none"),
     logout,
   };
 }
 
-/** @param {any} answer a token response; its refresh_token is left alone @param {number} sent */
-function granted(answer, sent) {
+/**
+ * @param {any} answer a token response @param {number} sent
+ * @param {Way} way with a cookie, the refresh token is left alone @param {Kept} [before]
+ * @returns {Grant}
+ */
+function granted(answer, sent, way, before) {
   if (typeof answer?.access_token !== "string") throw foreign(200);
   const life = answer.expires_in * 1000;
-  return { token: answer.access_token, expires: sent + life, early: Math.min(EARLY, life / 10) };
+  const early = Math.min(EARLY, life / 10);
+  const grant = { token: answer.access_token, expires: sent + life, early };
+  if (!way.asksTabs) return { ...grant, kept: undefined };
+  return { ...grant, kept: { refresh: answer.refresh_token, id: answer.id_token ?? before?.id } };
 }
 
 /** @param {number} milliseconds */

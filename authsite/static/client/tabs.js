@@ -77,7 +77,7 @@ export function makeChannel(name, receive) {
   return (message) => {
     if (!["login", "logout", "ended"].includes(message.reason)) return;
     try {
-      localStorage.setItem(name, JSON.stringify({ ...message, token: null, expires: 0 }));
+      localStorage.setItem(name, JSON.stringify({ ...message, token: null, expires: 0, kept: undefined }));
       localStorage.removeItem(name);
     } catch {
       // No storage, no news: the other tabs learn it from their next refresh.

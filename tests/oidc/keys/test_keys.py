@@ -97,7 +97,7 @@ def encoded(value):
 
 
 def forged(site, token):
-    """Texts that are no ID tokens of ours, by what is wrong with them."""
+    """Texts other than ID tokens of ours, by what is wrong with them."""
     header, payload, signature = token.split(".")
     services = services_of(site)
     ours = signer_in(ring_of(services).keys(services), "RS256")

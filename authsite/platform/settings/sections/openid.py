@@ -41,7 +41,7 @@ class OpenId:
     id_token_expires_in: timedelta = setting(
         duration(timedelta(days=1)),
         "1h",
-        text="Lifetime of ID tokens of clients that have none of their own; at most `1d`.",
+        text="Lifetime of ID tokens of clients that have no other; at most `1d`.",
     )
     signing_key_rotation: timedelta = setting(
         rotation,

@@ -1,5 +1,7 @@
 """Why a way to a provider failed: for the person a page, for the operator a reason."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Self
 
@@ -173,7 +175,8 @@ class ProviderRefused(ApiError):
     """A way to a provider ends here. ``reason`` is the `ProviderFailure`, also for the audit.
 
     ``subject``: whom the provider told, if it came to that; a caller stores only its hash.
-    ``cause``: what is wrong with the provider's answer, for operators.
+    ``cause``: what is wrong with the provider's answer, for operators. ``next``: the checked page
+    that the sign-in was to lead to, once that is known; another try or another way leads there, too.
     """
 
     summary = "The return from a provider was refused."
@@ -190,7 +193,18 @@ class ProviderRefused(ApiError):
         label = {"provider": provider.label}
         self.failure, self.provider, self.subject = failure, provider, subject
         self.cause = cause
+        self.next: str | None = None
         self.reason = str(failure)
         self.status = failure.page.status
         self.title: str = _(failure.page.title, mapping=label)
         super().__init__(_(failure.page.sentence, mapping=label))
+
+
+@contextmanager
+def keeping_next(target: str | None) -> Iterator[None]:
+    """A `ProviderRefused` that the block raises gets ``target`` as its ``next``."""
+    try:
+        yield
+    except ProviderRefused as error:
+        error.next = target
+        raise

@@ -17,11 +17,11 @@ from . import state as states
 from .browser import LIFETIME, browser_of, keep_browser
 from .endpoints import Endpoints, endpoints_of
 from .exchange import Exchange, text_in
-from .failures import ProviderFailure, ProviderRefused
+from .failures import ProviderFailure, ProviderRefused, keeping_next
 from .github import person_of as github_person
 from .id_token import Tokens, verified_claims
 from .people import Person, person_of, provided_identity
-from .values import Purpose, Returned, Start
+from .values import ProvidedIdentity, Purpose, Returned, Start
 
 log = get_logger("authsite.providers")
 
@@ -75,30 +75,12 @@ def finish(request: Request, provider: Provider) -> Returned:
     It uses the ``state`` up in a separate transaction, and then asks the provider, which takes up
     to `RETURN_SECONDS`: call it while the request has no transaction. Raises `ProviderRefused`.
     """
-    given, browser = request.GET, browser_of(request)
-    ctx, state = request.authsite.ctx, given.get("state", "")
+    browser, state = browser_of(request), request.GET.get("state", "")
+    ctx = request.authsite.ctx
     found = states.unseal(ctx.services.keys[states.KEY_PURPOSE], browser, provider, state)
     start = _spend(ctx, provider, state, found)
-    if error := given.get("error"):
-        if error in _CANCELED:
-            raise ProviderRefused(ProviderFailure.CANCELED, provider)
-        log.warning("provider_error", provider=provider.name, error=error[:100])
-        raise ProviderRefused(ProviderFailure.PROVIDER_ERROR, provider)
-    exchange = Exchange(ctx.services, provider)
-    endpoints = endpoints_of(exchange)
-    if not endpoints.returned_issuer(given.get("iss")):
-        raise ProviderRefused(ProviderFailure.OTHER_PROVIDER, provider)
-    if not given.get("code"):
-        raise ProviderRefused(ProviderFailure.NO_CODE, provider)
-    body = {
-        "grant_type": "authorization_code",
-        "code": given["code"],
-        "redirect_uri": redirect_uri(request, provider),
-        "code_verifier": states.verifier_of(browser or "", state),
-    }
-    tokens = _redeem(exchange, endpoints, body)
-    person = _person(exchange, endpoints, tokens, states.nonce_of(browser or "", state))
-    return Returned(start, provided_identity(ctx.settings, provider, person))
+    with keeping_next(start.next):
+        return Returned(start, _provided(request, provider, state, browser or ""))
 
 
 def redirect_uri(request: Request, provider: Provider) -> str:
@@ -128,6 +110,31 @@ def _spend(ctx: Context, provider: Provider, state: str, found: states.State) ->
         apart = Context(ctx.services, lambda: ctx.request_info, lambda: db)
         body = stored_requests.spend(apart, NEXT, found.start.next or "") or {}
         return found.start._replace(next=body.get("target"))
+
+
+def _provided(request: Request, provider: Provider, state: str, browser: str) -> ProvidedIdentity:
+    """Whom the provider tells, after a ``state`` that was ours."""
+    given, ctx = request.GET, request.authsite.ctx
+    if error := given.get("error"):
+        if error in _CANCELED:
+            raise ProviderRefused(ProviderFailure.CANCELED, provider)
+        log.warning("provider_error", provider=provider.name, error=error[:100])
+        raise ProviderRefused(ProviderFailure.PROVIDER_ERROR, provider)
+    exchange = Exchange(ctx.services, provider)
+    endpoints = endpoints_of(exchange)
+    if not endpoints.returned_issuer(given.get("iss")):
+        raise ProviderRefused(ProviderFailure.OTHER_PROVIDER, provider)
+    if not given.get("code"):
+        raise ProviderRefused(ProviderFailure.NO_CODE, provider)
+    body = {
+        "grant_type": "authorization_code",
+        "code": given["code"],
+        "redirect_uri": redirect_uri(request, provider),
+        "code_verifier": states.verifier_of(browser, state),
+    }
+    tokens = _redeem(exchange, endpoints, body)
+    person = _person(exchange, endpoints, tokens, states.nonce_of(browser, state))
+    return provided_identity(ctx.settings, provider, person)
 
 
 def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> Tokens:
