@@ -1,7 +1,7 @@
 """Usernames that were given up or erased: for 180 days only the former holder can take them.
 
 Relying parties get the username as ``preferred_username`` (OpenID Connect Core 1.0, section 5.1),
-and people know each other by it. Whoever takes the username of another person would be taken for
+and people know each other by it. A person who takes the username of another person would be taken for
 that person.
 
 A table has a keyed hash of each such name, so that nothing readable is left of an erased user. The
