@@ -1,8 +1,8 @@
 """Usernames that were given up or erased: for 180 days only the former holder can take them.
 
 Relying parties get the username as ``preferred_username`` (OpenID Connect Core 1.0, section 5.1),
-and people know each other by it. A person who takes the username of another person would be taken for
-that person.
+and people know each other by it. A person who takes the username of another would be taken for the
+other.
 
 A table has a keyed hash of each such name, so that nothing readable is left of an erased user. The
 key is the `subject_key`: one that a rotation of the secret, or the end of an old secret, does not
