@@ -81,7 +81,7 @@ def test_an_address_that_is_not_confirmed_is_not_told(visitor, peers):
     try:
         go_to_first(person, peers)
         allow(person)
-        person.page.wait_for_url(re.compile(f"{SECOND}/login/with/people/step"))
+        person.page.wait_for_url(re.compile(f"{SECOND}/login/with/people/account"))
         assert person.page.locator("form[action$='/address'] [name=email]").input_value() == ""
     finally:
         change("client", "update", client_id, "--require-confirmed", "on")
