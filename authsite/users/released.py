@@ -27,6 +27,7 @@ from authsite.platform.settings import Settings
 from .models import ReleasedUsername
 
 KEPT_FOR = timedelta(days=180)
+KEPT_NAMES = 10  # of one user, the newest: no user reserves names without end
 
 
 class Named(Protocol):
@@ -53,6 +54,23 @@ def release(ctx: Context, username: str, user_id: UUID | None) -> None:
     )
     row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + KEPT_FOR}
     ctx.db.execute(insert(ReleasedUsername), [row])
+    if user_id is not None:
+        _free_oldest(ctx.db, user_id)
+
+
+def _free_oldest(db: Session, user_id: UUID) -> None:
+    """Free what the user gave up before the newest `KEPT_NAMES`."""
+    newest = (
+        select(ReleasedUsername.digest)
+        .where(ReleasedUsername.user_id == user_id)
+        .order_by(ReleasedUsername.expires_at.desc())
+        .limit(KEPT_NAMES)
+    )
+    db.execute(
+        delete(ReleasedUsername)
+        .where(ReleasedUsername.user_id == user_id, ReleasedUsername.digest.not_in(newest))
+        .execution_options(synchronize_session=False)
+    )
 
 
 def find_reserved(

@@ -216,3 +216,13 @@ class Name:
 
 
 ANN = Name("username", "ann")
+
+
+def test_a_user_reserves_the_ten_newest_names_and_no_more(named, frozen):
+    user = named.user(username="name0")
+    for number in range(1, 12):
+        frozen.advance(1)
+        rename(named, user, f"name{number}")
+    assert register(named, "name0") == []
+    assert register(named, "name1", 422, "cy@example.com") == TAKEN
+    assert register(named, "name10", 422, "cy@example.com") == TAKEN
