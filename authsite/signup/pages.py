@@ -15,6 +15,7 @@ from authsite.platform.passwords import policy
 from authsite.request_state import Request
 from authsite.sign_in.fields import address_hint
 from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.onward import onward_of
 from authsite.users.caller import signed_in
 from authsite.verification.registered import keep_registered
 from authsite.verification.service import choose_page
@@ -46,9 +47,11 @@ class RegisterCheck(Body):
 
 
 def register_form(request: Request) -> dict[str, Any]:
-    """The form, or the note that a mail is sent."""
+    """The form, or the note that a mail is sent. ``onward``: the application that it leads to."""
+    onward = onward_of(request)
     settings, language = request.authsite.settings, request.authsite.request_info.language
     return {
+        "onward": onward,
         "done": request.GET.get("done"),
         "asked": service.asked_fields(settings, request.authsite.form_data),
         "address_hint": address_hint(settings),

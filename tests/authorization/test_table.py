@@ -165,7 +165,7 @@ def test_a_group_that_is_required(issuer, ann):
     sign_in(issuer)
     page = authorize(issuer, closed)
     assert page.status_int == 403
-    assert "for the members of a group" in page.text
+    assert "the members of a group" in page.text
     link = page.html.find("a", string="Back to the application")["href"]
     assert link.startswith(f"{closed.redirect_uri}?error=access_denied&")
     assert page.headers["X-Request-Id"] in page.text
@@ -179,6 +179,22 @@ def test_prompt_create(issuer, app):
     answer = authorize(issuer, app, prompt="create")
     assert leads_to(answer) == "/register"
     assert "next=" in answer.location
+
+
+def test_the_form_to_register_names_the_application(issuer, app):
+    """In the language that the application asked for, also after a mistake."""
+    sent = {"prompt": "create", "login_hint": "una@example.com", "ui_locales": "fr de"}
+    page = issuer.http.get(authorize(issuer, app, **sent).location)
+    for shown in (page, page.forms[0].submit(status=422)):
+        assert "Wiki" in shown.html.h1.parent.text
+        assert shown.html.html["lang"] == "fr"
+        assert shown.forms[0]["email"].value == "una@example.com"
+
+
+def test_a_mistake_at_the_login_keeps_the_name_of_the_application(issuer, app, ann):
+    page = issuer.http.get(authorize(issuer, app).location)
+    page.forms[0]["username"], page.forms[0]["password"] = "ann@example.com", "wrong"
+    assert "Sign in to continue to Wiki." in page.forms[0].submit(status=422).text
 
 
 def test_prompt_create_without_registration(site_with):
