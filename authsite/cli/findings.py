@@ -117,7 +117,7 @@ LINES: Mapping[str, tuple[str, str]] = {
         "includes authsite",
     ),
     "signing-keys-none": (
-        "note",
+        "ok",
         "there are no keys for ID tokens yet: the service makes them when it starts",
     ),
     "signing-key-signs": ("ok", "the key {kid} signs since {at}"),

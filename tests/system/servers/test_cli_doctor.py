@@ -49,8 +49,9 @@ def test_people_get_the_problems_first_and_the_number_of_what_is_fine(home):
     found = findings(home)
     done = home.run("doctor")
     *lines, fine, last = done.stdout.splitlines()
-    assert [each.split()[0] for each in lines] == ["change"] * 6
-    assert fine == f"{len(found) - 6} more are fine: --verbose"
+    assert [each.split()[0] for each in lines] == ["change"] * 6 + ["note"]
+    assert lines[-1].startswith("note    openid: applications cannot sign people in here: ")
+    assert fine == f"{len(found) - 7} more are fine: --verbose"
     assert last == "0 wrong, 6 to change before production"
     assert "change  base-url: " in done.stdout
     assert "\x1b" not in done.stdout
