@@ -13,8 +13,10 @@ from tests.support.authorizing import (
     challenge_of,
     code_for,
     parameters,
+    redeemed,
     target_of,
 )
+from tests.support.codes import claims_of
 from tests.support.commands import run  # noqa: F401
 
 TO_THE_APPLICATION = [
@@ -223,3 +225,13 @@ def test_refused_requests_are_limited(site_with):
         assert authorize(site, app, response_type="token").status_int == 302
     assert authorize(site, app, response_type="token").status_int == 429
     assert authorize(site, app).status_int == 302  # what is not refused is not counted
+
+
+def test_a_default_scope_with_openid_counts_as_asked_for(issuer, ann):
+    """The nonce is the application's proof that the ID token answers its request."""
+    app = application(issuer, scope="openid email", default_scope="openid email")
+    tokens = redeemed(issuer, app, code_for(issuer, app, scope=None))
+    assert claims_of(tokens["id_token"])["nonce"] == "no-1"
+    refused = authorize(issuer, app, scope=None, redirect_uri=None)
+    assert refused.status_int == 400
+    assert target_of(refused) is None
