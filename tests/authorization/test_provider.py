@@ -171,7 +171,9 @@ def test_a_person_whom_the_site_does_not_take_can_choose_another_way_to_the_appl
     fake, site = corp
     app = application(site)
     fake.claims |= {"email": "eve@elsewhere.example"}
-    closed = Site(site.url, **settings_of([(fake, {"trust-email": "on"})]), **OPENID, registration="off")
+    closed = Site(
+        site.url, **settings_of([(fake, {"trust-email": "on"})]), **OPENID, registration="off"
+    )
     url = to_provider(closed, authorize(closed, app, provider="corp"))
     page = closed.http.get(fake.authorize(url), status=403)
     _, others = (each["href"] for each in page.html.select("main a.button"))

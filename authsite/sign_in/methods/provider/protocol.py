@@ -112,9 +112,7 @@ def _spend(ctx: Context, provider: Provider, state: str, found: states.State) ->
         return found.start._replace(next=body.get("target"))
 
 
-def _provided(
-    request: Request, provider: Provider, state: str, browser: str
-) -> ProvidedIdentity:
+def _provided(request: Request, provider: Provider, state: str, browser: str) -> ProvidedIdentity:
     """Whom the provider tells, after a ``state`` that was ours."""
     given, ctx = request.GET, request.authsite.ctx
     if error := given.get("error"):
