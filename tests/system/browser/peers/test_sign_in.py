@@ -56,9 +56,7 @@ def test_a_confirmed_address_arrives_as_verified_and_the_sub_is_the_key(visitor,
     assert (identity.issuer, identity.subject) == (peers.first.origin, str(ann.id))
     assert identity.trusted
 
-    with peers.first.site.db() as db:
-        moved = db.merge(ann)
-        moved.email = "moved@example.com"
+    peers.first.commands().run("user", "set-email", ann.email, "moved@example.com", "--confirmed")
     go_to_first(again, peers)
     sign_in_there(again, "moved@example.com", allows=False)  # it was allowed once
     again.at("/account")

@@ -95,7 +95,6 @@ def person(peers):
 @pytest.fixture
 def tab(new_context, peers, app):
     context = new_context(permissions=["local-network-access"])
-    context.set_default_timeout(15_000)  # TEMP
     return lambda: Tab(context, peers, app)
 
 
@@ -118,8 +117,8 @@ def test_a_person_signs_in_comes_back_and_signs_out(tab, person, peers):
     assert ann.page.evaluate("changes") == ["restored"]
     assert ann.email() == person.email
 
-    ann.leaves("logout()")
-    ann.page.wait_for_url(re.compile(re.escape(PAGE)))
+    with ann.page.expect_response(PAGE):  # from the service, which has ended its session
+        ann.leaves("logout()")
     ann.open()
     assert ann.does("restore()") is False
     assert {each.revoked_why for each in peers.first.site.families()} >= {"revocation"}
