@@ -21,6 +21,7 @@ from authsite.sign_in.identifiers import Identifier
 from authsite.sign_in.reauthentication import require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
+from authsite.users import released
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
 from authsite.users.erasure import erase
@@ -172,6 +173,8 @@ def _change(
 
 
 def _set_login_name(ctx: Context, user: User, kind: str, identifier: Identifier | None) -> None:
+    """Replace or remove a login name. Raises `IdentifierTaken`."""
+    left = getattr(user, kind)
     setattr(user, kind, identifier.display if identifier else None)
     try:
         with ctx.db.begin_nested():
@@ -183,6 +186,10 @@ def _set_login_name(ctx: Context, user: User, kind: str, identifier: Identifier 
             if identifier:
                 row = {"key": identifier.key, "kind": kind, "user_id": user.id}
                 ctx.db.execute(insert(LoginName), [row])
+                if released.find_reserved(ctx.settings, ctx.db, [identifier], user.id):
+                    raise IdentifierTaken([kind])
+            if kind == "username" and left:
+                released.release(ctx, left, user.id)
     except IntegrityError:
         raise IdentifierTaken([kind]) from None
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from authsite.context import Context
 from authsite.platform.runtime import clock
+from authsite.sign_in import facts
 from authsite.users.models import User
 
 from . import active_personal_tokens, families
@@ -48,6 +49,11 @@ class Inspected(NamedTuple):
     client: Client | None
     ended: str | None
     reason: str | None
+
+    @property
+    def audience(self) -> str | None:
+        """The URI of the resource that the token is for (RFC 8707); None for any."""
+        return facts.unpack(self.row.facts).audience if isinstance(self.row, Family) else None
 
 
 def inspect(ctx: Context, text: str) -> Inspected | None:

@@ -112,7 +112,7 @@ def _introspect_access(
     note_use(ctx.services.last_used, token, active, now)
     answer = _facts(ctx, token, active, client.session_id, ctx.settings.expires_in)
     if active.client_id == client.id:
-        _keep_what_was_allowed(answer, active.facts, active.scope)
+        _keep_what_was_allowed(answer, active.account, active.facts, active.scope)
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
 
@@ -173,7 +173,7 @@ def _introspect_refresh(
     account, scope = family.account, family.granted_scope
     # The scope that a refresh would give now: without scopes of groups that the user is not in.
     scope = group_scopes.held(ctx, account.id, scope) if account else scope
-    _keep_what_was_allowed(answer, family.facts, scope)
+    _keep_what_was_allowed(answer, account, family.facts, scope)
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 
@@ -183,15 +183,19 @@ def _is_denied(ctx: Context, account: Account, require_group: str | None) -> boo
     return not allowed or find_denial(ctx, account) is not None
 
 
-def _keep_what_was_allowed(answer: IntrospectionAnswer, facts: str | None, scope: str) -> None:
+def _keep_what_was_allowed(
+    answer: IntrospectionAnswer, account: Account | None, facts: str | None, scope: str
+) -> None:
     """Take out what the scopes of a third party's token do not name, for that third party.
 
-    Its user has agreed to these data and to no others, whichever endpoint tells them.
+    Its user has agreed to these data and to no others, whichever endpoint tells them. An address
+    that is not confirmed is left out, as at the userinfo endpoint: an application would take it for
+    the person (trap 10).
     """
     if not unpack(facts).third_party:
         return
     scopes = scope.split()
-    if "email" not in scopes:
+    if "email" not in scopes or (account and not account.confirmed):
         for name in ("email", "email_verified", "username"):
             answer.pop(name, None)  # type: ignore[misc]
     if "groups" not in scopes:

@@ -25,6 +25,9 @@ _ANY_PORT = re.compile(
     r"http://(?P<host>localhost|127\.0\.0\.1|\[::1\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?].*|)",
     re.DOTALL,
 )
+_ON_LOOPBACK = re.compile(  # RFC 6761, section 6.3, and RFC 1122, section 3.2.1.3
+    r"(?:.+\.)?localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]", re.IGNORECASE
+)
 _LAST_PORT = 65535
 
 
@@ -112,9 +115,14 @@ def web_uri(text: str) -> str:
 
 
 def is_program(uri: str) -> bool:
-    """Whether a registered URI leads to a program on this computer, by loopback or own scheme."""
+    """Whether a registered URI leads to a program on this computer, by loopback or own scheme.
+
+    Any program there may listen on a loopback address, also with https.
+    """
     parts = _split(uri)
-    return (parts.scheme or "").lower() != "https"
+    if (parts.scheme or "").lower() != "https":
+        return True
+    return _ON_LOOPBACK.fullmatch(parts.host or "") is not None
 
 
 def _check_web(uri: str, scheme: str, client_type: str) -> None:

@@ -59,7 +59,8 @@ class UserData(NamedTuple):
     rows: Callable[[Context, UUID], list[dict[str, Any]]] | None = None
     """Returns the rows, ready for JSON, of a table without such a column."""
     erase: Callable[[Session, UUID], None] | None = None
-    """Deletes the rows of a user, where no foreign key does so."""
+    """Deletes the rows of a user, where no foreign key does so. If they are ``retained``, removes
+    the id of the user from them."""
     retained: bool = False
     """Whether the rows remain when their user is erased."""
     line: Line | None = None

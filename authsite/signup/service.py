@@ -78,7 +78,7 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
         hashed = ctx.passwords.hash(given.password)
         return SignedUp(_create_registered(ctx, given, names, hashed, page_url))
     with Session(ctx.database.autocommit) as reading:
-        taken = users.find_taken(reading, names)
+        taken = users.find_taken(ctx.settings, reading, names)
     _reject_public(taken)
     # Also for a taken address, so that the time is the same.
     hashed = ctx.passwords.hash(given.password)

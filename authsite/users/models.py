@@ -1,4 +1,4 @@
-"""Tables of users, of their login names and of their former addresses."""
+"""Tables of users, of their login names, former addresses and former usernames."""
 
 import uuid
 from datetime import datetime
@@ -91,3 +91,17 @@ class FormerAddress(Base):
     expires_at: Mapped[datetime]
     confirmed_at: Mapped[datetime | None]
     links_ended_at: Mapped[datetime | None]
+
+
+class ReleasedUsername(Base):
+    """A username that was given up or erased; see `authsite.users.released`.
+
+    ``digest``: its keyed hash. Until ``expires_at`` only ``user_id`` can take it, or nobody.
+    ``user_id`` has no foreign key, since the row outlives the user.
+    """
+
+    __tablename__ = "released_usernames"
+
+    digest: Mapped[str] = mapped_column(String(40), primary_key=True)
+    user_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
+    expires_at: Mapped[datetime]

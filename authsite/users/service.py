@@ -14,8 +14,9 @@ from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
+from authsite.platform.settings import Settings
 
-from . import former, mails, pending
+from . import former, mails, pending, released
 from .errors import IdentifierTaken
 from .groups import owners
 from .models import LoginName, Origin, User, unchanged_since
@@ -73,19 +74,25 @@ def create(
                 insert(LoginName),
                 [{"key": item.key, "kind": item.kind, "user_id": user.id} for item in names],
             )
-            if former.find_reserved(ctx.db, [item.key for item in names]):
-                raise IdentifierTaken(["email"])
+            if reserved := find_reserved(ctx.settings, ctx.db, names):
+                raise IdentifierTaken(sorted({item.kind for item in names if item.key in reserved}))
     except IntegrityError:
-        raise IdentifierTaken(find_taken(ctx.db, names)) from None
+        raise IdentifierTaken(find_taken(ctx.settings, ctx.db, names)) from None
     record(ctx, Event.USER_CREATED, user_id=user.id)
     return user
 
 
-def find_taken(db: Session, names: Iterable[NormalizedName]) -> list[str]:
+def find_taken(cfg: Settings, db: Session, names: Sequence[NormalizedName]) -> list[str]:
     """The kinds among ``names`` whose key is taken: by a login name of any kind, or reserved."""
     kinds = {item.key: item.kind for item in names}
     keys = db.scalars(select(LoginName.key).where(LoginName.key.in_(kinds))).all()
-    return sorted({kinds[key] for key in (*keys, *former.find_reserved(db, kinds))})
+    return sorted({kinds[key] for key in (*keys, *find_reserved(cfg, db, names))})
+
+
+def find_reserved(cfg: Settings, db: Session, names: Sequence[NormalizedName]) -> set[str]:
+    """The keys of ``names`` that a new user cannot take, although no user has them."""
+    keys = [item.key for item in names]
+    return {*former.find_reserved(db, keys), *released.find_reserved(cfg, db, names)}
 
 
 def find(db: Session, text: str) -> User | None:

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from authsite.platform.passwords import imports
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from . import models
+from . import models, released
 from .identities.models import Identity
 
 Scheme: TypeAlias = Literal[
@@ -93,5 +93,14 @@ USER_DATA = (
         "former_addresses",
         models.FormerAddress,
         "id key email expires_at confirmed_at links_ended_at",
+    ),
+    # Not exported: of the name there is only a keyed hash, from which nobody can tell it. After the
+    # erasure the rows remain, without the id of the user, since that is when others would take the
+    # name.
+    UserData(
+        "released_usernames",
+        models.ReleasedUsername,
+        erase=released.forget_holder,
+        retained=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Authorization codes, consents, signing keys, resources, URIs of clients"""
+"""Authorization codes, consents, signing keys, resources, URIs of clients, released usernames"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -108,6 +108,14 @@ def upgrade() -> None:
         sa.Column("previous_at", MOMENT, nullable=True),
         sa.PrimaryKeyConstraint("kid", name=op.f("pk_signing_keys")),
     )
+    op.create_table(
+        "released_usernames",
+        sa.Column("digest", sa.String(length=40), nullable=False),
+        sa.Column("user_id", sa.Uuid(), nullable=True),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_released_usernames")),
+    )
+    op.create_index(op.f("ix_released_usernames_user_id"), "released_usernames", ["user_id"])
 
 
 def _extend_clients() -> None:
@@ -135,7 +143,14 @@ def _extend_clients() -> None:
 def downgrade() -> None:
     op.drop_index(op.f("ix_families_session_id"), "families")
     op.drop_column("families", "session_id")
-    for table in ("signing_keys", "consents", "authorization_codes", "resources", "client_uris"):
+    for table in (
+        "released_usernames",
+        "signing_keys",
+        "consents",
+        "authorization_codes",
+        "resources",
+        "client_uris",
+    ):
         op.drop_table(table)
     for name in (
         "tos_uri",

@@ -28,6 +28,7 @@ WITHHELD = {
     "users": {"password_hash", "epoch", "recovery_version", "recognition_version", "pending_epoch"},
     "login_names": {"user_id"},
     "former_addresses": {"user_id", "epoch"},
+    "released_usernames": {"digest", "user_id", "expires_at"},  # a keyed hash
     "group_members": {"user_id"},
     "families": {
         "kind", "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",

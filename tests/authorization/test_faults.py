@@ -13,8 +13,10 @@ from tests.support.authorizing import (
     challenge_of,
     code_for,
     parameters,
+    redeemed,
     target_of,
 )
+from tests.support.codes import claims_of
 from tests.support.commands import run  # noqa: F401
 
 TO_THE_APPLICATION = [
@@ -109,11 +111,11 @@ def test_unknown_parameters_are_ignored_even_if_repeated(issuer, app, ann):
 
 
 ON_A_PAGE = [
-    ({"client_id": None}, "did not say which one it is"),
-    ({"client_id": "no-uuid"}, "not known here"),
-    ({"client_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964f0"}, "not known here"),
-    ({"client_id": "\x00"}, "not known here"),
-    ({"redirect_uri": None}, "did not say where to lead you"),
+    ({"client_id": None}, "did not say which application it is"),
+    ({"client_id": "no-uuid"}, "not registered here"),
+    ({"client_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964f0"}, "not registered here"),
+    ({"client_id": "\x00"}, "not registered here"),
+    ({"redirect_uri": None}, "did not say where to send you"),
     ({"redirect_uri": f"{CALLBACK}/"}, "not registered"),
     ({"redirect_uri": f"{CALLBACK}?x=1"}, "not registered"),
     ({"redirect_uri": "http://app.example.org/callback"}, "not registered"),
@@ -207,7 +209,7 @@ def test_a_level_that_every_sign_in_has_changes_nothing(issuer, app, ann, acr):
 
 def test_bytes_that_are_no_text(issuer, app):
     answer = issuer.http.get(f"{BASE}/oauth/authorize?client_id=%ff", status=400)
-    assert "could not be read" in answer.text
+    assert "cannot read the request" in answer.text
 
 
 def test_the_answer_keeps_the_query_of_the_redirect_uri(issuer):
@@ -223,3 +225,13 @@ def test_refused_requests_are_limited(site_with):
         assert authorize(site, app, response_type="token").status_int == 302
     assert authorize(site, app, response_type="token").status_int == 429
     assert authorize(site, app).status_int == 302  # what is not refused is not counted
+
+
+def test_a_default_scope_with_openid_counts_as_asked_for(issuer, ann):
+    """The nonce is the application's proof that the ID token answers its request."""
+    app = application(issuer, scope="openid email", default_scope="openid email")
+    tokens = redeemed(issuer, app, code_for(issuer, app, scope=None))
+    assert claims_of(tokens["id_token"])["nonce"] == "no-1"
+    refused = authorize(issuer, app, scope=None, redirect_uri=None)
+    assert refused.status_int == 400
+    assert target_of(refused) is None

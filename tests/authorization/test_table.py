@@ -165,7 +165,7 @@ def test_a_group_that_is_required(issuer, ann):
     sign_in(issuer)
     page = authorize(issuer, closed)
     assert page.status_int == 403
-    assert "for the members of a group" in page.text
+    assert "the members of a group" in page.text
     link = page.html.find("a", string="Back to the application")["href"]
     assert link.startswith(f"{closed.redirect_uri}?error=access_denied&")
     assert page.headers["X-Request-Id"] in page.text

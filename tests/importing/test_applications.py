@@ -132,6 +132,9 @@ def test_all_of_a_client_comes_along(site, export, other, tmp_path):
         ("client", {"id_token_signed_response_alg": "none"}, "id_token_signed_response_alg"),
         ("client", {"client_type": "password", "scope": "openid"}, "scope"),
         ("client", {"client_type": "browser", "pkce": "optional"}, "pkce"),
+        # 9.3: tokens of these grants count as those of a first party, and open our own API.
+        ("client", {"client_type": "server", "grant_types": "password"}, "grant_types"),
+        ("client", {"client_type": "native", "grant_types": "client_credentials"}, "grant_types"),
         ("resource", {"client_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"}, "client_id"),
         ("resource", {"uri": "not a uri"}, None),
     ],

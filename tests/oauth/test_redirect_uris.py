@@ -3,7 +3,14 @@
 import pytest
 
 from authsite.oauth.models import BROWSER, NATIVE, SERVER
-from authsite.oauth.redirect_uris import check, check_origin, matches, nearest_difference, web_uri
+from authsite.oauth.redirect_uris import (
+    check,
+    check_origin,
+    is_program,
+    matches,
+    nearest_difference,
+    web_uri,
+)
 
 WEB = "https://app.example.org/callback"
 
@@ -230,3 +237,27 @@ def test_links_are_https():
     for bad in ("http://example.org/", "javascript:alert(1)", "/privacy", "org.example.app:/x", ""):
         with pytest.raises(ValueError, match=r"."):
             web_uri(bad)
+
+
+@pytest.mark.parametrize(
+    ("uri", "program"),
+    [
+        ("http://localhost:3000/cb", True),
+        ("http://[::1]/cb", True),
+        ("https://localhost:8443/cb", True),
+        ("https://App.LocalHost/cb", True),
+        ("https://127.0.0.1/cb", True),
+        ("https://127.1.2.3/cb", True),
+        ("https://[::1]:8443/cb", True),
+        ("org.example.app:/cb", True),
+        (WEB, False),
+        ("https://localhost.example.org/cb", False),
+        ("https://notlocalhost/cb", False),
+        ("https://127.0.0.1.example.org/cb", False),
+        ("https://127.example.org/cb", False),
+        ("https://[2001:db8::1]/cb", False),
+    ],
+)
+def test_a_loopback_address_leads_to_a_program_with_https_too(uri, program):
+    """9.5: then the user presses each time."""
+    assert is_program(uri) is program

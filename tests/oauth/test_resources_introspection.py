@@ -105,6 +105,16 @@ def test_a_third_party_learns_from_its_own_token_what_its_scopes_name(site_with)
         assert site.introspect(keys, tokens["access_token"]).keys() >= PERSONAL_DATA
 
 
+def test_a_third_party_learns_no_address_that_is_not_confirmed(site):
+    """Trap 10: it would take the address for the person, whichever endpoint tells it."""
+    site.user()
+    keys, tokens = tokens_of(site, "email groups", **THIRD)
+    for kind in ("access_token", "refresh_token"):
+        answer = site.introspect(keys, tokens[kind])
+        assert answer["active"] is True
+        assert answer.keys() & PERSONAL_DATA == {"groups"}
+
+
 def test_a_token_from_a_code_has_issuer_and_session(site_with):
     site = site_with(**codes.OPENID)
     site.user(confirmed=True)

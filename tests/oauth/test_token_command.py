@@ -1,18 +1,21 @@
 """``authsite token show`` and ``revoke``: what an operator does with a token that was found."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth.models import Client
+from authsite.oauth.models import Client, Resource
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
+from tests.support.authorizing import OPENID, application, code_for, redeemed
 from tests.support.in_process import Commands
 from tests.support.personal import created
 
-KEYS = {"active", "reason", "user", "client", "expires_at"}
+KEYS = {"active", "reason", "user", "client", "audience", "session", "expires_at"}
 
 
 @pytest.fixture
@@ -160,3 +163,28 @@ def test_an_unconfirmed_user_where_confirmation_is_required_is_a_reason(site, tm
     with open(commands.ini, "a") as file:
         file.write("authsite.registration = domains\nauthsite.registration-domains = b.example\n")
     assert "has not confirmed" in show(commands, token)["reason"]
+
+
+def test_the_resource_and_the_session_are_shown(site_with, tmp_path):
+    """Of tokens that came from a code: the browser session; of a personal one: its own."""
+    site = site_with(**OPENID)
+    ann = site.user(confirmed=True)
+    uri = "https://files.example.com/"
+    with site.db() as db:
+        db.add(Resource(id=uuid4(), uri=uri, created_at=clock.now(), updated_at=clock.now()))
+    app, commands = application(site), Commands(site, tmp_path, **OPENID)
+    code = code_for(site, app, resource=uri)
+    tokens = redeemed(site, app, code)
+    with site.db() as db:
+        session = str(db.query(BrowserSession).filter_by(user_id=ann.id).one().id)
+    for name in ("access_token", "refresh_token"):
+        shown = show(commands, tokens[name])
+        assert (shown["audience"], shown["session"]) == (uri, session)
+    text = commands.run("token", "show", "-", stdin=tokens["access_token"]).stdout
+    assert uri in text
+    assert session in text
+    login = site.login(site.client())["access_token"]
+    assert (show(commands, login)["audience"], show(commands, login)["session"]) == (None, None)
+    [family] = [each for each in site.families() if each.session_id is None]
+    personal = show(commands, created(site, login))
+    assert (personal["audience"], personal["session"]) == (None, str(family.id))

@@ -56,6 +56,8 @@ CHECKED = {
     "mail": [HERE],
     "monitoring": [HERE],
     "moving": ["tests/importing/test_docs.py"],
+    "openid": [HERE],
+    "openid-requests": [HERE, "tests/oidc/test_docs_claims.py"],
     "operations": ["tests/settings/test_operations_docs.py"],
     "performance-notes": [HERE],
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],
@@ -69,7 +71,6 @@ CHECKED = {
 }
 # Why a block cannot run: it installs from a package index, needs another system, or is endless.
 NOT_RUN = {
-    "openid": 1,
     "CONTRIBUTING.md": 2,
     "attack-suite": 1,
     "conformance": 1,
@@ -135,7 +136,9 @@ def shell(page):
     return "".join(each.text for each in guides.commands(page)).replace("\\\n", " ")
 
 
-@pytest.mark.parametrize("page", ["audit", "backup", "common-tasks", "mail"])
+@pytest.mark.parametrize(
+    "page", ["audit", "backup", "common-tasks", "mail", "openid", "openid-requests"]
+)
 def test_a_command_exists_with_its_options(page):
     lines = re.findall(r"(?:^|bin/|\| )authsite ([^#\n]*)", shell(page), re.MULTILINE)
     assert lines

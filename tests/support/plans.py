@@ -10,7 +10,8 @@ from tests.support.statements import noted
 
 # Tables whose size is that of the site. Clients are a handful, and stay one.
 GROWING = {
-    "users", "login_names", "former_addresses", "families", "web_sessions", "outbox",
+    "users", "login_names", "former_addresses", "released_usernames",
+    "families", "web_sessions", "outbox",
     "pending_logins", "personal_tokens", "group_members",
     "identities", "stored_requests", "used_ids", "authorization_codes", "consents",
     "audit_events", "audit_seals", "limit_counters",
@@ -28,6 +29,8 @@ INSERT INTO identities (id, user_id, provider, issuer, subject, trusted, created
 INSERT INTO used_ids (digest, expires_at) SELECT n::text, now() FROM {numbers};
 INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
     SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
+INSERT INTO released_usernames (digest, user_id, expires_at)
+    SELECT md5(n::text), {id}, now() + interval '180 days' FROM {numbers};
 INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
     generation, created_at, rotated_at, refresh_expires_at, session_id)
     SELECT gen_random_uuid(), 'oauth', 'user', {id}, '', '', false, 0, 0, now(), now(),

@@ -53,7 +53,8 @@ def test_a_cleanup_is_one_log_line_with_a_count_for_each_part(site):
     assert line == {
         "event": "purged", "log_level": "info", "whole": True,
         "families": 3, "personal_tokens": 0, "sessions": 0, "pending_logins": 0,
-        "mails": 0, "former_addresses": 0, "used_ids": 0, "stored_requests": 0,
+        "mails": 0, "former_addresses": 0, "released_usernames": 0,
+        "used_ids": 0, "stored_requests": 0,
         "signing_keys": 0,
         "authorization_codes": 0,
         "counters": 0, "audit": 0,

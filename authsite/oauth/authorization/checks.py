@@ -79,7 +79,7 @@ def _redirect_uri(ctx: Context, sent: Parameters, client: RegisteredClient) -> s
     uri = sent.once("redirect_uri")
     registered = uris_of(ctx, client.id, REDIRECT)
     if uri is None:
-        asks_openid = OPENID in (sent.values.get("scope") or "").split(" ")
+        asks_openid = OPENID in (sent.values.get("scope") or client.default_scope).split(" ")
         if len(registered) != 1 or asks_openid:
             raise Refused(Reason.REDIRECT_URI_MISSING)
         return registered[0]
@@ -99,12 +99,13 @@ def _difference(registered: list[str], uri: str) -> dict[str, str]:
 
 
 def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: AnswerTo) -> Checked:
-    asked = request.read(sent, pkce_optional=client.pkce_optional)
+    asked = request.read(
+        sent, pkce_optional=client.pkce_optional, default_scope=client.default_scope
+    )
     scope = request.granted(
         asked.scope,
         known={"account", *ctx.settings.scopes, *ADMIN_SCOPES, *parse(client.scope)},
         allowed=parse(client.scope),
-        default=client.default_scope,
     )
     audience = None
     try:

@@ -122,8 +122,11 @@ def state_of(sent: Parameters) -> str | None:
     return state
 
 
-def read(sent: Parameters, *, pkce_optional: bool) -> AuthorizationRequest:
-    """The request, once the client and the redirect URI are right. Raises `Refused`."""
+def read(sent: Parameters, *, pkce_optional: bool, default_scope: str) -> AuthorizationRequest:
+    """The request, once the client and the redirect URI are right. Raises `Refused`.
+
+    ``default_scope``: of the client, in place of none.
+    """
     if sent.too_long:
         raise Refused(Reason.TOO_LONG)
     for name in KNOWN:
@@ -134,7 +137,7 @@ def read(sent: Parameters, *, pkce_optional: bool) -> AuthorizationRequest:
         raise Refused(Reason.REQUEST_URI)
     _check_response(sent.once("response_type"), sent.once("response_mode"))
     state = _limited(sent, "state", MAX_STATE)
-    scope = _scope(sent)
+    scope = _scope(sent) or tuple(default_scope.split())
     return AuthorizationRequest(
         scope=scope,
         state=state,
@@ -168,17 +171,12 @@ def language(sent: Parameters, offered: Collection[str]) -> str | None:
     return None
 
 
-def granted(
-    asked: tuple[str, ...], *, known: Collection[str], allowed: Collection[str], default: str
-) -> str:
+def granted(asked: tuple[str, ...], *, known: Collection[str], allowed: Collection[str]) -> str:
     """The scope that a client gets of what it asked for. Raises `Refused`.
 
     With ``openid`` an unknown scope is ignored (OpenID Connect Core 1.0, section 3.1.2.1). A client
-    needs no permission for the scopes of OpenID Connect. ``default``: what it gets if it asks for
-    none.
+    needs no permission for the scopes of OpenID Connect.
     """
-    if not asked:
-        return default
     if OPENID in asked:
         asked = tuple(each for each in asked if each in known or each in OIDC_SCOPES)
     if not set(asked) <= {*allowed, *OIDC_SCOPES}:

@@ -1,6 +1,7 @@
 """What the state of the browser and the user means for a request, and the code in the end."""
 
 from datetime import datetime, timedelta
+from hmac import compare_digest
 from typing import NamedTuple
 from uuid import UUID
 
@@ -65,7 +66,9 @@ class SignedIn(NamedTuple):
             return False
         if self.session.auth_at >= led.moment:
             return True
-        return self.session.identity_id is not None and session_digest != led.session_digest
+        if self.session.identity_id is None:
+            return False
+        return not compare_digest(session_digest, led.session_digest)
 
 
 class Visit(NamedTuple):

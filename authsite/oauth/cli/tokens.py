@@ -131,6 +131,10 @@ def _result(found: Inspected) -> Facts:
         )
         shown["device"] = agents.in_words(row.agent)
         shown["scope"] = row.scope
+        if found.audience:
+            shown["resource"] = found.audience
+        if row.session_id:
+            shown["session"] = str(row.session_id)
     shown["expires"] = clock.rfc3339(found.expires_at)
     shown["active"] = "yes" if found.reason is None else f"no: {found.reason}"
     return Facts(found.kind.capitalize(), _facts(found), shown)
@@ -143,5 +147,7 @@ def _facts(found: Inspected) -> Data:
         "reason": found.reason,
         "user": str(found.user.id) if found.user else None,
         "client": str(found.client.id) if found.client and not personal else None,
+        "audience": found.audience,
+        "session": str(found.row.session_id) if found.row and found.row.session_id else None,
         "expires_at": clock.rfc3339(found.expires_at),
     }

@@ -1,5 +1,6 @@
 """A token family that came from a code, as a refresh reads it."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -10,6 +11,7 @@ from authsite.context import Context
 from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGrant
 from authsite.oauth.models import Client, Family
 from authsite.oauth.oidc import sign_ins
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in import facts
@@ -88,15 +90,18 @@ OTHER = Refreshing()  # a family that came from no code
 def check(ctx: Context, family_id: UUID) -> Refreshing:
     """Check what the client requires of its users.
 
-    Raises `ConfirmationRequired`, `GroupRequired`, `SigningUnavailable`, and `InvalidGrant` for a
-    family that has ended.
+    While no key can sign, the answer has no ID token: it need not have one (OpenID Connect Core
+    1.0, section 12.2), and the tokens go on. Raises `ConfirmationRequired`, `GroupRequired`, and
+    `InvalidGrant` for a family that has ended.
     """
     family = CODE_FAMILY.one(ctx.database, family_id=family_id)
     if family is None or family.terms.account is None:
         raise InvalidGrant
     terms, account, amr = family.terms, family.terms.account, facts.amr_of(family.facts)
     check_user(account, terms, amr)
-    signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
+    signer: sign_ins.Signer | None = None
+    with suppress(SigningUnavailable):
+        signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
     sign_in = sign_ins.SignIn(family.client_id, account, family.session_id, family.auth_at, amr)
     return Refreshing(family.bound, signer, sign_in)
 

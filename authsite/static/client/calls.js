@@ -5,7 +5,7 @@
  * @typedef {import("./authsite.js").FieldError} FieldError
  *
  * @typedef {object} CallOptions
- * @property {object} [body] sent as JSON
+ * @property {object} [body] sent as JSON, or as a form: `URLSearchParams`
  * @property {string | null} [token] the bearer
  * @property {RequestCredentials} [credentials] whether cookies go along
  * @property {boolean} [keepalive] whether the call outlives its page
@@ -57,7 +57,7 @@ export class AuthsiteError extends Error {
 }
 
 /**
- * Sends JSON and gives the JSON of the answer; rejects with an `AuthsiteError`.
+ * Sends JSON or a form, and gives the JSON of the answer; rejects with an `AuthsiteError`.
  *
  * @param {string} method
  * @param {string} url
@@ -66,7 +66,8 @@ export class AuthsiteError extends Error {
  */
 export async function call(method, url, { body, token, credentials, keepalive, timeout } = {}) {
   const headers = new Headers({ Accept: "application/json" });
-  if (body) headers.set("Content-Type", "application/json");
+  const form = body instanceof URLSearchParams ? body : undefined; // the browser names its type
+  if (body && !form) headers.set("Content-Type", "application/json");
   if (token) headers.set("Authorization", `Bearer ${token}`);
   const signal = AbortSignal.timeout(timeout ?? TIMEOUT);
   let answer;
@@ -75,7 +76,7 @@ export async function call(method, url, { body, token, credentials, keepalive, t
     answer = await fetch(url, {
       method,
       headers,
-      body: body && JSON.stringify(body),
+      body: form ?? (body && JSON.stringify(body)),
       credentials,
       keepalive,
       signal,

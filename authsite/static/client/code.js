@@ -32,7 +32,7 @@ export function byCode(root, { clientId, redirectUri, scope, afterLogout }) {
   /** @param {Record<string, string>} body @param {number} [timeout] */
   function token(body, timeout) {
     return call("POST", `${root}/v1/oauth/token`, {
-      body: { client_id: clientId, ...body },
+      body: new URLSearchParams({ client_id: clientId, ...body }),
       keepalive: true,
       timeout,
     });
@@ -102,7 +102,7 @@ export function byCode(root, { clientId, redirectUri, scope, afterLogout }) {
 
     /** @type {Way["revoke"]} */
     async revoke({ kept }) {
-      const body = { client_id: clientId, token: kept?.refresh };
+      const body = new URLSearchParams({ client_id: clientId, token: kept?.refresh ?? "" });
       await call("POST", `${root}/v1/oauth/revoke`, { body, keepalive: true });
     },
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from authsite.oauth import redirect_uris
 from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
 from authsite.oauth.grants import GRANTS
-from authsite.oauth.models import CLIENT_TYPES, MAX_URIS, SERVER
+from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, MAX_URIS, SERVER
 from authsite.platform.settings import is_file_name
 
 from .drafts import (
@@ -141,7 +141,7 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         updated_at=moment(row, "updated_at"),
         previous_secret=secrets[1] if len(secrets) > 1 else None,
         disabled_at=disabled_at,
-        grant_types=_grant_types(row),
+        grant_types=_grant_types(row, type_),
         columns=_client_columns(row, type_),
     )
 
@@ -217,12 +217,18 @@ def _one_of(row: Mapping[str, object], name: str, words: Sequence[str]) -> str:
     return chosen
 
 
-def _grant_types(row: Mapping[str, object]) -> str | None:
-    """The grant types of a client that does not have those of its type. Raises `Fault`."""
+def _grant_types(row: Mapping[str, object], client_type: str) -> str | None:
+    """The grant types of a client that does not have those of its type. Raises `Fault`.
+
+    A client that uses codes has no others: its tokens would count as those of a first party.
+    """
     if row.get("grant_types") is None:
         return None
     listed = (text(row, "grant_types") or "").split()
     if unknown := sorted(set(listed) - set(GRANTS)):
         names = ", ".join(unknown)
         raise Fault("grant_types", f"has {names}; this version knows {', '.join(GRANTS)}")
+    own = CLIENT_TYPES[client_type]
+    if client_type in CODE_TYPES and not set(listed) <= set(own):
+        raise Fault("grant_types", f"of the type {client_type} are {', '.join(own)} at most")
     return " ".join(listed)

@@ -16,8 +16,8 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings, revealed
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
-from authsite.users import former
 from authsite.users.models import LoginName, User
+from authsite.users.service import find_reserved
 
 from .drafts import Fault, UserDraft, new_id, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
@@ -27,6 +27,11 @@ from .seen import Seen
 MAX_SOURCE_ID = 255  # characters
 
 _USERS, _LOGIN_NAMES = cast(Table, User.__table__), cast(Table, LoginName.__table__)
+
+_RESERVED_BY = {
+    "email": "a change of address reserves it",
+    "username": "it was given up or erased less than 180 days ago",
+}
 
 ReadDraft: TypeAlias = Callable[[Mapping[str, object]], UserDraft]
 
@@ -153,8 +158,9 @@ def _free(
     ids = [each.id for each in checked]
     found = ctx.db.execute(select(User.id, User.created_at).where(User.id.in_(ids)))
     present: dict[uuid.UUID, datetime] = {row.id: row.created_at for row in found}
-    keys = [name.key for each in checked for name in each.names]
-    owners: dict[str, uuid.UUID | None] = dict.fromkeys(former.find_reserved(ctx.db, keys))
+    logins = [name for each in checked for name in each.names]
+    owners: dict[str, uuid.UUID | None] = dict.fromkeys(find_reserved(ctx.settings, ctx.db, logins))
+    keys = [name.key for name in logins]
     names = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(keys))
     owners |= {row.key: row.user_id for row in ctx.db.execute(names)}
     if rules.seen:
@@ -190,7 +196,7 @@ def _require_free(
     for name in each.names:
         if name.key in owners:
             owner = owners[name.key]
-            holder = f"the user {owner} has it" if owner else "a change of address reserves it"
+            holder = f"the user {owner} has it" if owner else _RESERVED_BY[name.kind]
             raise Fault(name.kind, f"is taken: {holder}")
 
 
@@ -202,7 +208,7 @@ def _insert(ctx: Context, rules: Rules, users: Sequence[Checked]) -> None:
     ]
     ctx.db.execute(insert(_USERS), [each.values for each in users])
     ctx.db.execute(insert(_LOGIN_NAMES), names)
-    if former.find_reserved(ctx.db, [name.key for each in users for name in each.names]):
+    if find_reserved(ctx.settings, ctx.db, [name for each in users for name in each.names]):
         raise Reserved
     causes: list[About] = [
         {"user_id": each.id, "details": _details(rules.system, each.draft.source_id)}

@@ -112,3 +112,12 @@ def test_times_that_are_accepted():
     assert (cfg.signing_key_rotation.days, cfg.id_token_expires_in.days) == (0, 1)
     cfg = load(settings(signing_key_rotation="2d"), {})
     assert (cfg.signing_key_rotation.days, cfg.code_expires_in.seconds) == (2, 60)
+
+
+def test_in_a_host_the_issuer_has_the_route_prefix_below_which_its_endpoints_are(host_with):
+    """Else the metadata names endpoints that do not exist, and are a host's to take."""
+    with pytest.raises(SettingsError) as error:
+        host_with(lambda config: None, prefix="auth", base_url="https://example.com", openid="on")
+    assert "give https://example.com/auth" in str(error.value)
+    host = host_with(lambda config: None, prefix="auth", base_url="https://example.com")
+    assert not is_on(services_of(host))

@@ -137,16 +137,18 @@ def _page(
 ) -> Response:
     """The page that asks; it leads to no application if there is a ``problem``."""
     response = request.response
-    caller = signed_in(request)
-    if problem:
+    caller, here = signed_in(request), route_path(request, ROUTE)
+    if problem:  # its form is sent without what is wrong, which leads to no application either way
         response.status_int = LogoutNotValid.status
         request.environ[ERROR_OF_REQUEST] = LogoutNotValid(problem)
+    elif request.query_string:
+        here = f"{here}?{request.query_string}"
     values = {
         "application": logout.client.name if logout and logout.client else None,
         "account": caller.account if caller else None,
         "problem": problem.value if problem else None,
         "status": response.status_int,
-        "here": f"{route_path(request, ROUTE)}?{request.query_string}",
+        "here": here,
     }
     response.text = render_page(request, LOGOUT, values)
     return response

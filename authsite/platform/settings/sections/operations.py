@@ -25,7 +25,8 @@ class Operations:
         secret=True,
         text="The key of the hashes under which names and addresses are counted: 64 hexadecimal"
         " digits. By default it derives from the last `secret`. `authsite secret rotate` writes"
-        " this value down, so that no count is lost with the old secret.",
+        " this value down, so that no count is lost with the old secret. Usernames that were given"
+        " up are kept under it, too: with another key anyone can take them.",
     )
     limits_storage: Secret = setting(
         service_urls.limits_storage,
