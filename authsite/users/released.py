@@ -26,7 +26,7 @@ from authsite.platform.settings import Settings
 
 from .models import ReleasedUsername
 
-KEPT_FOR = timedelta(days=180)
+RESERVED_FOR = timedelta(days=180)
 
 
 class Named(Protocol):
@@ -42,7 +42,7 @@ def release(ctx: Context, username: str, user_id: UUID | None) -> None:
     """Keep ``username`` from all but ``user_id``; with None, an erased user, from all.
 
     Call it in the transaction that deletes the login name, after that: until the end of the
-    transaction nobody else can release the same name.
+    transaction no other one can release the same name.
     """
     digest = _digest(ctx.settings, username)
     # Of a holder before this one, whose time has passed, or of an earlier time of this one.
@@ -51,7 +51,7 @@ def release(ctx: Context, username: str, user_id: UUID | None) -> None:
         .where(ReleasedUsername.digest == digest)
         .execution_options(synchronize_session=False)
     )
-    row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + KEPT_FOR}
+    row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + RESERVED_FOR}
     ctx.db.execute(insert(ReleasedUsername), [row])
 
 
