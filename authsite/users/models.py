@@ -96,7 +96,7 @@ class FormerAddress(Base):
 class ReleasedUsername(Base):
     """A username that was given up or erased; see `authsite.users.released`.
 
-    ``digest``: its keyed hash. Until ``expires_at`` only ``user_id`` can take it, or nobody.
+    ``digest``: its keyed hash. Until ``expires_at`` no user but ``user_id`` can take it.
     ``user_id`` has no foreign key, since the row outlives the user.
     """
 

@@ -26,8 +26,8 @@ from authsite.platform.settings import Settings
 
 from .models import ReleasedUsername
 
-KEPT_FOR = timedelta(days=180)
-KEPT_NAMES = 10  # of one user, the newest: no user reserves names without end
+RESERVED_FOR = timedelta(days=180)
+RESERVED_NAMES = 10  # of one user, the newest: no user reserves names without end
 
 
 class Named(Protocol):
@@ -43,7 +43,7 @@ def release(ctx: Context, username: str, user_id: UUID | None) -> None:
     """Keep ``username`` from all but ``user_id``; with None, an erased user, from all.
 
     Call it in the transaction that deletes the login name, after that: until the end of the
-    transaction nobody else can release the same name.
+    transaction no other one can release the same name.
     """
     digest = _digest(ctx.settings, username)
     # Of a holder before this one, whose time has passed, or of an earlier time of this one.
@@ -52,19 +52,19 @@ def release(ctx: Context, username: str, user_id: UUID | None) -> None:
         .where(ReleasedUsername.digest == digest)
         .execution_options(synchronize_session=False)
     )
-    row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + KEPT_FOR}
+    row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + RESERVED_FOR}
     ctx.db.execute(insert(ReleasedUsername), [row])
     if user_id is not None:
         _free_oldest(ctx.db, user_id)
 
 
 def _free_oldest(db: Session, user_id: UUID) -> None:
-    """Free what the user gave up before the newest `KEPT_NAMES`."""
+    """Free what the user gave up before the newest `RESERVED_NAMES`."""
     newest = (
         select(ReleasedUsername.digest)
         .where(ReleasedUsername.user_id == user_id)
         .order_by(ReleasedUsername.expires_at.desc())
-        .limit(KEPT_NAMES)
+        .limit(RESERVED_NAMES)
     )
     db.execute(
         delete(ReleasedUsername)

@@ -94,7 +94,7 @@ USER_DATA = (
         models.FormerAddress,
         "id key email expires_at confirmed_at links_ended_at",
     ),
-    # Not exported: of the name there is only a keyed hash, from which nobody can tell it. After the
+    # Not exported: of the name there is only a keyed hash, which does not tell it. After the
     # erasure the rows remain, without the id of the user, since that is when others would take the
     # name.
     UserData(

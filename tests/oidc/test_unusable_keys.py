@@ -89,7 +89,7 @@ def test_userinfo_says_that_it_is_unavailable(site, tokens, lose):
 
 
 def test_the_authorization_endpoint_answers_with_a_page(site, app, lose):
-    """Nobody comes back to an application with a code that it cannot redeem."""
+    """No person comes back to an application with a code that it cannot redeem."""
     lose()
     for changed in ({}, {"prompt": "none"}, {"prompt": "login"}):
         page = authorize(site, app, **changed)
