@@ -67,7 +67,9 @@ class Added:
 )
 @result_command
 def add(cfg: Settings, application: str, url: str, name: str | None, user_key: str) -> Added:
-    """Register a known application, and print its configuration to paste.
+    """Register a known application.
+
+    It prints the configuration to paste there.
 
     The redirect URIs, the algorithm and the claims are those that the application needs. Everything
     can be changed later with `authsite client update`.

@@ -53,7 +53,7 @@ class Refused(NamedTuple):
 @json_option
 @config_option
 def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> None:
-    """Say why an application cannot sign people in.
+    """Say why a client cannot sign people in.
 
     Reads the metadata and the keys through the public address, as the application does, compares
     the clocks, and lists the last requests that were refused, each with what to change. Ends with

@@ -29,7 +29,9 @@ def keys() -> None:
 @keys.command("list", epilog=examples("authsite keys list", "authsite keys list --json"))
 @result_command
 def list_(cfg: Settings) -> Listing:
-    """List the keys, of each algorithm first the one that signs; never their private parts.
+    """List the keys, without their private parts.
+
+    Of each algorithm the one that signs is the first.
 
     A key that is not usable has a private part that no sealing-key opens.
     """
@@ -47,7 +49,9 @@ def list_(cfg: Settings) -> Listing:
 )
 @result_command
 def rotate_(cfg: Settings, now: bool) -> Done:
-    """Let the next key of each algorithm sign, and publish another one as the next.
+    """Let the next key of each algorithm sign.
+
+    Another one is published as the next.
 
     What the former keys have signed stays valid until it expires. Processes of the service sign
     with the new keys after a minute. With --now clients that keep our keys may reject tokens until
@@ -63,7 +67,9 @@ def rotate_(cfg: Settings, now: bool) -> Done:
 @click.argument("kid", metavar="KID")
 @result_command
 def remove_(cfg: Settings, kid: str) -> Done:
-    """Delete a key that does not sign any more, or not yet; what it has signed becomes invalid.
+    """Delete a key that does not sign now.
+
+    What it has signed becomes invalid.
 
     For a key that someone else may have. A next key is replaced at once.
     """
