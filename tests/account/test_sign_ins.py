@@ -119,9 +119,9 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
 def test_l9_the_database_stops_at_the_limit(ann):
     sign_in(ann)
     headers = bearer(ann.login(ann.client())["access_token"])
-    # The page also has the lists of events, of attempts and of identities.
+    # The page also has the lists of events, of attempts, of identities and of applications.
     for read, count in (
-        (lambda: ann.http.get("/account/security"), 5),
+        (lambda: ann.http.get("/account/security"), 6),
         (lambda: listed(ann, headers), 2),
     ):
         with counted(ann.database) as statements:

@@ -12,6 +12,7 @@ from sqlalchemy import update
 from authsite.cli import authsite
 from authsite.oauth.grants import GRANTS
 from authsite.oauth.models import CLIENT_TYPES, Client
+from tests.support.authorizing import OPENID
 from tests.support.in_process import Commands, write_ini
 from tests.support.site import PASSWORD, WEB
 
@@ -113,7 +114,8 @@ def test_every_grant_states_its_name_and_a_type_of_client_has_only_known_grants(
     assert {name for preset in CLIENT_TYPES.values() for name in preset} <= set(GRANTS)
 
 
-def test_the_metadata_and_the_api_document_have_the_same_grants(site):
+def test_the_metadata_and_the_api_document_have_the_same_grants(site_with):
+    site = site_with(**OPENID)
     metadata = site.http.get("/.well-known/oauth-authorization-server").json
     document = site.http.get("/v1/openapi.json").json
     operation = document["paths"]["/v1/oauth/token"]["post"]

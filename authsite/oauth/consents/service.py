@@ -9,7 +9,16 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    bindparam,
+    delete,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from authsite.context import Context
 from authsite.oauth.codes.models import AuthorizationCode
@@ -27,6 +36,7 @@ NOTHING_ALLOWED = ("",)
 """What is missing when an application that asks for no scope was never allowed to sign the user
 in."""
 RECENT = timedelta(days=7)  # how long before a recovery an intruder may have allowed something
+MAX_LISTED = 500  # administrators register clients: a user has consents to few of them
 WITHDRAWN = "consent withdrawn"  # the column has 32 characters
 
 
@@ -61,7 +71,9 @@ CONSENTS = PreparedQuery(
     select(Consent.client_id, Client.name, Consent.scope, Consent.created_at, Consent.used_at)
     .join(Client, Client.id == Consent.client_id)
     .where(Consent.user_id == bindparam("user_id"))
-    .order_by(Consent.created_at.desc(), Consent.client_id),
+    .order_by(Consent.created_at.desc(), Consent.client_id)
+    .limit(bindparam("most", type_=Integer))
+    .offset(literal_column("0")),  # SQLite would get it as a value of the statement
     ListedConsent,
 )
 
@@ -122,8 +134,11 @@ def note_use(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
 
 
 def list_of(ctx: Context, user_id: UUID) -> list[ListedConsent]:
-    """The consents of a user, the newest first, read outside of the request's transaction."""
-    return CONSENTS.all(ctx.database, user_id=user_id)
+    """The consents of a user, the newest first, read outside of the request's transaction.
+
+    At most `MAX_LISTED`.
+    """
+    return CONSENTS.all(ctx.database, user_id=user_id, most=MAX_LISTED)
 
 
 def withdraw(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
