@@ -15,9 +15,11 @@ from tests.support.authorizing import (
     parameters,
     redeemed,
     target_of,
+    url_of,
 )
 from tests.support.codes import claims_of
 from tests.support.commands import run  # noqa: F401
+from tests.support.pages import csrf_of
 
 TO_THE_APPLICATION = [
     ({"response_type": None}, "invalid_request"),
@@ -225,6 +227,15 @@ def test_refused_requests_are_limited(site_with):
         assert authorize(site, app, response_type="token").status_int == 302
     assert authorize(site, app, response_type="token").status_int == 429
     assert authorize(site, app).status_int == 302  # what is not refused is not counted
+
+
+def test_a_stranger_who_denies_stores_nothing(issuer, app):
+    """No limit counts that answer, so the audit trail would grow as fast as one can post."""
+    token = csrf_of(issuer.http.get(f"{BASE}/login"))
+    form = {"csrf_token": token, "decision": "deny"}
+    answer = issuer.http.post(url_of(app), form)
+    assert answer_of(answer)["error"] == "access_denied"
+    assert "authorization.denied" not in issuer.events()
 
 
 def test_a_default_scope_with_openid_counts_as_asked_for(issuer, ann):

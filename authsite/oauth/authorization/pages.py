@@ -81,7 +81,8 @@ def _decided(request: Request, incoming: Incoming, decision: str) -> Response:
     if decision == DENY:
         checked = check(ctx, incoming.sent)
         who = visit_of(request, incoming).signed_in
-        service.deny(ctx, checked, who.account if who else None)
+        if who:  # a stranger has nothing to deny, and must not fill the audit trail
+            service.deny(ctx, checked, who.account)
         url = denied_url(ctx.services, checked.answer_to)
         return lead_back(request, checked.client.name, url, after_form=True)
     if decision == CONTINUE:

@@ -180,10 +180,9 @@ def grant(ctx: Context, checked: Checked, who: SignedIn, *, allowed: bool) -> st
     return code
 
 
-def deny(ctx: Context, checked: Checked, account: Account | None) -> None:
+def deny(ctx: Context, checked: Checked, account: Account) -> None:
     """Record that the user does not allow it."""
-    user_id = account.id if account else None
-    record(ctx, Event.AUTHORIZATION_DENIED, user_id=user_id, client_id=checked.client.id)
+    record(ctx, Event.AUTHORIZATION_DENIED, user_id=account.id, client_id=checked.client.id)
 
 
 def record_refused(ctx: Context, refused: Refused) -> None:
