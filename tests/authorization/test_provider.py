@@ -1,4 +1,4 @@
-"""An application sends its users to another provider: ``provider`` and ``login_hint``, end to end."""
+"""An application sends its users to another provider, with ``provider`` and ``login_hint``."""
 
 from urllib.parse import parse_qsl, urlsplit
 
