@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """An application sends its users to another provider: ``provider`` and ``login_hint``."""
+=======
+"""An application sends its users to another provider, with ``provider`` and ``login_hint``."""
+>>>>>>> wpeer
 
 from urllib.parse import parse_qsl, urlsplit
 

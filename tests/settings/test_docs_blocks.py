@@ -63,6 +63,7 @@ CHECKED = {
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],
     "reliability": [HERE],
     "scaling": [HERE],
+    "sign-in-authsite": ["tests/support/peers.py"],
     "sign-in-company": [HERE],
     "sign-in-entra": [HERE],
     "sign-in-google": [HERE],

@@ -117,7 +117,7 @@ def test_a_person_signs_in_comes_back_and_signs_out(tab, person, peers):
     assert ann.page.evaluate("changes") == ["restored"]
     assert ann.email() == person.email
 
-    with ann.page.expect_response(PAGE):  # from the service, which has ended its session
+    with ann.page.expect_event("load"):  # of the way back from the service
         ann.leaves("logout()")
     ann.open()
     assert ann.does("restore()") is False
