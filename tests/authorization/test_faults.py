@@ -226,7 +226,7 @@ def test_refused_requests_are_limited(site_with):
     for _ in range(3):
         assert authorize(site, app, response_type="token").status_int == 302
     assert authorize(site, app, response_type="token").status_int == 429
-    assert authorize(site, app).status_int == 302  # what is not refused is not counted
+    assert authorize(site, app).status_int == 302  # an accepted request is not counted
 
 
 def test_a_stranger_who_denies_stores_nothing(issuer, app):

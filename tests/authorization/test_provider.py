@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """An application sends its users to another provider: ``provider`` and ``login_hint``."""
-=======
-"""An application sends its users to another provider, with ``provider`` and ``login_hint``."""
->>>>>>> wpeer
 
 from urllib.parse import parse_qsl, urlsplit
 

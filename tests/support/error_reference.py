@@ -36,6 +36,7 @@ ADVICE = {
 }
 FIELDS = {
     "email_not_confirmed": "the password is right; the user has to open the link that was mailed",
+    "group_required": "the password is right; an administrator has to add the user to the group",
     "invalid": "the value has a wrong form; the message says which form is right",
     "invalid_credentials": "no such user, a wrong password, or a disabled user (on pages)",
     "invalid_password": "the current password is wrong",

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Two services over TLS: users of ``first`` sign in at ``second``, where ``first`` is a provider.
-=======
-"""Two services behind TLS: ``first`` is a provider of ``second``.
->>>>>>> wpeer
 
 The first is at ``https://localhost:{port}``, which the second reaches too, and the second at
 ``https://auth.example.test``: so they are two sites for a browser. The page of an application is at

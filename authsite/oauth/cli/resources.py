@@ -21,7 +21,7 @@ COLUMNS = {"uri": "uri", "scopes": "scopes", "client": "client_id", "created": "
 
 @click.group()
 def resource() -> None:
-    """Resources that tokens can be for (RFC 8707)."""
+    """Resources that tokens can be for."""
 
 
 @resource.command(

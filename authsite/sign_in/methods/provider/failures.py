@@ -176,11 +176,7 @@ class ProviderRefused(ApiError):
 
     ``subject``: whom the provider told, if it came to that; a caller stores only its hash.
     ``cause``: what is wrong with the provider's answer, for operators. ``next``: the checked page
-<<<<<<< HEAD
     of the sign-in, once that is known; another try or another way leads there, too.
-=======
-    that the sign-in was to lead to, once that is known; another try leads there, too.
->>>>>>> wpeer
     """
 
     summary = "The return from a provider was refused."
