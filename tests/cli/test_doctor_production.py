@@ -176,7 +176,7 @@ def test_what_production_would_not_start_with_is_an_error_only_with_production(i
 def test_the_report_has_a_mark_a_line_and_a_closing_line_and_ends_with_its_status(ini):
     shown = CliRunner().invoke(authsite, ["doctor", "--verbose", "--config", ini, "--production"])
     *lines, last = shown.output.splitlines()
-    assert {line.split()[0] for line in lines} == {"OK", "WARNING", "ERROR"}
+    assert {line.split()[0] for line in lines} == {"OK", "NOTE", "WARNING", "ERROR"}
     errors = sum(line.startswith("ERROR") for line in lines)
     warnings = sum(line.startswith("WARNING") for line in lines)
     assert last == f"{errors} errors, {warnings} warnings: not ready for production"

@@ -26,6 +26,9 @@ INSERT INTO login_names (key, kind, user_id)
     SELECT email, 'email', id FROM users WHERE email LIKE 'user%@example.com';
 INSERT INTO identities (id, user_id, provider, issuer, subject, trusted, created_at)
     SELECT id, id, 'corp', 'https://idp.example.org', id::text, false, now() FROM users;
+INSERT INTO stored_requests (id, key_hash, kind, body, created_at, expires_at)
+    SELECT {id}, md5(n::text) || md5(n::text), 'authorization', '{{}}', now(),
+    now() + interval '10 minutes' FROM {numbers};
 INSERT INTO used_ids (digest, expires_at) SELECT n::text, now() FROM {numbers};
 INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
     SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
@@ -62,7 +65,7 @@ INSERT INTO audit_events (at, event) SELECT now(), 'login.failed' FROM {numbers}
 INSERT INTO audit_seals (id, at, rows, first_id, last_id, newest_at, key, digest,
     former_mac, mac) SELECT n, now(), 1, n, n, now(), '', '', '', '' FROM {numbers};
 INSERT INTO limit_counters (key, count, expires_at)
-    SELECT md5(n::text), 1, now() + interval '1 hour' FROM {numbers}
+    SELECT md5(n::text), 1, now() + interval '1 hour' FROM generate_series(1, 50000) AS n
 """
 
 
