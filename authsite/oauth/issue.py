@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
-from sqlalchemy import FromClause, bindparam, exists, insert, select
+from sqlalchemy import ColumnElement, FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
@@ -67,6 +67,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
     null = null if by_code else null | _OF_SESSION
     columns = [c for c in FAMILIES.columns if c.name not in null]
     new = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in columns}
+    selected: dict[str, ColumnElement[Any]] = {**new}
     owners: FromClause = Client.__table__
     unchanged = [Client.epoch == new["client_epoch"], Client.disabled_at.is_(None)]
     if for_user:
@@ -76,9 +77,11 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
         owners = owners.join(AuthorizationCode.__table__, AuthorizationCode.id == new["id"])
         owners = owners.join(BrowserSession.__table__, BrowserSession.id == new["session_id"])
         unchanged.append(AuthorizationCode.used_at == new["created_at"])
-    values = (
-        select(*new.values()).select_from(owners).where(Client.id == new["client_id"], *unchanged)
-    )
+        # Of the person's browser; the request for the tokens comes from the application's server.
+        device = BrowserSession.__table__.c
+        selected |= {"address": device.address, "agent": device.agent}
+    unchanged.append(Client.id == new["client_id"])
+    values = select(*selected.values()).select_from(owners).where(*unchanged)
     if by_code:
         # FOR KEY SHARE: a use of the session, which writes its row, does not wait.
         values = values.with_for_update(read=True, key_share=True, of=BrowserSession)

@@ -48,6 +48,16 @@ def test_the_family_has_what_the_code_has(site):
     assert code.used_at == family.created_at
 
 
+def test_the_device_is_that_of_the_person_and_not_the_server_of_the_application(site):
+    app, session = application(site), session_of(site)
+    code = code_of(site, app)
+    site.http.extra_environ["HTTP_USER_AGENT"] = "an application"
+    redeem(site, app, code)
+    [family] = site.families()
+    assert (family.address, family.agent) == (session.address, session.agent)
+    assert family.agent != "an application"
+
+
 def test_the_facts_name_the_audience_and_a_first_party(site):
     app = application(site, first_party=True)
     redeem(site, app, code_of(site, app, audience="https://api.example.com/"))
