@@ -27,7 +27,13 @@ PAGES = {
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 UNKNOWN = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
 # Parameters that belong to nothing, and bodies that no operation accepts.
-ANY = {"client": "web", "id": UNKNOWN, "user_id": UNKNOWN, "hash": "0" * 64}
+ANY = {
+    "client": "web",
+    "client_id": UNKNOWN,
+    "id": UNKNOWN,
+    "user_id": UNKNOWN,
+    "hash": "0" * 64,
+}
 QUERY = {"expires": "1", "signature": "0" * 64}
 BODIES = [
     (JSON, b"{}"),
