@@ -148,6 +148,8 @@ class ExportAnswer(TypedDict):
     """Former addresses that a mailed link can still restore."""
     groups: _Rows
     """The groups that the user is in, and since when."""
+    consents: _Rows
+    """The applications that the user has allowed something, and what."""
     sign_ins_of_apps: _Rows
     """The token families of logins, also ended ones."""
     sign_ins_of_browsers: _Rows

@@ -147,7 +147,8 @@ def test_a_refresh_that_fails_is_invalid_grant_in_one_form(site, keys, frozen, k
         (
             {"grant_type": "magic"},
             "unsupported_grant_type",
-            "Use one of the grant types password, client_credentials and refresh_token.",
+            "Use one of the grant types password, client_credentials, refresh_token and "
+            "authorization_code.",
         ),
         (MACHINE, "unauthorized_client", "This type of client may not use this grant type."),
         (

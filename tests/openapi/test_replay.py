@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from tests.support import databases
+from tests.support import connected, databases
+from tests.support.codes import application, code_of
 from tests.support.described import Described
 from tests.support.identities import linked
 from tests.support.mails import link_in
@@ -27,7 +28,13 @@ PAGES = {
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 UNKNOWN = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
 # Parameters that belong to nothing, and bodies that no operation accepts.
-ANY = {"client": "web", "id": UNKNOWN, "user_id": UNKNOWN, "hash": "0" * 64}
+ANY = {
+    "client": "web",
+    "client_id": UNKNOWN,
+    "id": UNKNOWN,
+    "user_id": UNKNOWN,
+    "hash": "0" * 64,
+}
 QUERY = {"expires": "1", "signature": "0" * 64}
 BODIES = [
     (JSON, b"{}"),
@@ -66,6 +73,11 @@ class Issued:
         body = {"name": "backup", "current_password": PASSWORD}
         return {"id": self.http.post_json("/v1/user/tokens", body, headers=self.headers).json["id"]}
 
+    def consent(self):
+        client_id = connected.application(self.site)
+        connected.allow(self.site, self.ann, client_id)
+        return {"client_id": str(client_id)}
+
     def identity(self):
         with self.site.db() as db:
             return {"id": str(linked(db, self.ann.id).id)}
@@ -96,6 +108,10 @@ class Issued:
         """The client and the token for an example of the token endpoint."""
         if example["grant_type"] == "client_credentials":
             return self.site.client("personal", name="machine").form()
+        if example["grant_type"] == "authorization_code":
+            self.browser()
+            keys = application(self.site, scope="reports:read", require_confirmed=False)
+            return keys.form(code=code_of(self.site, keys, "reports:read"))
         if "refresh_token" not in example:
             return self.keys.form()
         return self.keys.form(refresh_token=self.pair["refresh_token"])
@@ -128,6 +144,7 @@ VALUES = {
     "get_user_email_pending": lambda issued, _: issued.pending_address(),
     "delete_user_session": lambda issued, _: issued.another_session(),
     "delete_user_token": lambda issued, _: issued.personal_token(),
+    "delete_user_consent": lambda issued, _: issued.consent(),
     "delete_user_identity": lambda issued, _: issued.identity(),
     "get_providers": lambda issued, _: {"client": "web"},
     "get_verification_verify": lambda issued, _: issued.link(),
