@@ -57,8 +57,9 @@ def export(site, tmp_path):
 
 
 @pytest.fixture
-def other(backend, tmp_path):
-    return databases.migrated(databases.new_url(backend, tmp_path, "other_applications"))
+def other(fresh_url):
+    """Another authsite, without any rows."""
+    return databases.migrated(fresh_url)
 
 
 def imported(url, tmp_path, lines, *more):

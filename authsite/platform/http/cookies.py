@@ -37,8 +37,9 @@ NAMES = "|".join(
 )
 """A regular expression that the name of each of our cookies matches, on http and on https."""
 
-# Linear time: a possessive quantifier for blanks, and a lookahead for the first character.
-_OWN = re.compile(rf";[ \t]*+(?=[_adr])({NAMES})=([^;]*)")
+# Linear time: a possessive quantifier for blanks. The lookahead has how each of `NAMES` begins; at
+# most other names the search ends there, before any of the alternatives is tried.
+_OWN = re.compile(rf";[ \t]*+(?=__[HS]|au|de|re)({NAMES})=([^;]*)")
 _IP_ADDRESS = re.compile(r"\[.*|[0-9.]+")
 _PATH_SAFE = "/~!$&'()*+,;=:@"  # characters of a path that browsers do not encode
 _MAX_PARTS, _MAX_PATH = 16, 1024  # of a path at which cookies are deleted; characters of it
@@ -51,7 +52,7 @@ def parse(header: str) -> dict[str, tuple[str, ...]]:
     the header is ignored.
     """
     found: dict[str, dict[str, None]] = {}
-    for name, value in _OWN.findall(f";{header}"):
+    for name, value in dict.fromkeys(_OWN.findall(f";{header}")):
         found.setdefault(name, {})[_unquoted(value.strip(" \t"))] = None
     return {name: tuple(values) for name, values in found.items()}
 

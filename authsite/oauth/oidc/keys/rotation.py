@@ -138,7 +138,8 @@ def rotate(ctx: Context, alg: str, *, at_once: bool = False) -> Rotated:
     complete(ctx)
     now, keys = clock.now(), keys_in_transaction(ctx)
     by_state = {each.state: each for each in keys if each.alg == alg}
-    current, following = by_state["current"], by_state["next"]
+    states: tuple[State, State] = ("current", "next")
+    current, following = (by_state[state] for state in states)
     if not at_once:
         _refuse_early(ctx, current, following, now)
     ahead = new_pair(alg)
