@@ -94,7 +94,9 @@ def views_and_patterns():
     """Every view that a route leads to, and the pattern of that; static files are left out."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/never-opened.sqlite"
-        app = main({}, **{"authsite.secret": SECRET, "authsite.database-url": url})
+        here = "http://localhost:6543"  # which switches the OpenID Provider on
+        values = {"secret": SECRET, "database-url": url, "base-url": here}
+        app = main({}, **{f"authsite.{name}": value for name, value in values.items()})
     found = app.registry.introspector
     routes = {
         item["introspectable"]["name"]: item["introspectable"]["pattern"]

@@ -1,6 +1,7 @@
 """What pages of an attacker can do to a signed-in user: nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -31,6 +32,7 @@ FORM_TYPES = (FORM, "multipart/form-data", "text/plain")
 NEW_PASSWORD = "green otter 31 rye"
 SESSIONS = "/v1/user/sessions"
 REFUSED = (400, 401, 403, 404, 415, 422)
+LED_TO_GET = {"/oauth/authorize", "/oauth/logout"}  # applications on other sites send POSTs there
 SEND = """([action, enctype, fields]) => {
     const form = document.createElement("form");
     Object.assign(form, { action, enctype, method: "post" });
@@ -243,9 +245,14 @@ def send(page, host, path, enctype, fields):
 
 
 def refused(answer):
-    """Whether the answer is an error, or leads a stranger to the login page."""
+    """Whether the answer is an error, or leads a stranger to the login page.
+
+    Or leads to the GET of the same page, where that is how a POST of another site is answered.
+    """
     location = answer.headers.get("location", "")
-    return answer.status in REFUSED or (answer.status == 302 and "/login?" in location)
+    path = urlsplit(answer.url).path
+    to_get = answer.status == 303 and path in LED_TO_GET and urlsplit(location).path == path
+    return answer.status in REFUSED or to_get or (answer.status == 302 and "/login?" in location)
 
 
 def signs_in(answer):
