@@ -16,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests of `make t`: a folder, file or test (T), a part of their names (K), a marker (M).
 T ?= tests
 M ?= not slow
+CLIENTS ?= tests/clients
 
 # The translations are compiled here, and by setup.py for a wheel: only their sources are tracked.
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard authsite/locale/*/LC_MESSAGES/*.po))
@@ -38,7 +39,7 @@ test-all: $(TESTS)
 # Real relying parties (Django, JupyterHub, Apache and others), each in its own environment below
 # var/clients: some minutes the first time.
 test-clients: $(TESTS)
-	$(BIN)/pytest -n 2 --dist loadfile tests/clients
+	$(BIN)/pytest -n 2 --dist loadfile $(CLIENTS)
 
 # For contributors (CONTRIBUTING.md): installs everything that the tests need.
 dev: $(TESTS)
