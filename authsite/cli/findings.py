@@ -128,7 +128,7 @@ LINES: Mapping[str, tuple[str, str]] = {
     ),
     "signing-key-unusable": (
         "wrong",
-        "no sealing-key opens the {state} key {kid}, so nobody can sign in to applications: set "
+        "no sealing-key opens the {state} key {kid}, so applications cannot sign people in: set "
         "the sealing-key that sealed it, or replace it with `authsite keys rotate --now`",
     ),
     "key-fine": ("ok", "ready for production"),

@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased, outerjoin
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.users.account import ACCOUNT_COLUMNS, Account
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from .models import Client, Family, PersonalToken
 from .tokens import Token
@@ -32,11 +32,7 @@ def with_owners(rows: FromClause, model: type[Family] | type[PersonalToken]) -> 
     """
     with_user = rows.outerjoin(
         User.__table__,
-        and_(
-            User.id == model.user_id,
-            User.epoch == model.user_epoch,
-            User.disabled_at.is_(None),
-        ),
+        user_of(model),
     )
     return with_user.outerjoin(
         Client.__table__,

@@ -121,8 +121,8 @@ def rotate_secret(ctx: Context, client: Client) -> str:
     """
     if client.type in PUBLIC_TYPES:
         raise ValueError(
-            f"a client of type {client.type} has no secret: whoever has the program could read it. "
-            "It sends its client_id alone"
+            f"a client of type {client.type} has no secret, since everyone who has the program "
+            "could read it. It sends its client_id alone"
         )
     now = clock.now()
     secret = new_secret()

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Connection,
     Integer,
     Uuid,
-    and_,
     bindparam,
     column,
     delete,
@@ -36,7 +35,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.sign_in.method import Pending, Target, methods_after
 from authsite.users.account import ACCOUNT_COLUMNS, Account
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from .models import PendingLogin
 
@@ -71,11 +70,7 @@ class Counted(NamedTuple):
 _CLIENTS = table(
     "clients", column("id", Uuid()), column("epoch", Integer), column("disabled_at", Integer)
 )
-_IS_USER = and_(
-    User.id == PendingLogin.user_id,
-    User.epoch == PendingLogin.user_epoch,
-    User.disabled_at.is_(None),
-)
+_IS_USER = user_of(PendingLogin)
 _HAS_CLIENT = or_(
     PendingLogin.client_id.is_(None),
     exists()

@@ -2,9 +2,9 @@
 
 import uuid
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import BindParameter, ColumnElement, ForeignKey, String, Text
+from sqlalchemy import ColumnElement, ForeignKey, String, Text, and_
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -54,9 +54,14 @@ class User(Base):
     updated_at: Mapped[datetime]
 
 
-def unchanged_since(epoch: int | BindParameter[int]) -> tuple[ColumnElement[bool], ...]:
+def unchanged_since(epoch: int | ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
     """The condition that the user is enabled and still has the ``epoch`` that was read before."""
     return User.epoch == epoch, User.disabled_at.is_(None)
+
+
+def user_of(model: type[Any]) -> ColumnElement[bool]:
+    """The condition that joins a row of ``model`` to its user: enabled, with the row's epoch."""
+    return and_(User.id == model.user_id, *unchanged_since(model.user_epoch))
 
 
 class LoginName(Base):

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import bindparam, select
 
 from authsite.context import Context
 from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGrant
@@ -16,7 +16,7 @@ from authsite.oauth.tokens import TokenPair
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in import facts
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from .bounds import bound_of
 from .terms import TERMS_COLUMNS, Terms, check_user
@@ -53,14 +53,7 @@ CODE_FAMILY = PreparedQuery(
         *TERMS_COLUMNS,
     )
     .join(Client, Client.id == Family.client_id)
-    .outerjoin(
-        User,
-        and_(
-            User.id == Family.user_id,
-            User.epoch == Family.user_epoch,
-            User.disabled_at.is_(None),
-        ),
-    )
+    .outerjoin(User, user_of(Family))
     .outerjoin(BrowserSession, BrowserSession.id == Family.session_id)
     .where(Family.id == bindparam("family_id"), Family.session_id.is_not(None)),
     CodeFamily,

@@ -28,7 +28,7 @@ from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from . import text
 from .bounds import bound_of, outlives_session
@@ -73,14 +73,7 @@ STORED_CODE = PreparedQuery(
         *TERMS_COLUMNS,
     )
     .join(Client, Client.id == AuthorizationCode.client_id)
-    .outerjoin(
-        User,
-        and_(
-            User.id == AuthorizationCode.user_id,
-            User.epoch == AuthorizationCode.user_epoch,
-            User.disabled_at.is_(None),
-        ),
-    )
+    .outerjoin(User, user_of(AuthorizationCode))
     .outerjoin(
         BrowserSession,
         and_(

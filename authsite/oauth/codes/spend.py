@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select, update
 from authsite.oauth.models import Client
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from .models import AuthorizationCode
 
@@ -27,9 +27,7 @@ def _spend_query() -> PreparedQuery[SpentCode]:
         .join(Client.__table__, Client.id == AuthorizationCode.client_id)
         .join(BrowserSession.__table__, BrowserSession.id == AuthorizationCode.session_id)
         .where(
-            User.id == AuthorizationCode.user_id,
-            User.epoch == AuthorizationCode.user_epoch,
-            User.disabled_at.is_(None),
+            user_of(AuthorizationCode),
             Client.epoch == AuthorizationCode.client_epoch,
             Client.disabled_at.is_(None),
         )

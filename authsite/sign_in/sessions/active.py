@@ -8,13 +8,13 @@ import uuid
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from sqlalchemy import Table, and_, bindparam, func, select
+from sqlalchemy import Table, bindparam, func, select
 
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
-from authsite.users.models import User
+from authsite.users.models import User, user_of
 
 from .models import BrowserSession
 
@@ -41,11 +41,7 @@ class ActiveBrowserSession(NamedTuple):
 
 
 # The user of a session that no raised epoch has ended.
-ACTIVE_USER = and_(
-    User.id == BrowserSession.user_id,
-    User.epoch == BrowserSession.user_epoch,
-    User.disabled_at.is_(None),
-)
+ACTIVE_USER = user_of(BrowserSession)
 ACTIVE_SESSION = PreparedQuery(
     select(*columns_of(BrowserSession, ActiveBrowserSession), *ACCOUNT_COLUMNS)
     .join(User, ACTIVE_USER)
