@@ -185,10 +185,11 @@ def _find_allowed(
         raise InvalidGrant  # a request of another client changes nothing
     if family.account:
         check_account(ctx, family.account)
+    if family.session_id is not None:  # what its client requires is checked there
+        return family, code_families.check(ctx, family.id)
+    if family.account:
         client_groups.check(family.account, family.require_group)
-    if family.session_id is None:
-        return family, OTHER
-    return family, code_families.check(ctx, family.id)
+    return family, OTHER
 
 
 def _rotate(
