@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import need
 from tests.support.recipes import application
-from tests.support.servers import free_port
 
 CONFIG = Path(__file__).parent / "apps/apache.conf"
 MODULES = Path("/usr/lib/apache2/modules")
@@ -22,13 +21,9 @@ def url(place):
     apache = shutil.which("apache2", path=SYSTEM_PATH)
     module = MODULES / "mod_auth_openidc.so"
     need(apache and module.exists(), "Apache with mod_auth_openidc (libapache2-mod-auth-openidc)")
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    _, files = place.preset("apache", url)
-    folder = place.folder / "apache"
-    folder.mkdir()
-    (folder / "authsite.conf").write_text(files["authsite.conf"])
-    main = folder / "apache.conf"
+    party = place.relying_party("apache")
+    (party.folder / "authsite.conf").write_text(party.preset("apache")["authsite.conf"])
+    main = party.folder / "apache.conf"
     # As root, Apache needs another user for its requests.
     user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
     main.write_text(CONFIG.read_text() + user)
@@ -38,25 +33,22 @@ def url(place):
         authority.chmod(0o644)
         Path(readable).chmod(0o755)
         variables = {
-            "FOLDER": folder,
-            "HOST": f"127.0.0.1:{port}",
-            "PORT": port,
+            "FOLDER": party.folder,
+            "HOST": f"127.0.0.1:{party.port}",
+            "PORT": party.port,
             "UPSTREAM": behind.server_port,
             "MODULES": MODULES,
             "AUTHORITY": authority,
         }
         command = [apache, "-DFOREGROUND", "-f", main]
         environ = {name: str(value) for name, value in variables.items()}
-        with place.process(command, port, folder=folder, log="apache.log", **environ):
-            yield url
+        with party.running(command, **environ):
+            yield party.url
 
 
 def test_a_person_signs_in_and_out(url, person, place):
     ann = person()
-    ann.page.goto(f"{url}/reports")
-    ann.sign_in()
-    ann.allow()
-    ann.at(f"{url}/reports")
+    ann.enter(f"{url}/reports", f"{url}/reports")
     headers = json.loads(ann.text())["headers"]
     assert headers["X-User"] == ann.id
 

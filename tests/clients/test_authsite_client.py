@@ -5,34 +5,30 @@ import sys
 import pytest
 
 from tests.support.home import CHECKOUT
-from tests.support.servers import free_port
 
 APP = CHECKOUT / "examples/sign-in/app.py"
 
 
 @pytest.fixture(scope="module")
 def url(place):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
+    party = place.relying_party("example")
+    url = party.url
     made = place.client(f"{url}/signed-in", post_logout_redirect_uri=f"{url}/")
     variables = {
         "AUTH_URL": place.issuer,
         "AUTH_CLIENT_ID": made["client_id"],
         "AUTH_CLIENT_SECRET": made["client_secret"],
         "HOME_URL": url,
-        "PORT": str(port),
+        "PORT": str(party.port),
         "PYTHONPATH": str(CHECKOUT / "clients/python"),
     }
-    with place.process([sys.executable, APP], port, log="example.log", **variables):
+    with party.running([sys.executable, APP], **variables):
         yield url
 
 
 def test_a_person_signs_in_and_out(url, person):
     ann = person()
-    ann.page.goto(f"{url}/sign-in?next=/?orders")
-    ann.sign_in()
-    ann.allow()
-    ann.at(f"{url}/")
+    ann.enter(f"{url}/sign-in?next=/?orders", f"{url}/")
     assert ann.page.locator("#user").inner_text() == ann.id
 
     ann.page.get_by_role("button", name="Sign out").click()

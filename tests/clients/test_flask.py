@@ -4,34 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import free_port
-
 APP = Path(__file__).parent / "apps/flask_app.py"
 
 
 @pytest.fixture(scope="module")
 def url(place, environment):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
     python = environment("flask") / "python"
-    _, files = place.preset("flask", url)
-    config = place.folder / "flask_config.py"
-    config.write_text(files["app.py"])
-    with place.process([python, APP, config, port], port, log="flask.log"):
-        yield url
+    party = place.relying_party("flask")
+    config = party.folder / "flask_config.py"
+    config.write_text(party.preset("flask")["app.py"])
+    with party.running([python, APP, config, party.port]):
+        yield party.url
 
 
-def test_a_person_signs_in_and_out(url, person, place):
+def test_a_person_signs_in_and_out(url, person):
     ann = person()
-    ann.page.goto(f"{url}/sign-in")
-    ann.sign_in()
-    ann.allow()
-    ann.at(f"{url}/")
+    ann.enter(f"{url}/sign-in", f"{url}/")
     assert f"user: {ann.id}" in ann.text()
 
     ann.page.get_by_role("button", name="Sign out").click()
-    ann.at(f"{place.issuer}/oauth/logout")
-    ann.press("button[name=decision][value=sign_out]")
+    ann.confirm_logout()
     ann.at(f"{url}/")
     assert "user: None" in ann.text()
     assert not ann.is_signed_in()
@@ -39,10 +31,7 @@ def test_a_person_signs_in_and_out(url, person, place):
 
 def test_the_second_sign_in_asks_no_password(url, person):
     ann = person()
-    ann.page.goto(f"{url}/sign-in")
-    ann.sign_in()
-    ann.allow()
-    ann.at(f"{url}/")
+    ann.enter(f"{url}/sign-in", f"{url}/")
     ann.page.goto(f"{url}/sign-in")
     ann.allow()  # each time, since the answer goes to this computer (RFC 8252, section 8.6)
     ann.at(f"{url}/")

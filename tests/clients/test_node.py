@@ -41,10 +41,7 @@ def test_openid_client_signs_in_refreshes_and_signs_out(place, running, person, 
     keys = {"id": made["client_id"], "secret": made["client_secret"]}
     with running("openid-client", port, alg=alg, **keys):
         ann = person()
-        ann.page.goto(f"{url}/login")
-        ann.sign_in()
-        ann.allow()
-        ann.at(f"{url}/callback")
+        ann.enter(f"{url}/login", f"{url}/callback")
         found = json.loads(ann.text())
         assert "claims" in found, found
         assert found["claims"]["sub"] == found["userinfo"]["sub"] == ann.id
@@ -64,10 +61,7 @@ def test_oauth4webapi_signs_in_as_a_public_client(place, running, person):
     made = place.client(f"{url}/callback", type="browser")
     with running("oauth4webapi", port, id=made["client_id"], alg="RS256"):
         ann = person()
-        ann.page.goto(f"{url}/login")
-        ann.sign_in()
-        ann.allow()
-        ann.at(f"{url}/callback")
+        ann.enter(f"{url}/login", f"{url}/callback")
         found = json.loads(ann.text())
         assert "claims" in found, found
         assert found["claims"]["sub"] == found["userinfo"]["sub"] == ann.id

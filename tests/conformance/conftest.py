@@ -1,17 +1,13 @@
 """A running authsite behind TLS, a relying party, and people who have signed in or not."""
 
 import itertools
-import os
-import shutil
 
 import pytest
 
 from tests.conformance.suite import Browser, Suite, landing
 from tests.conftest import need
-from tests.support import nginx
+from tests.support import browsers, nginx
 from tests.support.public_site import Place
-from tests.support.world import browser_home
-from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
 
 NUMBERS = itertools.count(1_000_000)
 
@@ -31,7 +27,6 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     need(nginx.available(), "nginx")
-    need(shutil.which("certutil"), "certutil (libnss3-tools)")
     folder = tmp_path_factory.mktemp("conformance")
     with Place(folder, login_identifiers="email phone").running() as place:
         yield place
@@ -48,45 +43,27 @@ def suite(place):
 @pytest.fixture(scope="package")
 def playwright():
     """Playwright, which starts browsers."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        yield playwright
+    with browsers.playwright() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def chromium(place, playwright):
-    program = HEADLESS_SHELL or CHROMIUM["executable_path"]
-    need(shutil.which(program), "Chromium")
-    browser = playwright.chromium.launch(
-        executable_path=program,
-        args=CHROMIUM["args"],
-        env={**os.environ, "HOME": str(browser_home(place.folder / "home", place.authority))},
-    )
-    yield browser
-    browser.close()
+    with browsers.chromium(playwright, place.folder / "home", place.authority) as browser:
+        yield browser
 
 
 @pytest.fixture
 def new_browser(chromium, place, suite):
     """A factory of people who have not signed in; ``user`` is one that is there already."""
-    made = []
-
-    def new(**options):
-        made.append(chromium.new_context(reduced_motion="reduce", **options))
-        made[-1].set_default_timeout(30_000)
-        return Browser(place.person(made[-1], **facts()), suite.server)
-
-    yield new
-    for context in made:
-        context.close()
+    with browsers.profiles(chromium, seconds=30) as new:
+        yield lambda **options: Browser(place.person(new(**options), **facts()), suite.server)
 
 
 @pytest.fixture(scope="module")
 def ann(chromium, place, suite):
     """A person who has signed in and allowed everything; each module that changes this is new."""
-    context = chromium.new_context(reduced_motion="reduce")
-    context.set_default_timeout(30_000)
-    browser = Browser(place.person(context, **facts()), suite.server)
-    suite.sign_in(browser, scope="openid profile email phone offline_access")
-    yield browser
-    context.close()
+    with browsers.profiles(chromium, seconds=30) as new:
+        browser = Browser(place.person(new(), **facts()), suite.server)
+        suite.sign_in(browser, scope="openid profile email phone offline_access")
+        yield browser

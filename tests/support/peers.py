@@ -5,7 +5,6 @@ The first is at ``https://localhost:{port}``, which the second reaches too, and 
 ``https://app.partner.test``, with the scripts of the web client.
 """
 
-import os
 import shlex
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -99,8 +98,3 @@ class Peers:
             finally:
                 for peer in (self.first, self.second):
                     peer.site.database.dispose()
-
-
-def environment(home):
-    """The variables of a browser whose home folder is ``home``."""
-    return {**os.environ, "HOME": str(home)}

@@ -74,6 +74,10 @@ class Place:
         made = self.command("client", "add", "--for", name, "--url", url, *more)
         return made, {each["name"]: each["text"] for each in made["files"]}
 
+    def relying_party(self, name):
+        """A new `RelyingParty` of this place."""
+        return RelyingParty(self, name)
+
     def person(self, context, *, confirmed=True, **columns):
         """A new user with this browser; ``columns`` are further ones of the row."""
         email = f"user-{uuid4().hex[:12]}@example.com"
@@ -105,6 +109,26 @@ class Place:
             stop(process)
 
 
+class RelyingParty:
+    """``url`` is where an application will be; its configuration goes to the new ``folder``."""
+
+    def __init__(self, place, name):
+        self.place, self.port = place, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.folder = place.folder / name
+        self.folder.mkdir()
+
+    def preset(self, name, *more):
+        """Register it as `Place.preset` does; the text of each printed file by its name."""
+        _, files = self.place.preset(name, self.url, *more)
+        return files
+
+    def running(self, command, **variables):
+        """Its process, as `Place.process` runs it in ``folder``."""
+        log = f"{self.folder.name}.log"
+        return self.place.process(command, self.port, folder=self.folder, log=log, **variables)
+
+
 class Person:
     """A person with an account, a password and a browser."""
 
@@ -118,6 +142,18 @@ class Person:
         self.page.locator("[name=username]").fill(self.email)
         self.page.locator("[name=password]").fill(self.password)
         self.page.locator("form:has([name=password]) button:not([type=button])").first.click()
+
+    def enter(self, url, landing):
+        """Open ``url``, which needs a sign-in; sign in, allow it, and come to ``landing``."""
+        self.page.goto(url)
+        self.sign_in()
+        self.allow()
+        self.at(landing)
+
+    def confirm_logout(self):
+        """On the page that asks before the session ends."""
+        self.at(f"{self.place.issuer}/oauth/logout")
+        self.press("button[name=decision][value=sign_out]")
 
     def allow(self):
         """On the page that asks whether the application may know who this is."""

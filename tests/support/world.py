@@ -3,7 +3,6 @@
 import itertools
 import shutil
 import ssl
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
@@ -128,32 +127,6 @@ class World:
             answer = http.post(f"{prefix}/v1/register", json=body)
             assert answer.status_code == 201, answer.text
         return email
-
-    def chromium_flags(self):
-        """What takes a browser to the servers here, whatever the names say to others."""
-        return chromium_flags(self.front)
-
-    def browser_home(self):
-        """A home folder in which Chromium finds our authority among the trusted ones (NSS)."""
-        return browser_home(self.folder / "browser", self.authority)
-
-
-def chromium_flags(front):
-    """What takes a browser to ``front``, whatever the names say to others."""
-    rules = [f"MAP *:443 127.0.0.1:{front.tls}", f"MAP *:80 127.0.0.1:{front.plain}"]
-    return [f"--host-resolver-rules={', '.join(rules)}"]
-
-
-def browser_home(home, authority):
-    """``home`` as a folder in which Chromium finds ``authority`` among the trusted ones (NSS)."""
-    store = home / ".pki" / "nssdb"
-    if not store.exists():
-        store.mkdir(parents=True)
-        certutil = ["certutil", "-d", f"sql:{store}"]
-        subprocess.run([*certutil, "-N", "--empty-password"], check=True)
-        add = ["-A", "-t", "C,,", "-n", "authsite tests", "-i", authority.path]
-        subprocess.run([*certutil, *add], check=True)
-    return home
 
 
 class Caller(httpx.Client):

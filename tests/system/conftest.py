@@ -1,16 +1,13 @@
 """The world of `tests.support.world`, Chromium in it, and what must not happen anywhere."""
 
-import os
-import shutil
 from contextlib import ExitStack
 
 import pytest
 
 from tests.conftest import need
-from tests.support import nginx
+from tests.support import browsers, nginx
 from tests.support.visitor import Mailbox, Visitor
 from tests.support.world import AUTH, World
-from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
 
 
 # For the whole process: going through the tests of other folders in between must not stop it.
@@ -29,29 +26,24 @@ def world(tmp_path_factory):
 @pytest.fixture(scope="package")
 def playwright():
     """Playwright, which starts browsers."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        yield playwright
+    with browsers.playwright() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def program():
     """The browser's program; that of the journey is the whole Chromium."""
-    return HEADLESS_SHELL or CHROMIUM["executable_path"]
+    return browsers.PROGRAM
 
 
 @pytest.fixture(scope="module")
 def chromium(world, playwright, program):
     """A browser that trusts the authority of the tests and finds the servers by their names."""
-    need(shutil.which(program), "Chromium")
-    need(shutil.which("certutil"), "certutil (libnss3-tools)")
-    browser = playwright.chromium.launch(
-        executable_path=program,
-        args=[*CHROMIUM["args"], *world.chromium_flags()],
-        env={**os.environ, "HOME": str(world.browser_home())},
-    )
-    yield browser
-    browser.close()
+    home, front = world.folder / "browser", world.front
+    with browsers.chromium(
+        playwright, home, world.authority, front=front, program=program
+    ) as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -70,19 +62,14 @@ def watch(world):
 @pytest.fixture
 def new_context(chromium, watch):
     """A factory of empty browser profiles that ask only ``hosts`` (the service by default)."""
-    made = []
 
     def new(*hosts, statuses=(422,), expected=None, **options):
-        # A transition that the next page ends would be an error of the browser.
-        context = chromium.new_context(**{"reduced_motion": "reduce", **options})
-        context.set_default_timeout(60_000)
+        context = profile(**options)
         watch.browser(context, *(hosts or (AUTH,)), statuses=statuses, expected=expected)
-        made.append(context)
         return context
 
-    yield new
-    for context in made:
-        context.close()
+    with browsers.profiles(chromium) as profile:
+        yield new
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """An application behind nginx and forward auth: TLS, a separate host, Chromium."""
 
-import os
-import shutil
 import signal
 from contextlib import ExitStack
 from urllib.parse import parse_qs, urlsplit
@@ -9,11 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.conftest import need
-from tests.support import nginx
+from tests.support import browsers, nginx
 from tests.support.guarded import APP, AUTH, ONE, Guarded
 from tests.support.site import PASSWORD, bearer
-from tests.support.world import browser_home, chromium_flags
-from tests.system.browser.conftest import CHROMIUM
 
 pytestmark = pytest.mark.slow
 
@@ -42,17 +38,14 @@ def guarded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(guarded, playwright):
-    need(shutil.which("chromium"), "Chromium")
-    need(shutil.which("certutil"), "certutil (libnss3-tools)")
-    home = browser_home(guarded.front.folder / "browser", guarded.authority)
-    flags = [flag for flag in CHROMIUM["args"] if "host-resolver" not in flag]
-    browser = playwright.chromium.launch(
-        executable_path=CHROMIUM["executable_path"],
-        args=[*flags, *chromium_flags(guarded.front)],
-        env={**os.environ, "HOME": str(home)},
-    )
-    yield browser
-    browser.close()
+    with browsers.chromium(
+        playwright,
+        guarded.front.folder / "browser",
+        guarded.authority,
+        front=guarded.front,
+        program=browsers.WHOLE,
+    ) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support import browsers
 from tests.support.site import PASSWORD
 from tests.support.world import AUTH, PARTNER
-from tests.system.browser.conftest import CHROMIUM
 from tests.system.browser.people import SECOND, THIRD
 
 pytestmark = pytest.mark.slow
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def program():
     """The whole Chromium, as people have it."""
-    return CHROMIUM["executable_path"]
+    return browsers.WHOLE
 
 
 def new_address():

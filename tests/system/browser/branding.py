@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from authsite.platform.settings import read_ini
+from tests.support import browsers
 from tests.system.browser.people import EMAIL, PASSWORD, pages_server
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,14 +40,12 @@ def example_settings():
 
 def main(folder):
     """The login page plain and branded, the branded registration in dark, and the account page."""
-    from playwright.sync_api import sync_playwright
-
-    from tests.system.browser.conftest import CHROMIUM
-
     folder.mkdir(parents=True, exist_ok=True)
     branded = example_settings()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**CHROMIUM)
+    with (
+        browsers.playwright() as playwright,
+        browsers.chromium(playwright, program=browsers.WHOLE) as browser,
+    ):
         for settings, path, scheme, name in (
             ({}, "/login", "light", "login-plain"),
             (branded, "/login", "light", "login-branded"),
@@ -65,7 +64,6 @@ def main(folder):
                 page.evaluate("document.activeElement.blur()")
                 page.screenshot(path=folder / f"{name}.png", full_page=path != "/account")
                 context.close()
-        browser.close()
 
 
 def log_in(page, origin):

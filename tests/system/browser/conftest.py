@@ -1,56 +1,23 @@
-"""Debian's Chromium, driven by Playwright. Each test gets a separate browser context."""
-
-import shutil
+"""Chromium: each test gets a separate browser context."""
 
 import pytest
 
-from tests.conftest import need
+from tests.support import browsers
 from tests.system.browser.web import OTHER_ORIGIN, Tabs, web_server
-
-CHROMIUM = {
-    "executable_path": "/usr/bin/chromium",
-    "args": [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        # Other sites than the one under test, on this machine.
-        "--host-resolver-rules=MAP *.example.test 127.0.0.1",
-    ],
-}
-
-# The same engine without a window's parts, for a third of the processor time. The whole browser is
-# used for the journey behind TLS (tests/system/test_journey.py), forward auth and the guides.
-HEADLESS_SHELL = shutil.which("chromium-headless-shell")
 
 
 @pytest.fixture(scope="package")
 def chromium(playwright):
     """A running browser."""
-    need(HEADLESS_SHELL or shutil.which("chromium"), "Chromium")
-    path = HEADLESS_SHELL or CHROMIUM["executable_path"]
-    browser = playwright.chromium.launch(**{**CHROMIUM, "executable_path": path})
-    yield browser
-    browser.close()
+    with browsers.chromium(playwright) as browser:
+        yield browser
 
 
 @pytest.fixture
 def new_context(chromium):
     """A factory of empty browser profiles, which are closed after the test."""
-    made = []
-
-    def new(**options):
-        # Without the transitions between pages, during which nothing can be clicked.
-        made.append(chromium.new_context(**{"reduced_motion": "reduce", **options}))
-        made[-1].set_default_timeout(60_000)
-        return made[-1]
-
-    yield new
-    for context in made:
-        context.close()
+    with browsers.profiles(chromium) as new:
+        yield new
 
 
 @pytest.fixture(scope="package")

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support import browsers
 from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
 from tests.system.browser.people import PASSWORD, Person, pages_server
@@ -233,17 +234,13 @@ def pictured(ann):
 
 def main(folder, language="en"):
     """Pictures of everything, light and dark, narrow and wide."""
-    from playwright.sync_api import sync_playwright
-
-    from tests.system.browser.conftest import CHROMIUM
-
     folder.mkdir(parents=True, exist_ok=True)
     with (
-        sync_playwright() as playwright,
+        browsers.playwright() as playwright,
+        browsers.chromium(playwright, program=browsers.WHOLE) as browser,
         tempfile.TemporaryDirectory() as place,
         pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
     ):
-        browser = playwright.chromium.launch(**CHROMIUM)
         context = browser.new_context(locale=language, reduced_motion="reduce")
         ann = Person(context, *served, ELSEWHERE, words=words_of(language))
         for name in pictured(ann):
@@ -251,7 +248,6 @@ def main(folder, language="en"):
                 ann.page.set_viewport_size({"width": width, "height": 800})
                 ann.page.emulate_media(color_scheme=scheme)
                 ann.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
-        browser.close()
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 
 

@@ -4,23 +4,20 @@ authsite is at ``https://auth.example.test`` and the provider at ``https://local
 browsers send authsite's cookies with the return as `SameSite` says.
 """
 
-import os
 import re
-import shutil
 
 import pytest
 
 from tests.conftest import need
 from tests.providers.people import users
-from tests.support import databases, nginx
+from tests.support import browsers, databases, nginx
 from tests.support.certificates import Authority
 from tests.support.front import Front
 from tests.support.real_provider import CLIENT, installed, real_provider
 from tests.support.servers import free_port, serving, write_ini
 from tests.support.site import PASSWORD, Site
 from tests.support.visitor import Visitor
-from tests.support.world import AUTH, browser_home, chromium_flags
-from tests.system.browser.conftest import CHROMIUM, HEADLESS_SHELL
+from tests.support.world import AUTH
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +58,6 @@ class Servers:
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
     need(nginx.available(), "nginx")
-    need(shutil.which("certutil"), "certutil (libnss3-tools)")
     need(installed(), "Node.js with oidc-provider (npm ci --prefix tests/system/node)")
     folder = tmp_path_factory.mktemp("providers")
     authority = Authority(folder)
@@ -76,15 +72,9 @@ def servers(tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium(servers, playwright):
     """A browser that trusts both servers, and finds authsite by its name."""
-    program = HEADLESS_SHELL or CHROMIUM["executable_path"]
-    need(shutil.which(program), "Chromium")
-    browser = playwright.chromium.launch(
-        executable_path=program,
-        args=[*CHROMIUM["args"], *chromium_flags(servers.front)],
-        env={**os.environ, "HOME": str(browser_home(servers.folder / "home", servers.authority))},
-    )
-    yield browser
-    browser.close()
+    home = servers.folder / "home"
+    with browsers.chromium(playwright, home, servers.authority, front=servers.front) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -11,11 +11,9 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from tests.conftest import need
-from tests.support import guides
+from tests.support import browsers, guides
 from tests.support.home import CHECKOUT, OURS, Home
 from tests.support.servers import free_port, serving, wait_for_port
-from tests.system.browser.conftest import CHROMIUM
 
 pytestmark = pytest.mark.slow
 
@@ -184,10 +182,9 @@ def run(newcomer, page):
 
 
 def test_the_single_page_application_signs_in_restores_and_signs_out(newcomer, playwright):
-    need(shutil.which("chromium"), "Chromium")
     run(newcomer, "single-page-app")
-    browser = playwright.chromium.launch(**CHROMIUM)
-    with newcomer.terminal():
+    chromium = browsers.chromium(playwright, program=browsers.WHOLE)
+    with chromium as browser, newcomer.terminal():
         page = browser.new_context().new_page()
         page.goto(f"http://localhost:{newcomer.ports['8000']}/")
         page.fill("[name=username]", USER["email"])
@@ -201,7 +198,6 @@ def test_the_single_page_application_signs_in_restores_and_signs_out(newcomer, p
         other.wait_for_selector("text=Signed in as you@example.com")
         other.click("text=Sign out")
         page.wait_for_selector("text=Not signed in")
-    browser.close()
 
 
 def test_the_pages_of_the_shop_are_for_those_who_sign_in(newcomer):
