@@ -213,7 +213,7 @@ def site_with(sites):
         site = sites(**settings)
         if counts_in_memory(site):
             raise RuntimeError("in the test before, the storage of the limits failed unexpectedly")
-        site.http.reset()
+        site.new_browser()
         databases.empty(site.database)
         mails.read_folder(site.cfg.mail_folder)  # what another test sent and did not read
         return site
@@ -253,7 +253,7 @@ def host_with(database_url):
 
 def with_ann(site):
     """``site``, emptied, with the web client and Ann, who is logged in (``token_of_ann``)."""
-    site.http.reset()
+    site.new_browser()
     databases.empty(site.database)
     keys = site.first_party("web")
     site.user()

@@ -11,7 +11,10 @@ serves only
 
 - while the address is the account's, or can still be restored to it (`authsite.users.former`), and
 - until its reader has chosen a password: with such a link, or with a reset link that went to the
-  same address, or by taking a change of address back. ``links_ended_at`` of the address has when.
+  same address, or by taking a change of address back, or
+- until an administrator sets the address, even to the present one.
+
+``links_ended_at`` of the address has when.
 
 So nothing that an intruder does to the account ends it: no sign-out, no change of the password or
 of the address, and no reset or revert that another mailbox has confirmed.

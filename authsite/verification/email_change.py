@@ -147,9 +147,9 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     """Set the e-mail address as an administrator, who knows that it belongs to the user.
 
     All sign-ins, reset links and a pending change end. The links that take earlier changes back end
-    as well, because an intruder may have one. The former address gets a notice if the user had
-    confirmed it. The notice cannot take the change back. Raises `ValidationFailed` if ``email`` is
-    not an e-mail address, and `AddressTaken`.
+    as well, because an intruder may have one, and so do the links "This was not me". The former
+    address gets a notice if the user had confirmed it. The notice cannot take the change back.
+    Raises `ValidationFailed` if ``email`` is not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
     changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now())

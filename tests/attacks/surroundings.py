@@ -77,6 +77,7 @@ class Surroundings(Mailed):
         noticed = [(user.email, "email_replaced")] if user.confirmed and user.enabled else []
         user.formers.clear()
         user.change_address(address, "an administrator's address")
+        user.links_ended[address] = self.now
         self.happened("email.changed")
         self.deliver(user, *noticed)
 

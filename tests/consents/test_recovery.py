@@ -66,7 +66,7 @@ def test_a_change_of_address_that_is_taken_back(site):
 
 
 def test_this_was_not_me(site_with):
-    [site] = site_of_ann(site_with)
+    site = site_of_ann(site_with)
     [mail] = arrive(site)
     found = allowed(site, site.ann)
     press(site, link_in(mail))

@@ -9,7 +9,6 @@ from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.mails import link_in, token_in
 from tests.support.notices import (
-    HOME,
     NEW,
     arrive,
     choose,
@@ -21,13 +20,13 @@ from tests.support.notices import (
     use,
 )
 from tests.support.pages import csrf_of, sign_in, submit
-from tests.support.site import PASSWORD, bearer
+from tests.support.site import HOME, PASSWORD, bearer
 from tests.support.together import together
 
 
 @pytest.fixture
 def site(site_with, frozen):
-    yield from site_of_ann(site_with)
+    return site_of_ann(site_with)
 
 
 def test_the_link_ends_all_sign_ins_and_the_password_and_lets_its_reader_choose_a_new_one(
@@ -119,7 +118,6 @@ def test_after_the_link_the_next_login_is_a_notice_again(site, frozen):
     sign_in(site)  # the browser is
     frozen.advance(60)
     assert site.mails() == []
-    site.http.extra_environ["REMOTE_ADDR"] = HOME
     link = link_in(mail)
     site.http.extra_environ["REMOTE_ADDR"] = HOME
     assert press(site, link).status_int == 200

@@ -33,7 +33,7 @@ FIRST, SECOND = "eve@evil.example", "eve2@evil.example"
 
 @pytest.fixture
 def site(site_with, frozen):
-    yield from site_of_ann(site_with)
+    return site_of_ann(site_with)
 
 
 def moves(site, frozen, *addresses, password=PASSWORD):

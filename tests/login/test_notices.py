@@ -14,7 +14,7 @@ from tests.support.site import PASSWORD, WEB
 
 @pytest.fixture
 def site(site_with, frozen):
-    yield from site_of_ann(site_with)
+    return site_of_ann(site_with)
 
 
 def test_a_new_device_is_one_mail_with_a_link_and_a_known_one_is_none(site):

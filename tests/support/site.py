@@ -26,6 +26,8 @@ from tests.support.folders import new_folder
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"
 PASSWORD = "correct horse battery"
+HOME = "192.0.2.1"
+"""The client address of a site's requests."""
 
 
 # Credentials of first-party clients, as settings: ``site_with(**WEB)``.
@@ -88,7 +90,11 @@ class Site:
         self.url = url
         self.cfg = self.app.registry["authsite"].settings
         self.database = self.app.registry["authsite"].database
-        self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+        self.new_browser()
+
+    def new_browser(self):
+        """Make ``http`` a browser at home without cookies, whatever a test made of the last one."""
+        self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": HOME})
 
     @contextmanager
     def db(self):
