@@ -103,6 +103,8 @@ setup(
         "argon2-cffi>=25.1,<26",  # verifies imported Argon2 hashes
         "cryptography>=46,<51",  # AES-GCM of values that are sealed
         "joserfc>=1.8,<2",  # ID tokens and their keys
+        "webauthn>=3.0.1,<4",  # passkeys
+        "segno>=1.6.6,<2",  # QR codes of authenticator apps
         "urllib3>=2.8,<3",  # requests to other providers
         "zxcvbn>=4.5,<5",
         "pydantic>=2.14,<3",

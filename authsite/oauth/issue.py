@@ -17,6 +17,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users import levels
 from authsite.users.models import User, unchanged_since
 
 from . import scopes
@@ -165,7 +166,7 @@ def issue_for_client(
         "new_owner_kind": "client",
         "new_user_id": None,
         "new_user_epoch": None,
-        "new_facts": facts.pack(facts.PASSWORD, audience=audience),
+        "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
     return _insert(ctx, client, scope, uuid4(), values, audience=audience)
 

@@ -11,7 +11,6 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate, pending
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
-from authsite.sign_in.facts import PROVIDER
 from authsite.sign_in.method import Pending, Target, Verified
 from authsite.sign_in.methods.provider import ProvidedIdentity
 from authsite.sign_in.sessions import service as sessions
@@ -19,6 +18,7 @@ from authsite.sign_in.sessions.service import BegunSession
 from authsite.users.account import account_of
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
+from authsite.users.levels import PROVIDER
 from authsite.users.models import User
 
 from .lookup import Known

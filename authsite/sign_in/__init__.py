@@ -11,6 +11,11 @@ from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
+from .factors import remembered
+from .factors.models import RememberedBrowser
+from .methods.passkeys.models import Passkey
+from .methods.recovery_codes.models import RecoveryCode
+from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
 
@@ -54,3 +59,17 @@ def includeme(config: "Configurator") -> None:
     config.scan(".pages")
     config.add_user_data(UserData("pending_logins", PendingLogin))
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")
+    config.add_user_data(
+        UserData("remembered_browsers", RememberedBrowser, "address agent created_at expires_at")
+    )
+    config.add_cleanup(
+        "remembered_browsers", "Remembered browsers", remembered.purge, when="expired"
+    )
+    # Never the secret, the public key, or what recognizes a recovery code.
+    config.add_user_data(
+        UserData("totp_factors", TotpFactor, "id digits period algorithm created_at used_at")
+    )
+    config.add_user_data(
+        UserData("passkeys", Passkey, "id name rp_id aaguid backed_up created_at used_at")
+    )
+    config.add_user_data(UserData("recovery_codes", RecoveryCode, "created_at used_at"))

@@ -21,6 +21,7 @@ from authsite.platform.rate_limit.recognized import Owner
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import LoginName, User
 
+from .factors.state import FactorState
 from .identifiers import Identifier, candidates
 
 log = structlog.get_logger("authsite.login")
@@ -32,7 +33,14 @@ class Credential(NamedTuple):
     password_hash: str | None
     disabled_at: datetime | None
     recognition_version: int
+    second_factor_at: datetime | None
+    factor_version: int
     account: Account
+
+    @property
+    def factors(self) -> FactorState:
+        """What the user has of second factors."""
+        return FactorState(self.second_factor_at, self.factor_version)
 
 
 CREDENTIAL = PreparedQuery(

@@ -10,11 +10,7 @@ most rows have no text to parse. What joins later gets a separate key.
 import json
 from typing import Any, NamedTuple
 
-PASSWORD = ("pwd",)
-PROVIDER = ("idp",)  # another provider; RFC 8176 has no value for it
-EMAIL = ("email",)  # a mailed link or code; RFC 8176 has no value for it
-
-AAL1 = "aal1"  # one factor, as the AAL1 of NIST SP 800-63B
+from authsite.users.levels import PASSWORD
 
 
 class Facts(NamedTuple):
@@ -47,19 +43,6 @@ def unpack(facts: str | None) -> Facts:
         return PLAIN
     values = json.loads(facts)
     return Facts(tuple(values.get("amr", PASSWORD)), values.get("aud"), values.get("third_party"))
-
-
-def acr_of(_amr: tuple[str, ...]) -> str:
-    """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2).
-
-    A password, a mailed link and another provider are one factor each.
-    """
-    return AAL1
-
-
-def shown_amr(amr: tuple[str, ...]) -> list[str]:
-    """``amr`` as applications see it: what has a value in RFC 8176, section 2."""
-    return [each for each in amr if each not in (*PROVIDER, *EMAIL)]
 
 
 def amr_of(facts: str | None) -> tuple[str, ...]:

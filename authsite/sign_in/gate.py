@@ -8,11 +8,10 @@ a way to sign in that forgets the gate. `Pending` opens nothing: it waits for an
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.recognized import Recognition
@@ -20,12 +19,14 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
-from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, methods_after
+from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.users.account import Account
+from authsite.users.levels import PASSWORD, REMEMBERED
 
 from . import pending as pending_logins
 from .conditions import Denial, check_account, find_denial
-from .facts import PASSWORD
+from .factors import remembered, state
+from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def sign_in(
     Raises the error of an account condition, and what the method raises.
     """
     verified = _verify(ctx, _method(ctx, method), given, target)
-    return None if verified is None else advance(ctx, verified, target)
+    return advance(ctx, verified, target) if isinstance(verified, Verified) else None
 
 
 def resume(
@@ -77,30 +78,52 @@ def resume(
     method: str,
     given: Mapping[str, str],
     client_id: UUID | None = None,
-) -> Complete | None:
-    """Continue the pending login of this ``key``; None if ``given`` proves nothing.
+) -> Complete | Pending | Wrong:
+    """Continue the pending login of this ``key`` with a further proof.
 
     ``client_id``: the client that asks, None for our pages. A pending login that was begun for
     another one is refused: the login of an application must not become a browser session.
 
-    The attempt is counted before it is checked, so that concurrent guesses are counted, too. Raises
-    `PendingEnded`, and as `sign_in`.
+    The attempt is counted before it is checked, so that concurrent guesses are counted, too: for
+    this pending login, and for the user. The result is `Pending` where something else is missing,
+    under the same key. Where a factor must be added (``enroll``), ``method`` is that of the new
+    factor, which the caller stores (`factors.enrolling`). Raises `PendingEnded`, and as `sign_in`.
     """
-    found = pending_logins.find(ctx, key) if key else None
-    if found is None or method not in found.methods or found.target.client_id != client_id:
+    found = find_pending(ctx, key, client_id)
+    if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
-    if not pending_logins.count_attempt(ctx, found):
-        raise PendingEnded
+    owner = owner_of_user(found.account.id, found.recognition_version)
     try:
-        verified = _verify(ctx, _method(ctx, method), given, found.target, found)
+        with ctx.limits.second_factor(owner) as attempt:
+            verified = _verify(ctx, _method(ctx, method), given, found.target, found)
+            attempt.succeeded = isinstance(verified, Verified)
     except ApiError:
         pending_logins.refund_attempt(ctx, found)  # nothing was checked, or it was right
         raise
-    if verified is None:
+    if not isinstance(verified, Verified):
+        wrong = verified or Wrong()
         LOGINS.add("failed")
-        record_apart(ctx, Event.LOGIN_FAILED, **found.about(FailureReason.WRONG_FACTOR))
-        return None
-    return _complete_pending(ctx, verified, found)
+        record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
+        return wrong
+    return _go_on(ctx, verified, found)
+
+
+def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
+    """The pending login of this ``key`` and client. Raises `PendingEnded`."""
+    found = pending_logins.find(ctx, key) if key else None
+    if found is None or found.target.client_id != client_id:
+        raise PendingEnded
+    return found
+
+
+def accepts(ctx: Context, pending: Pending, method: str) -> bool:
+    """Whether the pending login goes on with the method of this name.
+
+    That is one of its methods, or the one of a factor that can be added.
+    """
+    if pending.enroll and not pending.methods:
+        return method in ctx.settings.factors
+    return method in pending.methods
 
 
 def admit(
@@ -109,11 +132,15 @@ def admit(
     amr: tuple[str, ...],
     recognition_version: int = 0,
     recognition: Recognition | None = None,
+    factors: state.FactorState | None = None,
 ) -> Verified:
-    """What a method returns for an ``account`` that it has proved. Raises `Denied`."""
+    """What a method returns for an ``account`` that it has proved. Raises `Denied`.
+
+    ``factors``: what it has read of the second factors; None if nothing.
+    """
     if denial := find_denial(ctx, account):
         raise Denied(denial)
-    return Verified(account, amr, recognition_version, recognition)
+    return Verified(account, amr, recognition_version, recognition, None, factors)
 
 
 def proved_at(verified: Verified, moment: datetime | None) -> Verified:
@@ -123,8 +150,8 @@ def proved_at(verified: Verified, moment: datetime | None) -> Verified:
     """
     if moment is None:
         return verified
-    account, amr, version, recognition, _ = verified
-    return Verified(account, amr, version, recognition, min(moment, clock.now()))
+    account, amr, version, recognition, _, factors = verified
+    return Verified(account, amr, version, recognition, min(moment, clock.now()), factors)
 
 
 def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:
@@ -133,19 +160,27 @@ def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pend
     A `Pending` lasts only if the caller stores it (`pending.store`). Call this before the
     transaction has written anything, unless the proof was a mailed link.
     """
-    account, recognition = verified.account, verified.recognition
-    methods = methods_after(ctx, account, verified.amr)
-    if not methods:
-        return _complete(ctx, verified, target)
+    account, recognition, amr = verified.account, verified.recognition, verified.amr
+    factors = verified.factors or state.read(ctx, account.id)
+    since, unrecognized = recognition and recognition.since, _is_unrecognized(recognition)
+    missing = find_missing(ctx, account, SoFar(amr, factors, since, unrecognized))
+    if missing and _is_remembered(ctx, account, missing, target):
+        missing, amr = None, (*amr, *REMEMBERED)
+    if missing is None:
+        return _complete(ctx, verified, amr, target)
     return Pending(
         key=pending_logins.new_key(),
         account=account,
         recognition_version=verified.recognition_version,
-        amr=verified.amr,
-        methods=methods,
+        amr=amr,
+        methods=missing.methods,
         target=target,
-        recognized=recognition.since if recognition else None,
-        unrecognized=_is_unrecognized(recognition),
+        factors=factors,
+        recognized=since,
+        unrecognized=unrecognized,
+        enroll=missing.enroll,
+        auth_at=verified.auth_at,
+        id=uuid4(),
     )
 
 
@@ -180,14 +215,21 @@ def _verify(
     given: Mapping[str, str],
     target: Target,
     pending: Pending | None = None,
-) -> Verified | None:
+) -> Verified | Wrong | None:
     try:
         return method.verify(ctx, target, given, pending)
     except Denied as error:
         raise error.denial.error from None
 
 
-def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
+def _is_remembered(ctx: Context, account: Account, missing: Missing, target: Target) -> bool:
+    """Whether the browser stands for the second factor; never for tokens of a client."""
+    if missing.enroll or target.client_id is not None or MAIL_CODE in missing.methods:
+        return False
+    return remembered.is_remembered(ctx, account, target.remembered)
+
+
+def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Target) -> Complete:
     account, recognition = verified.account, verified.recognition
     notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
     if recognition is not None:
@@ -197,20 +239,30 @@ def _complete(ctx: Context, verified: Verified, target: Target) -> Complete:
     LOGINS.add("succeeded")
     since = recognition.since if recognition else None
     auth_at = verified.auth_at or clock.now()
-    return Complete(account, verified.amr, auth_at, since, notify, target)
+    return Complete(account, amr, auth_at, since, notify, target)
 
 
-def _complete_pending(ctx: Context, verified: Verified, pending: Pending) -> Complete:
+def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pending:
+    """Complete the pending login with a right proof, or note it where another one is missing."""
     account = pending.account
     if verified.account.id != account.id:
         raise PendingEnded
+    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
+    # A second proof completes the sign-in, but for the mailed code before a factor is added.
+    is_first = not pending.amr or (pending.enroll and pending.methods)
+    so_far = SoFar(amr, pending.factors, pending.recognized, pending.unrecognized)
+    missing = find_missing(ctx, account, so_far) if is_first else None
+    if missing:
+        if not pending_logins.note_proof(ctx, pending, amr):
+            raise PendingEnded
+        return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
     notify = pending.unrecognized and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
     remember_caller(ctx, account.id, pending.recognition_version)
     LOGINS.add("succeeded")
-    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
-    return Complete(account, amr, clock.now(), pending.recognized, notify, pending.target)
+    auth_at = pending.auth_at or clock.now()
+    return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

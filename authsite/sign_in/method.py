@@ -6,18 +6,20 @@ from datetime import datetime
 from typing import NamedTuple
 
 from authsite.context import Context
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.registrations import Registered
 from authsite.users.account import Account
+
+from .factors.state import FactorState
 
 
 class Target(NamedTuple):
     """What a sign-in is for: tokens of a client with a scope, or else a browser session.
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
-    ``identity_id``: the identity at a provider with which it began.
+    ``identity_id``: the identity at a provider with which it began. ``remembered``: the cookie of a
+    browser that was remembered after a second factor, which is never stored.
     """
 
     client_id: uuid.UUID | None = None
@@ -26,10 +28,16 @@ class Target(NamedTuple):
     remember: bool = False
     next: str | None = None
     identity_id: uuid.UUID | None = None
+    remembered: str | None = None
 
 
 class Pending(NamedTuple):
-    """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`."""
+    """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`.
+
+    ``enroll``: the user must add a second factor, with ``methods`` empty as soon as that is
+    possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
+    ``auth_at``: as of `Verified`.
+    """
 
     key: str
     account: Account
@@ -37,15 +45,19 @@ class Pending(NamedTuple):
     amr: tuple[str, ...]
     methods: tuple[str, ...]
     target: Target
+    factors: FactorState = FactorState()
     recognized: datetime | None = None
     unrecognized: bool = False
+    enroll: bool = False
+    auth_at: datetime | None = None
+    id: uuid.UUID = uuid.UUID(int=0)
 
-    def about(self, reason: FailureReason) -> About:
-        """What the event of a login that failed here is about."""
+    def about(self, method: str, reason: str) -> About:
+        """What the event of a wrong proof is about. ``reason``: the code of `Wrong`."""
         return {
             "user_id": self.account.id,
             "client_id": self.target.client_id,
-            "details": {"reason": reason},
+            "details": {"method": method, "reason": reason},
         }
 
 
@@ -54,8 +66,9 @@ class Verified(NamedTuple):
 
     It has the account as it was read before the proof, since the epoch of that moment decides
     whether the sign-in is still valid. ``recognition`` is what was read before the proof; None if
-    it was not read. ``auth_at``: when the user gave the proof, if that was not now. Only
-    `gate.admit` makes one.
+    it was not read. ``auth_at``: when the user gave the proof, if that was not now. ``factors``:
+    what was read of the user's second factors; None if it was not read. Only `gate.admit` makes
+    one.
     """
 
     account: Account
@@ -63,21 +76,32 @@ class Verified(NamedTuple):
     recognition_version: int = 0
     recognition: Recognition | None = None
     auth_at: datetime | None = None
+    factors: FactorState | None = None
 
 
 Offered = Callable[[Context, Account | None], bool]
-Verify = Callable[[Context, Target, Mapping[str, str], Pending | None], Verified | None]
+Verify = Callable[[Context, Target, Mapping[str, str], Pending | None], "Verified | Wrong | None"]
+
+
+class Wrong(NamedTuple):
+    """A wrong second proof; ``code``: what the caller is told about it.
+
+    It is ``invalid_code``, ``code_used`` (a right one, used before) or ``invalid_credential``.
+    """
+
+    code: str = "invalid_code"
 
 
 class Method(NamedTuple):
     """A way to prove who one is, registered with ``config.add_sign_in_method``.
 
     ``amr``: its values of RFC 8176. ``offered(ctx, None)``: whether a sign-in may begin with it;
-    ``offered(ctx, account)``: whether this user must use it, or another one that is offered, after
-    a first proof. ``verify(ctx, target, given, pending)`` checks what was ``given``; it returns
-    what `gate.admit` made, or None for a wrong proof, whose failure a first method records itself.
-    No transaction is open during `verify`. ``page``: the name of the route that asks for it after a
-    first proof.
+    ``offered(ctx, account)``: whether this user can give it as a second factor.
+    ``verify(ctx, target, given, pending)`` checks what was ``given``; it returns what `gate.admit`
+    made, or `Wrong`. A method that begins a sign-in returns None for a wrong proof, whose failure
+    it records itself. No transaction is open during `verify`. ``page``: the name of the route that
+    asks for it after a first proof. ``always``: every user to whom it is offered is asked for a
+    second factor, whatever the account says.
     """
 
     name: str
@@ -85,15 +109,12 @@ class Method(NamedTuple):
     offered: Offered
     verify: Verify
     page: str | None = None
+    always: bool = False
 
 
 METHODS = Registered[Method]("ways to sign in")
 
 
-def methods_after(ctx: Context, account: Account, amr: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the methods of which this user must use one, after what ``amr`` has proved."""
-    return tuple(
-        method.name
-        for method in METHODS.of(ctx.services).values()
-        if not set(method.amr) <= set(amr) and method.offered(ctx, account)
-    )
+def second_factors(ctx: Context, account: Account) -> tuple[Method, ...]:
+    """The methods that this user can give as a second factor."""
+    return tuple(each for each in METHODS.of(ctx.services).values() if each.offered(ctx, account))

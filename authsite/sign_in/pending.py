@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     Uuid,
+    and_,
     bindparam,
     column,
     delete,
@@ -28,12 +29,16 @@ from sqlalchemy import (
 )
 
 from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.sign_in.method import Pending, Target, methods_after
+from authsite.sign_in.factors.missing import SoFar, find_missing
+from authsite.sign_in.factors.state import FactorState
+from authsite.sign_in.method import Pending, Target
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
@@ -47,6 +52,7 @@ MAX_FAILURES = 5
 class StoredLogin(NamedTuple):
     """The row of a pending login that has not ended, and its user."""
 
+    id: uuid.UUID
     client_id: uuid.UUID | None
     client_epoch: int | None
     scope: str | None
@@ -56,7 +62,10 @@ class StoredLogin(NamedTuple):
     recognized: datetime | None
     unrecognized: bool
     next: str | None
+    auth_at: datetime | None
     recognition_version: int
+    second_factor_at: datetime | None
+    factor_version: int
     account: Account
 
 
@@ -70,7 +79,11 @@ class Counted(NamedTuple):
 _CLIENTS = table(
     "clients", column("id", Uuid()), column("epoch", Integer), column("disabled_at", Integer)
 )
-_IS_USER = user_of(PendingLogin)
+_IS_USER = and_(
+    user_of(PendingLogin),
+    User.factor_version == PendingLogin.factor_version,
+    PendingLogin.session_id.is_(None),
+)
 _HAS_CLIENT = or_(
     PendingLogin.client_id.is_(None),
     exists()
@@ -87,6 +100,7 @@ _KEY = bindparam("key_hash", type_=PendingLogin.__table__.c.key_hash.type)
 
 STORED_LOGIN = PreparedQuery(
     select(
+        PendingLogin.id,
         PendingLogin.client_id,
         PendingLogin.client_epoch,
         PendingLogin.scope,
@@ -96,7 +110,10 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.recognized,
         PendingLogin.unrecognized,
         PendingLogin.next,
+        PendingLogin.auth_at,
         User.recognition_version,
+        User.second_factor_at,
+        User.factor_version,
         *ACCOUNT_COLUMNS,
     )
     .join(User, _IS_USER)
@@ -133,20 +150,22 @@ def store(ctx: Context, pending: Pending) -> None:
     """Insert the row of ``pending`` in the request's transaction."""
     now, info, target = clock.now(), ctx.request_info, pending.target
     row = PendingLogin(
-        id=uuid.uuid4(),
+        id=pending.id,
         key_hash=_hash(pending.key),
         user_id=pending.account.id,
         user_epoch=pending.account.epoch,
+        factor_version=pending.factors.factor_version,
         client_id=target.client_id,
         client_epoch=target.client_epoch,
         scope=target.scope,
         remember=target.remember,
         amr=" ".join(pending.amr),
-        enroll=False,
+        enroll=pending.enroll,
         recognized=pending.recognized,
         unrecognized=pending.unrecognized,
         next=target.next,
         identity_id=target.identity_id,
+        auth_at=pending.auth_at,
         failures=0,
         address=info.address,
         agent=info.agent,
@@ -154,6 +173,13 @@ def store(ctx: Context, pending: Pending) -> None:
         expires_at=now + LIFETIME,
     )
     ctx.db.add(row)
+    record(
+        ctx,
+        Event.LOGIN_PENDING,
+        user_id=pending.account.id,
+        client_id=target.client_id,
+        details={"amr": " ".join(pending.amr)},
+    )
 
 
 def find(ctx: Context, key: str) -> Pending | None:
@@ -161,19 +187,38 @@ def find(ctx: Context, key: str) -> Pending | None:
     row = STORED_LOGIN.one(ctx.database, key_hash=_hash(key), now=clock.now())
     if row is None:
         return None
-    amr = tuple(row.amr.split())
+    amr, factors = tuple(row.amr.split()), FactorState(row.second_factor_at, row.factor_version)
+    missing = find_missing(ctx, row.account, SoFar(amr, factors, row.recognized, row.unrecognized))
+    if missing is None:  # a setting has changed since then: sign in anew
+        return None
     return Pending(
         key=key,
         account=row.account,
         recognition_version=row.recognition_version,
         amr=amr,
-        methods=methods_after(ctx, row.account, amr),
+        methods=missing.methods,
         target=Target(
             row.client_id, row.client_epoch, row.scope, row.remember, row.next, row.identity_id
         ),
+        factors=factors,
         recognized=row.recognized,
         unrecognized=row.unrecognized,
+        enroll=missing.enroll,
+        auth_at=row.auth_at,
+        id=row.id,
     )
+
+
+def note_proof(ctx: Context, pending: Pending, amr: tuple[str, ...]) -> bool:
+    """Note in the request's transaction that ``amr`` is proved now; whether it has not ended."""
+    noted = ctx.db.scalar(
+        update(PendingLogin)
+        .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
+        .values(amr=" ".join(amr), failures=0)
+        .returning(PendingLogin.id)
+        .execution_options(synchronize_session=False)
+    )
+    return noted is not None
 
 
 def count_attempt(ctx: Context, pending: Pending) -> bool:
@@ -193,17 +238,21 @@ def spend(ctx: Context, pending: Pending) -> bool:
     """
     spent = ctx.db.scalar(
         delete(PendingLogin)
-        .where(
-            PendingLogin.key_hash == _hash(pending.key),
-            PendingLogin.expires_at > clock.now(),
-            PendingLogin.failures <= MAX_FAILURES,
-            exists().select_from(User).where(_IS_USER).correlate(PendingLogin),
-            _HAS_CLIENT,
-        )
+        .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
         .returning(PendingLogin.id)
         .execution_options(synchronize_session=False)
     )
     return spent is not None
+
+
+def _not_ended() -> tuple[ColumnElement[bool], ...]:
+    """The conditions of a row that can still be used, after the attempt has been counted."""
+    return (
+        PendingLogin.expires_at > clock.now(),
+        PendingLogin.failures <= MAX_FAILURES,
+        exists().select_from(User).where(_IS_USER).correlate(PendingLogin),
+        _HAS_CLIENT,
+    )
 
 
 def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:

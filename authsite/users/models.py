@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, ForeignKey, String, Text, and_
+from sqlalchemy import ColumnElement, ForeignKey, String, Text, and_, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -25,6 +25,11 @@ class User(Base):
 
     A link "This was not me" that was mailed to the present address before ``links_ended_at`` does
     not serve any more. It belongs to the address: only a reader of its mailbox can set it.
+
+    ``second_factor_at``: since when a second factor is asked for after a password; NULL: it is not.
+    ``factors_since``: since when the account has had a factor or passkey without a break.
+    ``factor_version`` is raised by every change of them, which ends pending logins and remembered
+    browsers. ``passkey_after_password``: the user wants to be asked for a passkey then.
     """
 
     __tablename__ = "users"
@@ -48,6 +53,10 @@ class User(Base):
     terms_accepted_at: Mapped[datetime | None]
     language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user
     links_ended_at: Mapped[datetime | None]
+    second_factor_at: Mapped[datetime | None]
+    factors_since: Mapped[datetime | None]
+    factor_version: Mapped[int] = mapped_column(default=0, server_default="0")
+    passkey_after_password: Mapped[bool] = mapped_column(default=False, server_default=false())
     labels: Mapped[str | None] = mapped_column(Text)  # see `authsite.users.groups.labels`
     origin: Mapped[Origin | None] = mapped_column(String(16))  # NULL: before there was the column
     created_at: Mapped[datetime]

@@ -8,7 +8,6 @@ from authsite.platform.addresses import masked, shown
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
-from authsite.sign_in.facts import EMAIL
 from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession, RenewedSession
@@ -16,6 +15,7 @@ from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.erasure import erase
+from authsite.users.levels import EMAIL
 from authsite.users.models import User
 
 from . import email_change, links, mails

@@ -1,16 +1,10 @@
-"""The levels that ``acr_values`` can ask for, and which ways to sign in give them.
-
-Today every way to sign in gives the lowest level; a registered method whose ``amr`` has one of the
-values below gives a higher one.
-"""
+"""The levels that ``acr_values`` can ask for, and which ways to sign in give them."""
 
 from collections.abc import Iterable
 
 from authsite.context import Context
 from authsite.sign_in.method import METHODS
-
-LEVELS = ("aal1", "aal2", "phr")  # from the lowest to the highest
-_GIVES = {"otp": "aal2", "recovery": "aal2", "pop": "phr"}
+from authsite.users.levels import LEVELS, PASSWORD, acr_of, reaches
 
 
 def wanted(acr_values: Iterable[str]) -> str:
@@ -19,17 +13,12 @@ def wanted(acr_values: Iterable[str]) -> str:
     return LEVELS[min(known, default=0)]
 
 
-def level_of(amr: Iterable[str]) -> str:
-    """The level of a sign-in."""
-    return max((_GIVES.get(each, LEVELS[0]) for each in amr), key=LEVELS.index, default=LEVELS[0])
-
-
 def is_enough(amr: Iterable[str], acr_values: Iterable[str]) -> bool:
     """Whether a sign-in has the level that is asked for."""
-    return LEVELS.index(level_of(amr)) >= LEVELS.index(wanted(acr_values))
+    return reaches(acr_of(amr), wanted(acr_values))
 
 
 def is_reachable(acr_values: Iterable[str], ctx: Context) -> bool:
-    """Whether a registered way to sign in gives the level that is asked for."""
+    """Whether a registered way to sign in, after a password, gives the level that is asked for."""
     methods = METHODS.of(ctx.services).values()
-    return is_enough((each for method in methods for each in method.amr), acr_values)
+    return any(is_enough({*PASSWORD, *method.amr}, acr_values) for method in methods)

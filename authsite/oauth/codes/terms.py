@@ -6,7 +6,7 @@ from authsite.oauth import client_groups
 from authsite.oauth.errors import ConfirmationRequired
 from authsite.oauth.models import Client
 from authsite.platform.db.prepared import columns_of
-from authsite.sign_in import facts
+from authsite.users import levels
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
 
@@ -33,4 +33,4 @@ def check_user(account: Account, terms: Terms, amr: tuple[str, ...]) -> None:
     """
     if terms.require_confirmed and not account.confirmed:
         raise ConfirmationRequired
-    client_groups.check(account, terms.require_group, facts.acr_of(amr))
+    client_groups.check(account, terms.require_group, levels.acr_of(amr))

@@ -74,7 +74,6 @@ def issue_by_password(
     if done is None:
         raise LoginFailed
     if isinstance(done, Pending):
-        record_apart(ctx, Event.LOGIN_FAILED, **done.about(FailureReason.FACTOR_MISSING))
         raise InvalidGrant
     if not client_groups.is_allowed(done.account, client.require_group):
         record_apart(

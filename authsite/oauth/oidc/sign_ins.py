@@ -16,7 +16,7 @@ from authsite.context import Context
 from authsite.oauth.scopes import OPENID
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts
+from authsite.users import levels
 from authsite.users.account import Account
 
 from . import id_tokens
@@ -64,7 +64,7 @@ class Signer:
             return pair
         claims = _claims(self.ctx, self.terms, sign_in, pair.access_token)
         if self.terms.claims_in_id_token:
-            acr = facts.acr_of(sign_in.amr)
+            acr = levels.acr_of(sign_in.amr)
             claims = {**user_claims(self.ctx, sign_in.account, scopes, acr), **claims}
         text = id_tokens.sign(self.ctx, claims, self.terms.id_token_alg or RS256)
         return replace(pair, id_token=text)
@@ -97,8 +97,8 @@ def _claims(
         "iat": int(now.timestamp()),
         "auth_time": int(sign_in.auth_at.timestamp()),
         "nonce": sign_in.nonce,
-        "acr": facts.acr_of(sign_in.amr),
-        "amr": facts.shown_amr(sign_in.amr) or None,
+        "acr": levels.acr_of(sign_in.amr),
+        "amr": levels.shown_amr(sign_in.amr) or None,
         "at_hash": at_hash(access_token),
         "sid": str(sign_in.session_id),
     }

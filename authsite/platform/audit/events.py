@@ -44,6 +44,10 @@ class Event(Explained):
         "application is told; `parameter`; `sent`, and of a redirect URI `nearest` (registered) "
         "and `differs`",
     )
+    BROWSER_REMEMBERED = (
+        "browser.remembered",
+        "The user wants not to be asked for a second factor again in this browser for a time.",
+    )
     CLIENT_CHANGED = (
         "client.changed",
         "An administrator changed the name or the scopes of a client.",
@@ -108,6 +112,36 @@ class Event(Explained):
         "The e-mail address was changed. The sign-ins ended.",
         "`old`, `new` (hashes)",
     )
+    FACTOR_ADDED = (
+        "factor.added",
+        "The user added a second factor or a passkey, or it was imported.",
+        "`kind`: `totp` or `passkey`; `factor`: its id; `session`: the sign-in that added it",
+    )
+    FACTOR_FAILED = (
+        "factor.failed",
+        "A second factor was wrong, at a sign-in or a sensitive change.",
+        "`method`; `reason`: what the caller was told",
+    )
+    FACTOR_LOCKED = (
+        "factor.locked",
+        "An authenticator app is not accepted any more after a hundred wrong codes in a row, until "
+        "another factor was used or the support has reset it.",
+    )
+    FACTOR_REMOVED = (
+        "factor.removed",
+        "A second factor or a passkey was removed, by the user or at the recovery of the account.",
+        "`kind`, `factor`; `session` if the user removed it",
+    )
+    FACTOR_REPLAYED = (
+        "factor.replayed",
+        "A right code of an authenticator app was sent that had been used before.",
+    )
+    FACTOR_RESET = (
+        "factor.reset",
+        "An administrator removed all second factors, passkeys and recovery codes of the user. The "
+        "sign-ins ended.",
+        "`reason`",
+    )
     FORM_CROSS_ORIGIN = (
         "form.cross_origin",
         "A form was rejected: it had no valid CSRF token, or came from another site.",
@@ -165,6 +199,22 @@ class Event(Explained):
         "minutes (429).",
         "as of `login.failed`",
     )
+    LOGIN_PENDING = (
+        "login.pending",
+        "A first proof was right, and the sign-in waits for another one.",
+        "`amr`: what was proved",
+    )
+    LOGIN_STEPPED_UP = (
+        "login.stepped_up",
+        "A signed-in user proved again, or with a further factor, to be who they are.",
+        "`session`; `amr`: how",
+    )
+    PASSKEY_CLONED = (
+        "passkey.cloned",
+        "A passkey that is bound to one device was refused: its counter went back, so there may be "
+        "a copy of it.",
+        "`factor`",
+    )
     PROXY_CROSS_ORIGIN = (
         "proxy.cross_origin",
         "A page of another site called a proxy endpoint and was rejected. Setting cors-origins "
@@ -219,6 +269,15 @@ class Event(Explained):
     RECOVERY_REFUSED = (
         "recovery.refused",
         "A reset was rejected: the link is wrong, was used, or has expired.",
+    )
+    RECOVERY_CODE_USED = (
+        "recovery_code.used",
+        "A recovery code was used in place of a second factor.",
+        "`left`: how many there are still",
+    )
+    RECOVERY_CODES_CREATED = (
+        "recovery_codes.created",
+        "The user got a new set of recovery codes. Those of before ended.",
     )
     RECOVERY_REQUESTED = (
         "recovery.requested",

@@ -25,6 +25,7 @@ AUDIT_VERBS = "audit_verbs"  # the names of renamed audit events; only asked wit
 PERSONAL_TOKENS = "personal_tokens"  # the table of personal access tokens
 CLIENTS = "clients"  # clients that use authorization codes
 AUDIENCE = "audience"  # tokens for one resource
+FACTORS = "factors"  # second factors and passkeys
 # Each feature that this version knows, and the revision of the schema that came with it: a process
 # that knows this revision knows the feature.
 FEATURES: dict[str, str] = {
@@ -32,6 +33,7 @@ FEATURES: dict[str, str] = {
     PERSONAL_TOKENS: "0017",
     CLIENTS: "0019",
     AUDIENCE: "0019",
+    FACTORS: "0020",
 }
 
 # The dialect of SQLite writes this in the same way.

@@ -132,6 +132,24 @@ class CallerLimits:
         with self._password(self.limiter, acquire, name, user, session) as attempt:
             yield attempt
 
+    @contextmanager
+    def second_factor(self, owner: Owner) -> Iterator[PasswordAttempt]:
+        """Count one check of a second factor; see `login`.
+
+        The limit is per user, over all methods, pending logins and sign-ins; a recognized browser
+        or address counts apart. A right first proof refunds nothing.
+        """
+        if self.limiter is None:
+            yield PasswordAttempt()
+            return
+        name, known = "second-factor", self.recognized(owner)
+        self.count("second-factor-address", self.address)
+        acquire = partial(delays.acquire, self.limiter, owner.key, *known, name=name)
+        with self._password(self.limiter, acquire, name, owner.key, *known) as attempt:
+            yield attempt
+        if attempt.succeeded is not False:
+            self.refund("second-factor-address", self.address)
+
     def first(self, *subject: str) -> bool:
         """Whether this is the first call in this hour; with limits off always False."""
         return self.limiter is not None and self.limiter.first(*subject)

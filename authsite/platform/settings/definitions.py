@@ -14,6 +14,7 @@ from .sections import (
     Pages,
     Provider,
     Providers,
+    SecondFactors,
     Storage,
     Tokens,
 )
@@ -21,7 +22,9 @@ from .urls import host_of, is_loopback
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Storage, Login, Tokens, OpenId, Providers, Accounts, Pages, Mail, Operations):
+class Settings(
+    Storage, Login, SecondFactors, Tokens, OpenId, Providers, Accounts, Pages, Mail, Operations
+):
     """All settings, checked. An attribute is the key with ``_`` for ``-`` and ``.``."""
 
     def provider(self, name: str) -> Provider | None:

@@ -49,6 +49,37 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             growing_delay=True,
             text="Wrong current passwords for each user and sign-in.",
         ),
+        "second-factor": RateLimit(
+            "5/5 minutes",
+            "user, and recognized browser or address",
+            growing_delay=True,
+            text="Wrong codes and passkeys of each user, as second factors, at every sign-in"
+            " together.",
+        ),
+        "second-factor-address": RateLimit(
+            "30/10 minutes", _ADDRESS, text="Wrong second factors for each client address."
+        ),
+        "email-code": RateLimit(
+            "5/hour",
+            "user",
+            text="Codes by mail for each user, behind a right password or while signed in; more are"
+            " not sent, and the response stays the same.",
+        ),
+        "email-sign-in": RateLimit(
+            "5/hour",
+            "stored e-mail address, and recognized browser",
+            text="Sign-in codes by mail to one stored address; more are not sent, and the response"
+            " stays the same.",
+        ),
+        "email-code-address": RateLimit(
+            "20/hour",
+            _ADDRESS,
+            text="Codes by mail for each client address; more are not sent, and the response stays"
+            " the same.",
+        ),
+        "factor-changes": RateLimit(
+            "20/hour", "user", text="Changes of the second factors and passkeys of each user."
+        ),
         "login-address": RateLimit(
             "30/minute",
             _ADDRESS,

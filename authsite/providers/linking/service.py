@@ -14,7 +14,6 @@ from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
-from authsite.sign_in.facts import PROVIDER
 from authsite.sign_in.methods.provider import (
     ProvidedIdentity,
     ProviderFailure,
@@ -31,6 +30,7 @@ from authsite.users.errors import SignInEnded
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
+from authsite.users.levels import PROVIDER
 from authsite.users.models import User
 from authsite.verification.service import may_mail_own_address
 

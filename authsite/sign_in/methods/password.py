@@ -18,11 +18,11 @@ from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in.conditions import Denial, Notify
 from authsite.sign_in.credentials import Credential, check_password, find_credential_of, owner_of
-from authsite.sign_in.facts import PASSWORD
 from authsite.sign_in.gate import Denied, admit
 from authsite.sign_in.identifiers import candidates, rate_limit_key
 from authsite.sign_in.method import Method, Pending, Target, Verified
 from authsite.sign_in.notices import send_failed_logins
+from authsite.users.levels import PASSWORD
 
 NAME = "password"
 
@@ -74,7 +74,10 @@ def verify(
             account = check_password(ctx, found, given["password"])
             if account:
                 try:
-                    verified = admit(ctx, account, PASSWORD, owner.version, attempt.recognition)
+                    factors = found.factors if found else None
+                    verified = admit(
+                        ctx, account, PASSWORD, owner.version, attempt.recognition, factors
+                    )
                 except Denied as error:
                     denied = error
             notify = _notify(ctx, denied.denial) if denied else None

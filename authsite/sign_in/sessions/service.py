@@ -15,7 +15,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate, notices, pending
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.gate import Complete
-from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
 from authsite.users.account import Account
@@ -72,14 +72,14 @@ def resume(
     given: Mapping[str, str],
     *,
     former_key: str | None,
-) -> BegunSession | None:
-    """Begin a session with the second proof of the pending login ``key``; None for a wrong proof.
+) -> BegunSession | Pending | Wrong:
+    """Begin a session with a further proof of the pending login ``key``; see `gate.resume`.
 
     Raises what `gate.resume` raises; `PendingEnded` also if the user's epoch was raised since then.
     """
     done = gate.resume(ctx, key, method, given)
-    if done is None:
-        return None
+    if not isinstance(done, Complete):
+        return done
     begun = enter(ctx, done, former_key=former_key)
     if begun is None:
         raise gate.PendingEnded

@@ -10,12 +10,10 @@ import uuid
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from authsite.users.levels import reaches
 from authsite.users.models import User
 
 from .models import Group, GroupMember
-
-# The levels of a sign-in, from the lowest (OpenID Connect Core, section 2: acr).
-_LEVELS = ("aal1", "aal2", "phr")
 
 
 def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
@@ -28,13 +26,7 @@ def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
     if not labels:
         return ()
     pairs = (each.partition("=") for each in labels.split())
-    return tuple(name for name, _, required in pairs if not required or _reaches(acr, required))
-
-
-def _reaches(acr: str | None, required: str) -> bool:
-    if acr not in _LEVELS or required not in _LEVELS:
-        return False
-    return _LEVELS.index(acr) >= _LEVELS.index(required)
+    return tuple(name for name, _, required in pairs if not required or reaches(acr, required))
 
 
 def write(db: Session, user_id: uuid.UUID) -> None:

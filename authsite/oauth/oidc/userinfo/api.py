@@ -14,8 +14,8 @@ from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.oidc.keys.ring import require_signers
 from authsite.platform.http.api_metadata import Operation, response_body
 from authsite.request_state import Request
-from authsite.sign_in.facts import acr_of
 from authsite.users.caller import Caller, caller_of
+from authsite.users.levels import acr_of
 
 _EMAIL = "ann@example.com"
 

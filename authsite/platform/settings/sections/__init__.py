@@ -4,6 +4,7 @@
 """
 
 from .accounts import Accounts
+from .factors import SecondFactors
 from .login import Login
 from .mail import Mail
 from .openid import OpenId
@@ -26,6 +27,7 @@ __all__ = [
     "Provider",
     "Providers",
     "ProxyClient",
+    "SecondFactors",
     "Storage",
     "Tokens",
 ]

@@ -1,0 +1,48 @@
+"""Whether a user is asked for a second factor, and the version that every change raises."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, bindparam, select, update
+
+from authsite.context import Context
+from authsite.platform.db import PreparedQuery
+from authsite.users.models import User
+
+
+class FactorState(NamedTuple):
+    """What a login reads of the user: see the columns of `User`."""
+
+    second_factor_at: datetime | None = None
+    factor_version: int = 0
+
+
+FACTOR_STATE = PreparedQuery(
+    select(User.second_factor_at, User.factor_version).where(User.id == bindparam("user_id")),
+    FactorState,
+)
+
+
+def read(ctx: Context, user_id: UUID) -> FactorState:
+    """The state of a user, read outside any transaction; of one who is gone, that of no factor."""
+    return FACTOR_STATE.one(ctx.database, user_id=user_id) or FactorState()
+
+
+def change(
+    ctx: Context, user_id: UUID, values: Mapping[str, Any], *conditions: ColumnElement[bool]
+) -> bool:
+    """Write columns of the user after a change of the factors, and raise ``factor_version``.
+
+    All pending logins and remembered browsers of the user end. Whether the user is there and meets
+    ``conditions``.
+    """
+    changed = ctx.db.scalar(
+        update(User)
+        .where(User.id == user_id, *conditions)
+        .values(factor_version=User.factor_version + 1, **values)
+        .returning(User.id)
+        .execution_options(synchronize_session="fetch")
+    )
+    return changed is not None

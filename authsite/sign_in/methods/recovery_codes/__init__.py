@@ -1,0 +1,1 @@
+"""Recovery codes: each is a second factor once."""

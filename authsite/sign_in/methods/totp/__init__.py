@@ -1,0 +1,1 @@
+"""One-time passwords of an authenticator app (RFC 6238)."""

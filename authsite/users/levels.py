@@ -1,0 +1,54 @@
+"""How strong a sign-in is: its authentication context class, a pure function of its ``amr``.
+
+The levels are ``aal1`` (one factor), ``aal2`` (two factors, as the AAL2 of NIST SP 800-63B-4) and
+``phr`` (phishing-resistant: a passkey). ``amr`` has the values of RFC 8176 as far as it has one;
+``idp`` (another provider), ``email`` (a mailed link or code), ``recovery`` (a recovery code) and
+``device`` (a remembered browser) are ours.
+"""
+
+from collections.abc import Iterable
+
+AAL1, AAL2, PHR = "aal1", "aal2", "phr"
+LEVELS = (AAL1, AAL2, PHR)
+"""From the lowest to the highest."""
+
+PASSWORD = ("pwd",)
+PROVIDER = ("idp",)
+EMAIL = ("email",)
+TOTP = ("otp",)
+RECOVERY_CODE = ("recovery",)
+PASSKEY = ("pop",)  # proof of possession of a key
+PASSKEY_OF_USER = ("pop", "user")  # the authenticator has also verified the user
+REMEMBERED = ("device",)
+
+_FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
+_SECOND = frozenset((*TOTP, *RECOVERY_CODE))
+_PASSKEY_OF_USER = frozenset(PASSKEY_OF_USER)
+_OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED))
+
+
+def acr_of(amr: Iterable[str]) -> str:
+    """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2)."""
+    found = frozenset(amr)
+    first = found & _FIRST
+    if found >= _PASSKEY_OF_USER or (first and found.issuperset(PASSKEY)):
+        return PHR
+    return AAL2 if first and found & _SECOND else AAL1
+
+
+def reaches(acr: str | None, wanted: str) -> bool:
+    """Whether a sign-in of the level ``acr`` is enough for ``wanted``; unknown ones never are."""
+    if acr not in LEVELS or wanted not in LEVELS:
+        return False
+    return LEVELS.index(acr) >= LEVELS.index(wanted)
+
+
+def shown_amr(amr: Iterable[str]) -> list[str]:
+    """``amr`` as applications see it: what has a value in RFC 8176, section 2.
+
+    A recovery code is a one-time password. From ``aal2`` on it includes ``mfa``.
+    """
+    found = tuple(amr)
+    own = ["otp" if each in RECOVERY_CODE else each for each in found if each not in _OWN]
+    shown = list(dict.fromkeys(own))
+    return [*shown, "mfa"] if reaches(acr_of(found), AAL2) else shown
