@@ -4,7 +4,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.platform.http.errors import ApiError
 from authsite.sign_in import gate
-from authsite.sign_in.method import Method
+from authsite.sign_in.method import Method, Wrong
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
@@ -28,7 +28,12 @@ def verify(ctx, _target, given, pending):
 
 
 METHOD = Method(
-    "word", ("otp",), offered=lambda _ctx, account: account is not None, verify=verify, page="word"
+    "word",
+    ("otp",),
+    offered=lambda _ctx, account: account is not None,
+    verify=verify,
+    page="word",
+    always=True,
 )
 
 
@@ -42,7 +47,7 @@ def answer(request):
     except gate.PendingEnded:
         request.response.status_int = 410
         return request.response
-    if begun is None:
+    if isinstance(begun, Wrong):
         request.response.status_int = 422
         return request.response
     return lead_in(request, begun)
