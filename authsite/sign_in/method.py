@@ -19,7 +19,8 @@ class Target(NamedTuple):
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
     ``identity_id``: the identity at a provider with which it began. ``remembered``: the cookie of a
-    browser that was remembered after a second factor, which is never stored.
+    browser that was remembered after a second factor, which is never stored. ``resource``: the URI of
+    the resource that the tokens are for.
     """
 
     client_id: uuid.UUID | None = None
@@ -29,6 +30,7 @@ class Target(NamedTuple):
     next: str | None = None
     identity_id: uuid.UUID | None = None
     remembered: str | None = None
+    resource: str | None = None
 
 
 class Pending(NamedTuple):
@@ -36,7 +38,7 @@ class Pending(NamedTuple):
 
     ``enroll``: the user must add a second factor, with ``methods`` empty as soon as that is
     possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
-    ``auth_at``: as of `Verified`.
+    ``auth_at``: as of `Verified`. ``expires_at``: None until it is stored.
     """
 
     key: str
@@ -51,6 +53,7 @@ class Pending(NamedTuple):
     enroll: bool = False
     auth_at: datetime | None = None
     id: uuid.UUID = uuid.UUID(int=0)
+    expires_at: datetime | None = None
 
     def about(self, method: str, reason: str) -> About:
         """What the event of a wrong proof is about. ``reason``: the code of `Wrong`."""

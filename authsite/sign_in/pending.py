@@ -58,11 +58,13 @@ class StoredLogin(NamedTuple):
     scope: str | None
     remember: bool
     identity_id: uuid.UUID | None
+    resource: str | None
     amr: str
     recognized: datetime | None
     unrecognized: bool
     next: str | None
     auth_at: datetime | None
+    expires_at: datetime
     recognition_version: int
     second_factor_at: datetime | None
     factor_version: int
@@ -106,11 +108,13 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.scope,
         PendingLogin.remember,
         PendingLogin.identity_id,
+        PendingLogin.resource,
         PendingLogin.amr,
         PendingLogin.recognized,
         PendingLogin.unrecognized,
         PendingLogin.next,
         PendingLogin.auth_at,
+        PendingLogin.expires_at,
         User.recognition_version,
         User.second_factor_at,
         User.factor_version,
@@ -165,6 +169,7 @@ def store(ctx: Context, pending: Pending) -> None:
         unrecognized=pending.unrecognized,
         next=target.next,
         identity_id=target.identity_id,
+        resource=target.resource,
         auth_at=pending.auth_at,
         failures=0,
         address=info.address,
@@ -198,7 +203,13 @@ def find(ctx: Context, key: str) -> Pending | None:
         amr=amr,
         methods=missing.methods,
         target=Target(
-            row.client_id, row.client_epoch, row.scope, row.remember, row.next, row.identity_id
+            row.client_id,
+            row.client_epoch,
+            row.scope,
+            row.remember,
+            row.next,
+            row.identity_id,
+            resource=row.resource,
         ),
         factors=factors,
         recognized=row.recognized,
@@ -206,6 +217,7 @@ def find(ctx: Context, key: str) -> Pending | None:
         enroll=missing.enroll,
         auth_at=row.auth_at,
         id=row.id,
+        expires_at=row.expires_at,
     )
 
 
