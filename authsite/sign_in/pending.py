@@ -189,7 +189,7 @@ def find(ctx: Context, key: str) -> Pending | None:
         return None
     amr, factors = tuple(row.amr.split()), FactorState(row.second_factor_at, row.factor_version)
     missing = find_missing(ctx, row.account, SoFar(amr, factors, row.recognized, row.unrecognized))
-    if missing is None:  # a setting has changed since then: sign in anew
+    if missing is None:  # a setting has changed since then
         return None
     return Pending(
         key=key,
