@@ -47,3 +47,4 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.userinfo",
     )
     config.scan(".api")
+    config.include(".mfa")

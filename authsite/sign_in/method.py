@@ -19,8 +19,8 @@ class Target(NamedTuple):
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
     ``identity_id``: the identity at a provider with which it began. ``remembered``: the cookie of a
-    browser that was remembered after a second factor, which is never stored. ``resource``: the URI of
-    the resource that the tokens are for.
+    browser that was remembered after a second factor, which is never stored. ``resource``: the
+    URI of the resource that the tokens are for.
     """
 
     client_id: uuid.UUID | None = None

@@ -112,9 +112,10 @@ def commit_and_begin(request: Request) -> None:
 
 def commit_session(session: Session) -> None:
     """As `commit_and_begin`, for a use case that has the `Context.db` of a request alone."""
-    manager = session.info["tm"]
-    manager.commit()
-    manager.begin()
+    if session.in_transaction():
+        manager = session.info["tm"]
+        manager.commit()
+        manager.begin()
 
 
 def rollback_and_begin(request: Request) -> None:
