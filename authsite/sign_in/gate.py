@@ -92,30 +92,20 @@ def resume(
     found = find_pending(ctx, key, client_id)
     if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
+    owner = owner_of_user(found.account.id, found.recognition_version)
     try:
-        verified = _check_factor(ctx, method, given, found)
+        with ctx.limits.second_factor(owner) as attempt:
+            verified = _verify(ctx, _method(ctx, method), given, found.target, found)
+            attempt.succeeded = isinstance(verified, Verified)
     except ApiError:
         pending_logins.refund_attempt(ctx, found)  # nothing was checked, or it was right
         raise
-    return verified if isinstance(verified, Wrong) else _go_on(ctx, verified, found)
-
-
-def prove_at_once(
-    ctx: Context, pending: Pending, method: str, given: Mapping[str, str]
-) -> Complete | Wrong:
-    """Complete a pending login that is not stored, with a factor that came with the first proof.
-
-    ``method``: one of the pending login's. Raises as `resume`.
-    """
-    verified = _check_factor(ctx, method, given, pending)
-    if isinstance(verified, Wrong):
-        return verified
-    # The epochs are compared when the tokens are stored.
-    now = state.read(ctx, pending.account.id).factor_version
-    if verified.account.id != pending.account.id or now != pending.factors.factor_version:
-        raise PendingEnded
-    notify = pending.unrecognized and notices.is_new_device(ctx, pending.account)
-    return _completed(ctx, pending, _joined(pending, verified), notify=notify)
+    if not isinstance(verified, Verified):
+        wrong = verified or Wrong()
+        LOGINS.add("failed")
+        record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
+        return wrong
+    return _go_on(ctx, verified, found)
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -232,22 +222,6 @@ def _verify(
         raise error.denial.error from None
 
 
-def _check_factor(
-    ctx: Context, method: str, given: Mapping[str, str], pending: Pending
-) -> Verified | Wrong:
-    """Check a second proof, counted for the user."""
-    owner = owner_of_user(pending.account.id, pending.recognition_version)
-    with ctx.limits.second_factor(owner) as attempt:
-        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
-        attempt.succeeded = isinstance(verified, Verified)
-    if isinstance(verified, Verified):
-        return verified
-    wrong = verified or Wrong()
-    LOGINS.add("failed")
-    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
-    return wrong
-
-
 def _is_remembered(ctx: Context, account: Account, missing: Missing, target: Target) -> bool:
     """Whether the browser stands for the second factor; never for tokens of a client."""
     if missing.enroll or target.client_id is not None or MAIL_CODE in missing.methods:
@@ -273,7 +247,7 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     account = pending.account
     if verified.account.id != account.id:
         raise PendingEnded
-    amr = _joined(pending, verified)
+    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     # A second proof completes the sign-in, but for the mailed code before a factor is added.
     is_first = not pending.amr or (pending.enroll and pending.methods)
     so_far = SoFar(amr, pending.factors, pending.recognized, pending.unrecognized)
@@ -286,15 +260,6 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     notify = pending.unrecognized and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
-    return _completed(ctx, pending, amr, notify=notify)
-
-
-def _joined(pending: Pending, verified: Verified) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*pending.amr, *verified.amr)))
-
-
-def _completed(ctx: Context, pending: Pending, amr: tuple[str, ...], *, notify: bool) -> Complete:
-    account = pending.account
     remember_caller(ctx, account.id, pending.recognition_version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()

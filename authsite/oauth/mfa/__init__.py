@@ -6,12 +6,10 @@ sign in on our pages.
 
 from typing import TYPE_CHECKING
 
-from authsite.platform.http.api_metadata import Tag
+from authsite.oauth import API_TAG as API_TAG
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
-
-API_TAG = Tag("Second steps", "Go on with a login by API that needs a further proof.")
 
 
 def includeme(config: "Configurator") -> None:

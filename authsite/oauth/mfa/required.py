@@ -21,14 +21,11 @@ def key_of(mfa_token: str) -> str | None:
     return mfa_token.removeprefix(PREFIX) if mfa_token.startswith(PREFIX) else None
 
 
-def begin(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
-    """Store a new pending login; the answer to raise. ``details``: errors of what was sent."""
-    pending_logins.store(ctx, pending)
-    return answer(ctx, pending, *details)
-
-
 def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
-    """The answer to raise for a pending login that is stored."""
+    """The answer to raise for a pending login that is stored, and then committed.
+
+    ``details``: the errors of what was sent.
+    """
     left = pending.expires_at - clock.now() if pending.expires_at else pending_logins.LIFETIME
     members: dict[str, Any] = {
         "mfa_token": f"{PREFIX}{pending.key}",

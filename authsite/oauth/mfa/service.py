@@ -17,6 +17,7 @@ from authsite.platform.audit.service import record_apart
 from authsite.platform.db import commit_session
 from authsite.platform.http.errors import FieldError
 from authsite.sign_in import gate, notices
+from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
 from authsite.users.levels import acr_of
@@ -66,7 +67,7 @@ def begin(
     target = Target(client.id, client.epoch, asked.scope, resource=uri)
     done = gate.sign_in(ctx, method, given, target)
     if isinstance(done, Pending):
-        done = _with_otp(ctx, done, otp)
+        done = _with_otp(ctx, client.id, done, otp)
     if done is None:
         raise LoginFailed
     return complete(ctx, client, done, asked)
@@ -137,19 +138,21 @@ def passkey_options(ctx: Context, client_id: UUID) -> PasskeyOptions:
     raise NotImplementedError
 
 
-def _with_otp(ctx: Context, pending: Pending, otp: str) -> Complete:
+def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Complete:
     """Complete the login with ``otp``. Raises `MfaRequired` if it is wrong or is not asked for."""
+    pending_logins.store(ctx, pending)
     method = _method_of_otp(otp)
     if not otp or method not in pending.methods:
-        raise required.begin(ctx, pending)
+        raise required.answer(ctx, pending)
+    commit_session(ctx.db)  # the gate reads it outside the transaction
     try:
-        done = gate.prove_at_once(ctx, pending, method, {"code": otp})
+        done = gate.resume(ctx, pending.key, method, {"code": otp}, client_id)
     except gate.PendingEnded:
         raise LoginFailed from None
-    if isinstance(done, Wrong):
-        wrong = FieldError(done.code, "otp", words_of(done.code))
-        raise required.begin(ctx, pending, wrong)
-    return done
+    if isinstance(done, Complete):
+        return done
+    wrong = [FieldError(done.code, "otp", words_of(done.code))] if isinstance(done, Wrong) else []
+    raise required.answer(ctx, pending if isinstance(done, Wrong) else done, *wrong)
 
 
 def _method_of_otp(otp: str) -> str:

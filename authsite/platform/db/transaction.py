@@ -111,7 +111,7 @@ def commit_and_begin(request: Request) -> None:
 
 
 def commit_session(session: Session) -> None:
-    """As `commit_and_begin`, for a use case that has the `Context.db` of a request alone."""
+    """As `commit_and_begin`, for a use case, which has the request's `Context.db` alone."""
     if session.in_transaction():
         manager = session.info["tm"]
         manager.commit()

@@ -68,7 +68,7 @@ class PasskeyBody(Body):
     permission=NO_PERMISSION_REQUIRED,
 )
 @Operation(
-    "Go on with a login for a first-party client, after `mfa_required`",
+    "Go on with a login for a first-party client by a second step",
     {200: TokenAnswer},
     headers={200: COOKIES},
     description="Like the login of this client, with its cookies and the same rule for origins.",
