@@ -8,17 +8,19 @@ password on another form: both continue a sign-in.
 from datetime import datetime
 
 from pyramid.httpexceptions import HTTPException
+from pyramid.response import Response
 
 from authsite.platform.http.address import path_qs
+from authsite.platform.http.error_views import respond
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.own_routes import is_forward_auth
-from authsite.platform.http.rendering import found
+from authsite.platform.http.rendering import found, see_other
 from authsite.platform.http.return_to import page_of_form
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.request_state import Request
-from authsite.sign_in.errors import InsufficientUserAuthentication
+from authsite.sign_in.errors import InsufficientUserAuthentication, StepUpRequired
 from authsite.sign_in.factors.policy import is_required
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import Caller
@@ -55,6 +57,15 @@ def verify_redirect(request: Request, error: InsufficientUserAuthentication) -> 
     safe = request.method in SAFE_METHODS
     page = path_qs(request) if safe else page_of_form(request)
     return found(request, verify_url(request, page, error, unsaved=not safe))
+
+
+def asked(error: StepUpRequired, request: Request) -> Response:
+    """Exception view: a form of a page leads to the page that asks; others get the error."""
+    if request.authsite.error_format == "html" and not asks_for_page(request):
+        request.authsite.error_format = "json"
+    if request.authsite.error_format != "html":
+        return respond(error, request)
+    return see_other(request, verify_url(request, page_of_form(request), error, unsaved=True))
 
 
 def find_shortfall(

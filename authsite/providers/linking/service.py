@@ -21,6 +21,7 @@ from authsite.sign_in.methods.provider import (
     is_allowed,
 )
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
+from authsite.sign_in.sessions import proved
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
@@ -30,7 +31,7 @@ from authsite.users.errors import SignInEnded
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
-from authsite.users.levels import PROVIDER
+from authsite.users.levels import AAL2, PROVIDER, reaches
 from authsite.users.models import User
 from authsite.verification.service import may_mail_own_address
 
@@ -82,8 +83,14 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     if caller.browser_uuid is None:
         raise SignInEnded
     now = clock.now()
-    renewed = sessions.confirm(
-        ctx, account, caller.browser_uuid, PROVIDER, min(provided.auth_time, now)
+    renewed = proved.confirm(
+        ctx,
+        account,
+        caller.browser_uuid,
+        PROVIDER,
+        min(provided.auth_time, now),
+        # A second factor is asked for next (`sign_in.step_up`): alone this would lower the level.
+        whole=not reaches(caller.acr, AAL2),
     )
     if renewed is None:
         raise SignInEnded
