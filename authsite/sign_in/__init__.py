@@ -53,12 +53,14 @@ def includeme(config: "Configurator") -> None:
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)
     config.add_route("authsite.login.page", "/login")
+    config.add_route("authsite.login.factor", "/login/factor")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
     config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)
     config.scan(".pages")
+    config.scan(".factors.pages")
     config.add_user_data(UserData("pending_logins", PendingLogin))
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")
     config.add_user_data(

@@ -16,7 +16,8 @@ from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sign_in.fields import require_filled
-from authsite.sign_in.method import METHODS, Pending, Target
+from authsite.sign_in.factors.browser import target_of
+from authsite.sign_in.method import METHODS, Pending
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.sign_in.wording import wording
@@ -29,6 +30,7 @@ from .onward import onward_of
 from .pending_cookie import forget_key, keep_key
 
 LOGIN = "authsite:templates/login/login.jinja2"
+FACTOR_PAGE = "authsite.login.factor"
 LOGOUT = "authsite:templates/login/logout.jinja2"
 
 
@@ -97,7 +99,7 @@ def log_in_page(request: Request) -> Response:
     ctx = request.authsite.ctx
     given: LoginForm = request.authsite.validated
     name, password = require_filled(ctx.settings, given.username, given.password)
-    target = Target(remember=given.remember is not None, next=request.authsite.next)
+    target = target_of(request, remember=given.remember is not None, next=request.authsite.next)
     former_key = cookies.session_key(request)
     return lead_in(request, service.sign_in(ctx, name, password, target, former_key=former_key))
 
@@ -149,8 +151,4 @@ def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
 
 def _page_of(request: Request, pending: Pending) -> str:
     methods = METHODS.of(request.authsite.services)
-    page = next((page for name in pending.methods if (page := methods[name].page)), None)
-    if page is None:
-        names = ", ".join(pending.methods)
-        raise RuntimeError(f"no method of {names} has a page: register one of them with its page")
-    return page
+    return next((page for name in pending.methods if (page := methods[name].page)), FACTOR_PAGE)
