@@ -70,5 +70,6 @@ def includeme(config: "Configurator") -> None:
             renderer="json",
             personal_token=True,
         )
+    config.include(".passkeys")
     config.scan(".api")
     config.scan(".pages")
