@@ -8,8 +8,8 @@ from pyramid.events import ApplicationCreated, BeforeTraversal
 from authsite.context import Services
 from authsite.platform.http import forms
 from authsite.platform.http.api_metadata import Tag
-from authsite.sign_in.sessions.cookies import presented
 from authsite.sign_in.errors import StepUpRequired
+from authsite.sign_in.sessions.cookies import presented
 from authsite.sign_in.verify_url import ROUTE
 from authsite.users.errors import SignInEnded
 

@@ -42,7 +42,7 @@ from .errors import (
 )
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import asks_for_page, confirm_page, session_of
-from .step_up import check_sign_in, is_below_policy
+from .step_up import check_sign_in, find_shortfall, is_below_policy
 
 _ACCEPTED = "accepted"
 _SIGNED_IN = Rules(guard="web")
@@ -202,12 +202,19 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
         caller = guard.authenticate(request)
     else:
         known = recent.find(credential)
-        if known is not None and _denial(request, rules, known) is None:
+        if known is not None and _may_pass(request, rules, known):
             return known
         caller = recent.read(credential, lambda: guard.authenticate(request))
     if error := _denial(request, rules, caller):
         raise error
     return caller
+
+
+def _may_pass(request: Request, rules: Rules, known: Caller) -> bool:
+    """Whether a caller that was read a moment ago is accepted; else the database decides."""
+    if _denial(request, rules, known) is not None:
+        return False
+    return find_shortfall(rules, known, request.authsite.settings, clock.now()) is None
 
 
 def _decided_by_database(request: Request) -> bool:

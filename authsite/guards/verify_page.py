@@ -19,6 +19,7 @@ from authsite.platform.http.rendering import go_on, see_other
 from authsite.platform.http.return_to import forget_next
 from authsite.request_state import Request
 from authsite.sign_in import step_up
+from authsite.sign_in.methods.passkeys.assertion import pending_options
 from authsite.sign_in.sessions import cookies
 from authsite.sign_in.step_up import PASSKEY, Given, Missing, Wanted
 from authsite.sign_in.verify_url import ROUTE

@@ -3,10 +3,11 @@
 A family is one row. `issue` inserts it, and `refresh` rotates it.
 """
 
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, select, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event

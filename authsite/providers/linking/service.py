@@ -21,7 +21,6 @@ from authsite.sign_in.methods.provider import (
     is_allowed,
 )
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
-from authsite.sign_in.sessions import proved
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
@@ -83,7 +82,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     if caller.browser_uuid is None:
         raise SignInEnded
     now = clock.now()
-    renewed = proved.confirm(
+    renewed = sessions.confirm(
         ctx,
         account,
         caller.browser_uuid,

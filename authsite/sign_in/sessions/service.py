@@ -3,7 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
@@ -18,6 +18,7 @@ from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
+from authsite.users.account import Account
 from authsite.users.identities.models import Identity
 from authsite.users.models import User, unchanged_since
 
@@ -134,7 +135,7 @@ def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[s
     cfg, now = ctx.settings, clock.now()
     lifetime = cfg.session_remember if remember else cfg.session_lifetime
     return {
-        "key_hash": row_hash_of(ctx, key),
+        "key_hash": _row_hash(ctx, key),
         "user_epoch": done.account.epoch,
         "remember": remember,
         "used_at": now,
@@ -165,7 +166,7 @@ def _go_on(
     session_id: uuid.UUID | None = ctx.db.scalar(
         update(BrowserSession)
         .where(
-            BrowserSession.key_hash == row_hash_of(ctx, former_key),
+            BrowserSession.key_hash == _row_hash(ctx, former_key),
             BrowserSession.user_id == user_id,
             BrowserSession.user_epoch == values["user_epoch"],
             BrowserSession.expires_at > now,
@@ -194,7 +195,44 @@ def renew(
             BrowserSession.user_id == user_id,
             BrowserSession.user_epoch == epoch - 1,
         )
-        .values(user_epoch=epoch, key_hash=row_hash_of(ctx, key))
+        .values(user_epoch=epoch, key_hash=_row_hash(ctx, key))
+        .returning(BrowserSession.remember)
+        .execution_options(synchronize_session=False)
+    )
+    return None if remember is None else RenewedSession(key, remember)
+
+
+def confirm(
+    ctx: Context,
+    account: Account,
+    session_id: uuid.UUID,
+    amr: tuple[str, ...],
+    at: datetime,
+    *,
+    whole: bool = True,
+) -> RenewedSession | None:
+    """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
+
+    ``whole``: this is all that the sign-in rests on, whose ``amr`` and time it becomes; otherwise
+    another proof is missing. The session goes on under a new key. Returns None if it has ended.
+    """
+    proved = {"facts": facts.pack(amr), "auth_at": at} if whole else {}
+    return renew_proved(ctx, account, session_id, {"confirmed_at": at, **proved})
+
+
+def renew_proved(
+    ctx: Context, account: Account, session_id: uuid.UUID, values: dict[str, Any]
+) -> RenewedSession | None:
+    """Write the ``values`` of a proof into a session, under a new key; None if it has ended."""
+    key = secrets.token_urlsafe(32)
+    remember = ctx.db.scalar(
+        update(BrowserSession)
+        .where(
+            BrowserSession.id == session_id,
+            BrowserSession.user_id == account.id,
+            BrowserSession.user_epoch == account.epoch,
+        )
+        .values(key_hash=_row_hash(ctx, key), **values)
         .returning(BrowserSession.remember)
         .execution_options(synchronize_session=False)
     )
@@ -243,15 +281,14 @@ def list_active(
     ).all()
 
 
-def row_hash_of(ctx: Context, key: str) -> str:
-    """What is stored of a key of a session."""
+def _row_hash(ctx: Context, key: str) -> str:
     return row_hash(key, shared=ctx.settings.session_cookie_domain is not None)
 
 
 def _end_former(ctx: Context, key: str) -> None:
     former = ctx.db.execute(
         delete(BrowserSession)
-        .where(BrowserSession.key_hash == row_hash_of(ctx, key))
+        .where(BrowserSession.key_hash == _row_hash(ctx, key))
         .returning(BrowserSession.id, BrowserSession.user_id)
         .execution_options(synchronize_session=False)
     ).one_or_none()
