@@ -19,6 +19,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
+from authsite.users.levels import acr_of
 
 from . import levels
 from .checks import Checked
@@ -115,7 +116,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         level_low=level_low,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
-        not_in_group=not client_groups.is_allowed(account, client.require_group),
+        not_in_group=not client_groups.is_allowed(account, client.require_group, acr_of(who.amr)),
         consent_missing=not client.first_party
         and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, account))),
         wants_consent=CONSENT in asked.prompt or checked.to_program,
