@@ -11,6 +11,7 @@ from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
+from .factors import notices as factor_notices
 from .factors import remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
@@ -18,6 +19,7 @@ from .methods.recovery_codes.models import RecoveryCode
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
+from .sessions.models import BrowserSession
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -47,6 +49,7 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
+    factor_notices.SIGN_INS.add(config, BrowserSession)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)

@@ -55,6 +55,8 @@ class NewMail(NamedTuple):
     recipient: Recipient
     about_id: uuid.UUID | None = None
     """The row that the mail is about."""
+    about_since: datetime | None = None
+    """When that began."""
     page_url: str | None = None
     """The page that the link in the mail leads to."""
     expires_at: datetime | None = None
@@ -83,6 +85,7 @@ def put(ctx: Context, mail: NewMail) -> uuid.UUID:
                 "user_id": recipient.user_id,
                 "address": recipient.address,
                 "about_id": mail.about_id,
+                "about_since": mail.about_since,
                 "page_url": mail.page_url,
                 "base_url": info.base_url,
                 "language": info.language,
