@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.sign_in.factors import notices as factor_notices
+from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.identities import service as identities
 from authsite.users.mails import MAIL_USER, build_security_notice, content_for, forgot_page
@@ -34,7 +35,7 @@ def build_factor_change(job: MailJob) -> MailContent | None:
     expires_at, since = job.mail.expires_at, job.mail.about_since
     if user is None or expires_at is None or since is None:
         return None
-    named = not_me.Named(job.mail.about_id, since, expires_at - LINK_LIFETIME)
+    named = Named(job.mail.about_id, since, expires_at - LINK_LIFETIME)
     ring = job.services.keys[not_me.CHANGE_PURPOSE]
     token = not_me.make_change_token(ring, user.id, named, job.mail.address)
     return content_for(user, job, link=own_link(job, NOT_ME_PAGE, token))

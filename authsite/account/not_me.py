@@ -1,10 +1,11 @@
-"""The link "This was not me" in the notice of a login from a new device.
+"""The link "This was not me" in the notices of a login from a new device and of a factor change.
 
 Its button ends everything that was issued to the user, as "sign out everywhere" does. An intruder
 who knows the password may have signed in again without a notice, or created a personal access
 token. So the password becomes unusable, too, and the same link lets its reader choose a new one.
 Identities at providers go, unless they are trusted and have the address of the link.
-All recognized browsers and addresses are forgotten, but for those of the reader.
+All recognized browsers and addresses are forgotten, but for those of the reader. Second factors go
+that were added since the sign-in; see `authsite.sign_in.factors.recovering`.
 
 The link is a right of the mailbox that it went to. It is bound to the user and that address, and
 serves only
@@ -40,6 +41,8 @@ from authsite.platform.runtime import clock
 from authsite.platform.single_use.service import spend, was_spent
 from authsite.recovery.service import replace_password
 from authsite.sign_in.credentials import remember_caller
+from authsite.sign_in.factors import recovering
+from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import former
@@ -66,19 +69,7 @@ class Notice(NamedTuple):
 
     user_id: UUID
     address_hash: bytes
-    named: "Named"
-
-
-class Named(NamedTuple):
-    """The sign-in that a link names, or the change and its sign-in.
-
-    ``since``: when the sign-in began. ``at``: when the sign-in or the change took place, which is
-    when the link was mailed.
-    """
-
-    session_id: UUID | None
-    since: datetime
-    at: datetime
+    named: Named
 
 
 class Disowned(NamedTuple):
@@ -177,7 +168,7 @@ def end(ctx: Context, token: str) -> Disowned:
     """
     found = _find(ctx, ctx.db, token, lock=True)
     if not found.chooses:
-        user_id = found.user.id
+        user_id, factors_since = found.user.id, found.user.factors_since
         ended = users.end_sign_ins(
             ctx, user_id, forget_recognized=True, password_hash=None, updated_at=clock.now()
         )
@@ -187,6 +178,7 @@ def end(ctx: Context, token: str) -> Disowned:
         if ended:
             spend(ctx.db, _ended_at(user_id, ended.epoch), clock.now() + LINK_LIFETIME)
             remove_untrusted(ctx, user_id, found.key)
+            recovering.disown(ctx, found.user, factors_since, found.named)
             remember_caller(ctx, user_id, ended.recognition_version)
     return found
 

@@ -12,7 +12,7 @@ from authsite.sign_in.methods import password
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .factors import notices as factor_notices
-from .factors import remembered
+from .factors import recovering, remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
 from .methods.recovery_codes.models import RecoveryCode
@@ -49,6 +49,7 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
+    config.at_recovery(recovering.after_recovery)
     factor_notices.SIGN_INS.add(config, BrowserSession)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix
