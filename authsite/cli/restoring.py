@@ -13,7 +13,6 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.mail import outbox
-from authsite.sign_in.factors import remembered
 from authsite.sign_in.methods.totp.restored import spend_present_steps
 from authsite.users import service as users
 
@@ -30,7 +29,6 @@ def end_everything(ctx: Context) -> Ended:
     """End all tokens, sessions, reset links and pending changes of address; hold back all mails."""
     without_time_limit(ctx.db.connection())
     spend_present_steps(ctx.db)
-    remembered.forget_everyone(ctx.db)
     ended = Ended(
         users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
     )

@@ -15,7 +15,9 @@ from .factors import notices as factor_notices
 from .factors import recovering, remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
+from .methods.recovery_codes import method as recovery_codes
 from .methods.recovery_codes.models import RecoveryCode
+from .methods.totp import method as totp
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
@@ -49,6 +51,8 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
+    config.add_sign_in_method(totp.METHOD)
+    config.add_sign_in_method(recovery_codes.METHOD)
     config.at_recovery(recovering.after_recovery)
     factor_notices.SIGN_INS.add(config, BrowserSession)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
