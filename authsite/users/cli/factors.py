@@ -61,7 +61,7 @@ def reset_factors(cfg: Settings, email_or_id: str, reason: str) -> Facts:
         removed = recovering.reset(ctx, found, reason.strip())
         service.end_sign_ins(ctx, found.id)
         ctx.db.refresh(found)
-    done = {
+    done: dict[str, object] = {
         "removed_totp": removed.totp,
         "removed_passkeys": removed.passkeys,
         "removed_recovery_codes": removed.recovery_codes,
