@@ -12,7 +12,8 @@ from authsite.sign_in.methods import password
 from authsite.sign_in.methods.passkeys import assertion as passkeys
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
-from .factors import remembered
+from .factors import notices as factor_notices
+from .factors import recovering, remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
 from .methods.recovery_codes import method as recovery_codes
@@ -21,6 +22,7 @@ from .methods.totp import method as totp
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
+from .sessions.models import BrowserSession
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -53,6 +55,8 @@ def includeme(config: "Configurator") -> None:
     config.add_sign_in_method(passkeys.METHOD)
     config.add_sign_in_method(totp.METHOD)
     config.add_sign_in_method(recovery_codes.METHOD)
+    config.at_recovery(recovering.after_recovery)
+    factor_notices.SIGN_INS.add(config, BrowserSession)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)

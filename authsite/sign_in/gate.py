@@ -21,11 +21,12 @@ from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, REMEMBERED
+from authsite.users.levels import PASSWORD, RECOVERY_CODE, REMEMBERED
 
 from . import pending as pending_logins
 from .conditions import Denial, check_account, find_denial
-from .factors import remembered, state
+from .factors import notices as factor_notices
+from .factors import recovering, remembered, state
 from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing
 
 
@@ -104,6 +105,8 @@ def resume(
         wrong = verified or Wrong()
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
+        if set(PASSWORD) <= set(found.amr):
+            factor_notices.note_failure(ctx, found.account)
         return wrong
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
@@ -288,6 +291,8 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     notify = pending.unrecognized and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
+    if verified.amr == RECOVERY_CODE:
+        recovering.end_waiting(ctx, account.id)
     remember_caller(ctx, account.id, pending.recognition_version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
