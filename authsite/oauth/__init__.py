@@ -7,8 +7,10 @@ from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
+from authsite.sign_in.factors.notices import SIGN_INS
 
 from .logout import AT_LOGOUT
+from .models import Family
 from .origins import Origins
 from .purge import purge, purge_personal_tokens
 from .user_data import USER_DATA
@@ -27,6 +29,7 @@ def at_logout(config: "Configurator", function: Callable[[Request], None]) -> No
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
+    SIGN_INS.add(config, Family)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"
     config.add_cleanup("families", "Token families", purge, when=when)

@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("resource", sa.String(length=2048), nullable=True),
     ):
         op.add_column("pending_logins", column)
+    op.add_column("outbox", sa.Column("about_since", MOMENT, nullable=True))
     op.create_table(
         "totp_factors",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -99,6 +100,7 @@ def _user_of(table: str) -> sa.ForeignKeyConstraint:
 def downgrade() -> None:
     for table in ("remembered_browsers", "recovery_codes", "passkeys", "totp_factors"):
         op.drop_table(table)
+    op.drop_column("outbox", "about_since")
     for name in ("resource", "session_id", "factor_version", "auth_at"):
         op.drop_column("pending_logins", name)
     for name in ("passkey_after_password", "factor_version", "factors_since", "second_factor_at"):
