@@ -14,7 +14,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Recognition
+from authsite.platform.rate_limit.recognized import Owner, Recognition
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
@@ -92,9 +92,9 @@ def resume(
     found = find_pending(ctx, key, client_id)
     if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
-    owner = owner_of_user(found.account.id, found.recognition_version)
+    owner, counted = _counted(found)
     try:
-        with ctx.limits.second_factor(owner) as attempt:
+        with ctx.limits.second_factor(owner, counted) as attempt:
             verified = _verify(ctx, _method(ctx, method), given, found.target, found)
             attempt.succeeded = isinstance(verified, Verified)
     except ApiError:
@@ -114,6 +114,19 @@ def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -
     if found is None or found.target.client_id != client_id:
         raise PendingEnded
     return found
+
+
+def _counted(pending: Pending) -> tuple[Owner, str]:
+    """Who is recognized, and under which key the attempts are counted.
+
+    While nothing is proved, that is the name, which may be of no user: a count for all names of a
+    user would reveal that they belong to one, and would lock out the user who knows the password.
+    """
+    name = f"name {pending.name_hash or pending.id}"
+    if pending.account is None:
+        return Owner(name), name
+    owner = owner_of_user(pending.account.id, pending.recognition_version)
+    return owner, owner.key if pending.amr else name
 
 
 def accepts(ctx: Context, pending: Pending, method: str) -> bool:
@@ -245,7 +258,7 @@ def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Ta
 def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pending:
     """Complete the pending login with a right proof, or note it where another one is missing."""
     account = pending.account
-    if verified.account.id != account.id:
+    if account is None or verified.account.id != account.id:
         raise PendingEnded
     amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     # A second proof completes the sign-in, but for the mailed code before a factor is added.

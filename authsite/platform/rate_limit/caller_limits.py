@@ -133,19 +133,20 @@ class CallerLimits:
             yield attempt
 
     @contextmanager
-    def second_factor(self, owner: Owner) -> Iterator[PasswordAttempt]:
+    def second_factor(self, owner: Owner, key: str | None = None) -> Iterator[PasswordAttempt]:
         """Count one check of a second factor; see `login`.
 
         The limit is per user, over all methods, pending logins and sign-ins; a recognized browser
-        or address counts apart. A right first proof refunds nothing.
+        or address counts apart. A right first proof refunds nothing. ``key``: what is counted
+        instead of ``owner``, where no user is known.
         """
         if self.limiter is None:
             yield PasswordAttempt()
             return
-        name, known = "second-factor", self.recognized(owner)
+        name, known, key = "second-factor", self.recognized(owner), key or owner.key
         self.count("second-factor-address", self.address)
-        acquire = partial(delays.acquire, self.limiter, owner.key, *known, name=name)
-        with self._password(self.limiter, acquire, name, owner.key, *known) as attempt:
+        acquire = partial(delays.acquire, self.limiter, key, *known, name=name)
+        with self._password(self.limiter, acquire, name, key, *known) as attempt:
             yield attempt
         if attempt.succeeded is not False:
             self.refund("second-factor-address", self.address)
