@@ -14,7 +14,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Owner, Recognition
+from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
@@ -23,10 +23,12 @@ from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, 
 from authsite.users.account import Account
 from authsite.users.levels import PASSWORD, REMEMBERED
 
+from . import mailbox
 from . import pending as pending_logins
+from .attempts import attempts_of
 from .conditions import Denial, check_account, find_denial
 from .factors import remembered, state
-from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing
+from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def resume(
     found = find_pending(ctx, key, client_id)
     if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
-    owner, counted = _counted(found)
+    owner, counted = attempts_of(found)
     try:
         with ctx.limits.second_factor(owner, counted) as attempt:
             verified = _verify(ctx, _method(ctx, method), given, found.target, found)
@@ -114,19 +116,6 @@ def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -
     if found is None or found.target.client_id != client_id:
         raise PendingEnded
     return found
-
-
-def _counted(pending: Pending) -> tuple[Owner, str]:
-    """Who is recognized, and under which key the attempts are counted.
-
-    While nothing is proved, that is the name, which may be of no user: a count for all names of a
-    user would reveal that they belong to one, and would lock out the user who knows the password.
-    """
-    name = f"name {pending.name_hash or pending.id}"
-    if pending.account is None:
-        return Owner(name), name
-    owner = owner_of_user(pending.account.id, pending.recognition_version)
-    return owner, owner.key if pending.amr else name
 
 
 def accepts(ctx: Context, pending: Pending, method: str) -> bool:
@@ -247,7 +236,7 @@ def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Ta
     notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
     if recognition is not None:
         ctx.limits.remember_login(owner_of_user(account.id, verified.recognition_version))
-    elif ctx.limits.limiter is not None:  # a link: the transaction has written
+    else:  # a link: the transaction has written
         remember_caller(ctx, account.id, verified.recognition_version)
     LOGINS.add("succeeded")
     since = recognition.since if recognition else None
@@ -266,16 +255,34 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     so_far = SoFar(amr, pending.factors, pending.recognized, pending.unrecognized)
     missing = find_missing(ctx, account, so_far) if is_first else None
     if missing:
-        if not pending_logins.note_proof(ctx, pending, amr):
+        noted = pending_logins.note_proof(ctx, pending, amr, missing)
+        if noted is None:
             raise PendingEnded
-        return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
-    notify = pending.unrecognized and notices.is_new_device(ctx, account)
+        confirmed = _confirm(ctx, verified, pending)
+        return pending_logins.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
+    by_mail = proves_mailbox(amr)  # the user has read that mail just now
+    notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
-    remember_caller(ctx, account.id, pending.recognition_version)
+    version = pending.recognition_version
+    if confirmed := _confirm(ctx, verified, pending):
+        account, version = confirmed
+    remember_caller(ctx, account.id, version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
+
+
+def _confirm(ctx: Context, verified: Verified, pending: Pending) -> mailbox.Confirmed | None:
+    """Confirm the address whose mailbox is proved; None if there is nothing to confirm."""
+    account = pending.account
+    if account is None or account.confirmed or not proves_mailbox(verified.amr):
+        return None
+    by_mail_alone = not pending.amr and not pending.registered
+    confirmed = mailbox.confirm(ctx, account, by_mail_alone=by_mail_alone)
+    if confirmed is None:
+        raise PendingEnded
+    return confirmed
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

@@ -36,7 +36,7 @@ from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.sign_in.factors.missing import SoFar, find_missing
+from authsite.sign_in.factors.missing import Missing, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.method import Pending, Target
 from authsite.users.account import ACCOUNT_COLUMNS, Account
@@ -195,7 +195,7 @@ def find(ctx: Context, key: str) -> Pending | None:
     factors = FactorState(row.second_factor_at, row.factor_version or 0)
     amr = tuple(row.amr.split())
     missing = find_missing(ctx, row.account, SoFar(amr, factors, row.recognized, row.unrecognized))
-    if missing is None:  # a setting has changed since then: sign in anew
+    if missing is None:  # a setting has changed since then
         return None
     return Pending(
         key=key,
@@ -217,19 +217,38 @@ def find(ctx: Context, key: str) -> Pending | None:
     )
 
 
-def note_proof(ctx: Context, pending: Pending, amr: tuple[str, ...]) -> bool:
-    """Note in the request's transaction that ``amr`` is proved now; whether it has not ended.
+def note_proof(
+    ctx: Context, pending: Pending, amr: tuple[str, ...], missing: Missing
+) -> Pending | None:
+    """Note in the request's transaction that ``amr`` is proved, and ``missing`` is not.
 
-    The attempts are counted anew.
+    Returns the pending login as it is then, or None if it has ended.
     """
     noted = ctx.db.scalar(
         update(PendingLogin)
-        .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
+        .where(
+            PendingLogin.key_hash == _hash(pending.key),
+            PendingLogin.amr == " ".join(pending.amr),  # each proof counts once
+            *_not_ended(),
+        )
         .values(amr=" ".join(amr), failures=0)
         .returning(PendingLogin.id)
         .execution_options(synchronize_session=False)
     )
-    return noted is not None
+    if noted is None:
+        return None
+    return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
+
+
+def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
+    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+    ctx.db.execute(
+        update(PendingLogin)
+        .where(PendingLogin.key_hash == _hash(pending.key))
+        .values(user_epoch=account.epoch)
+        .execution_options(synchronize_session=False)
+    )
+    return pending._replace(account=account)
 
 
 def count_attempt(ctx: Context, pending: Pending) -> bool:

@@ -16,9 +16,10 @@ from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.erasure import erase
 from authsite.users.levels import EMAIL
+from authsite.users.mails import send_welcome
 from authsite.users.models import User
 
-from . import email_change, links, mails
+from . import email_change, links
 from .errors import InvalidSignature
 from .links import VerifiedLink, address_hash
 
@@ -80,7 +81,7 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
     if user.email_verified_at is not None:
         return Redeemed(user.email)
     users.confirm(ctx, user)
-    mails.send_welcome(ctx, Recipient(user.id, user.email))
+    send_welcome(ctx, Recipient(user.id, user.email))
     return Redeemed(user.email, confirmed=user)
 
 

@@ -62,11 +62,6 @@ def has_link(db: Session, recipient: Recipient) -> bool:
     return db.execute(mailed.limit(1)).first() is not None
 
 
-def send_welcome(ctx: Context, recipient: Recipient) -> None:
-    """Enqueue the mail that follows the confirmation of an address."""
-    outbox.put(ctx, outbox.NewMail("welcome", recipient))
-
-
 def send_email_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice to the present address that another one was requested."""
     outbox.put(ctx, outbox.NewMail("email_changed", recipient))
@@ -188,7 +183,6 @@ BUILDERS: dict[str, MailBuilder] = {
     "verification": build_link,
     "confirm": build_link,
     "confirm_change": build_change_link,
-    "welcome": build_notice,
     "email_changed": build_changed,
     "email_replaced": build_replaced,
     "already_registered": build_already_registered,
