@@ -7,8 +7,8 @@ from authsite.context import Context
 from authsite.platform.addresses import masked, shown
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
-from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession, RenewedSession
 from authsite.users import pending
@@ -99,8 +99,7 @@ def sign_in(
         return None  # the page says that the address is confirmed
     done = gate.advance(ctx, verified, target)
     if isinstance(done, Pending):
-        pending_logins.store(ctx, done)
-        return done
+        return mail_code.wait(ctx, done, written=True)
     return sessions.enter(ctx, done, former_key=former_key)
 
 
