@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
 
-from authsite.platform.db import PreparedQuery
+from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending import MAX_FAILURES
@@ -46,6 +46,11 @@ WAITING = PreparedQuery(
 )
 
 
+def find_waiting(database: Database, row_id: UUID | None, now: datetime) -> Waiting | None:
+    """The row whose code has this id, unless it has ended."""
+    return WAITING.one(database, row_id=row_id, now=now)
+
+
 def build(job: MailJob) -> MailContent | None:
     """The mail with the code; None if it does not count any more, or the address is another one.
 
@@ -53,7 +58,7 @@ def build(job: MailJob) -> MailContent | None:
     code does to the account.
     """
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
-    row = WAITING.one(job.services.database, row_id=job.mail.about_id, now=job.now)
+    row = find_waiting(job.services.database, job.mail.about_id, job.now)
     if user is None or row is None or row.user_id != user.id or job.mail.address != user.email:
         return None
     template = job.mail.kind
@@ -71,7 +76,7 @@ def build(job: MailJob) -> MailContent | None:
 
 def code_for(job: MailJob) -> str | None:
     """The code in the mail to a user who has just registered; None if it has ended."""
-    row = WAITING.one(job.services.database, row_id=job.mail.about_id, now=job.now)
+    row = find_waiting(job.services.database, job.mail.about_id, job.now)
     return codes.code_of(job.services.keys, row.id) if row else None
 
 
