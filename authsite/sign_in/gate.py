@@ -253,9 +253,10 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     so_far = SoFar(amr, pending.factors, pending.recognized, pending.unrecognized)
     missing = find_missing(ctx, account, so_far) if is_first else None
     if missing:
-        if not pending_logins.note_proof(ctx, pending, amr):
+        noted = pending_logins.note_proof(ctx, pending, amr, missing)
+        if noted is None:
             raise PendingEnded
-        return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
+        return noted
     notify = pending.unrecognized and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded

@@ -19,7 +19,7 @@ class PendingLogin(Base):
     recognized; ``unrecognized``: neither the browser nor the address was. ``identity_id``: the
     identity at a provider with which the sign-in began. ``auth_at``: when the first proof was given
     elsewhere, NULL for now. ``factor_version``: that of the user; the login ends when another is.
-    ``session_id``: the sign-in that a mailed code was requested for; such a row is no login.
+    ``session_id``: the sign-in that a mailed code was requested for; such a row is not a login.
     """
 
     __tablename__ = "pending_logins"

@@ -36,7 +36,7 @@ from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.sign_in.factors.missing import SoFar, find_missing
+from authsite.sign_in.factors.missing import Missing, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.method import Pending, Target
 from authsite.users.account import ACCOUNT_COLUMNS, Account
@@ -189,7 +189,7 @@ def find(ctx: Context, key: str) -> Pending | None:
         return None
     amr, factors = tuple(row.amr.split()), FactorState(row.second_factor_at, row.factor_version)
     missing = find_missing(ctx, row.account, SoFar(amr, factors, row.recognized, row.unrecognized))
-    if missing is None:  # a setting has changed since then: sign in anew
+    if missing is None:  # a setting has changed since then
         return None
     return Pending(
         key=key,
@@ -209,8 +209,13 @@ def find(ctx: Context, key: str) -> Pending | None:
     )
 
 
-def note_proof(ctx: Context, pending: Pending, amr: tuple[str, ...]) -> bool:
-    """Note in the request's transaction that ``amr`` is proved now; whether it has not ended."""
+def note_proof(
+    ctx: Context, pending: Pending, amr: tuple[str, ...], missing: Missing
+) -> Pending | None:
+    """Note in the request's transaction that ``amr`` is proved, and ``missing`` is not.
+
+    Returns the pending login as it is then, or None if it has ended.
+    """
     noted = ctx.db.scalar(
         update(PendingLogin)
         .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
@@ -218,7 +223,9 @@ def note_proof(ctx: Context, pending: Pending, amr: tuple[str, ...]) -> bool:
         .returning(PendingLogin.id)
         .execution_options(synchronize_session=False)
     )
-    return noted is not None
+    if noted is None:
+        return None
+    return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
 
 
 def count_attempt(ctx: Context, pending: Pending) -> bool:

@@ -8,11 +8,6 @@ class FailureReason(Explained):
 
     DENIED = "denied", "The password was right, but a further check of logins denied this one."
     DISABLED = "disabled", "An administrator has disabled the user."
-    FACTOR_MISSING = (
-        "factor_missing",
-        "The password was right, but the user has to give a second proof, which the token "
-        "endpoint does not take.",
-    )
     GROUP_MISSING = (
         "group_missing",
         "The password was right, but the client is for the members of a group, and the user is "
@@ -25,5 +20,4 @@ class FailureReason(Explained):
     )
     UNCONFIRMED = "unconfirmed", "The password was right, but the e-mail address is not confirmed."
     UNKNOWN_NAME = "unknown_name", "No user has this login name."
-    WRONG_FACTOR = "wrong_factor", "The password was right, but the second proof was wrong."
     WRONG_PASSWORD = "wrong_password", "The password was wrong."

@@ -25,9 +25,9 @@ def may_enroll(
     """Whether this sign-in may add a first factor without a mailed code.
 
     ``amr``: of a sign-in that was proved in the last minutes. ``recognized``: since when its
-    browser has been recognized. A thief who knows the password alone must not add a factor of their
-    own: the browser must have been recognized for `RECOGNIZED_FOR_AT_LEAST`, all of it since the
-    present address was confirmed. Members of reserved groups always need the code.
+    browser has been recognized. A thief who knows the password alone must not add a factor: the
+    browser must have been recognized for `RECOGNIZED_FOR_AT_LEAST`, all of it since the present
+    address was confirmed. Members of reserved groups always need the code.
     """
     if set(EMAIL) <= set(amr):
         return True

@@ -1,6 +1,6 @@
 """Browsers that are remembered after a second factor, and are then not asked for one again.
 
-A remembered browser is no factor: the sign-in has the level ``aal1``.
+A remembered browser is not a factor: the sign-in has the level ``aal1``.
 """
 
 import uuid
