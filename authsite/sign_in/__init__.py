@@ -52,6 +52,8 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.home", "/", static=not ours)
     config.add_route("authsite.login.page", "/login")
     config.add_route("authsite.login.factor", "/login/factor")
+    config.add_route("authsite.login.factor.done", "/login/factor/done")
+    config.add_route("authsite.login.factor.mail", "/login/factor/mail")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
     config.add_request_attribute("proof", reauthentication.proof)

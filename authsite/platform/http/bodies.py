@@ -64,6 +64,7 @@ CURRENT_PASSWORD_MISSING = _("Enter your current password.")
 # Optional in every model: a user without a password proves who they are in another way.
 CurrentPassword = Annotated[Password | None, Missing(CURRENT_PASSWORD_MISSING)]
 NewPassword = Annotated[Password, Missing(_("Choose a password."))]
+Short = Annotated[str, _text(64)]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]
