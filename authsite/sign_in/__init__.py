@@ -14,7 +14,9 @@ from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .factors import remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
+from .methods.recovery_codes import method as recovery_codes
 from .methods.recovery_codes.models import RecoveryCode
+from .methods.totp import method as totp
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
@@ -47,6 +49,8 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
+    config.add_sign_in_method(totp.METHOD)
+    config.add_sign_in_method(recovery_codes.METHOD)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)

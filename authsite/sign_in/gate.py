@@ -20,7 +20,7 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
-from authsite.users.account import Account
+from authsite.users.account import Account, under_new_epoch
 from authsite.users.levels import PASSWORD, REMEMBERED
 
 from . import pending as pending_logins
@@ -105,7 +105,10 @@ def resume(
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
         return wrong
-    return _go_on(ctx, verified, found)
+    done = _go_on(ctx, verified, found)
+    if after := _method(ctx, method).after:
+        after(ctx, verified.account)
+    return done
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -198,6 +201,12 @@ def carried_over(
     """
     check_account(ctx, account)
     return Complete(account, amr, auth_at, recognized, notify=False, target=Target())
+
+
+def under_epoch(done: Complete, epoch: int) -> Complete:
+    """``done`` after the other sign-ins of its user were ended, which has raised the epoch."""
+    account = under_new_epoch(done.account, epoch)
+    return Complete(account, done.amr, done.auth_at, done.recognized, done.notify, done.target)
 
 
 def without_proof(account: Account) -> Complete:

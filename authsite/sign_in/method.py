@@ -101,7 +101,8 @@ class Method(NamedTuple):
     made, or `Wrong`. A method that begins a sign-in returns None for a wrong proof, whose failure
     it records itself. No transaction is open during `verify`. ``page``: the name of the route that
     asks for it after a first proof. ``always``: every user to whom it is offered is asked for a
-    second factor, whatever the account says.
+    second factor, whatever the account says. ``after``: what follows when its proof has continued
+    a pending login, in the request's transaction.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Method(NamedTuple):
     verify: Verify
     page: str | None = None
     always: bool = False
+    after: Callable[[Context, Account], None] | None = None
 
 
 METHODS = Registered[Method]("ways to sign in")

@@ -50,6 +50,18 @@ STORED_PROOF = PreparedQuery(
 )
 
 
+class ProofFields(NamedTuple):
+    """What a request gives as proof: the current password, and a mailed code."""
+
+    current_password: str | None = None
+    mail_code: str | None = None
+
+    @classmethod
+    def of(cls, given: object) -> "ProofFields":
+        """The fields of a validated body that has them."""
+        return cls(getattr(given, "current_password", None), getattr(given, "mail_code", None))
+
+
 class ProofState(NamedTuple):
     """What a sensitive change asks of a user, for the pages.
 
@@ -89,19 +101,19 @@ def proof(request: Request) -> ProofState:
 def require_proof(
     ctx: Context,
     user: SignedInUser,
-    password: str | None,
+    given: ProofFields,
     check_others: Callable[[], Sequence[FieldError]] = tuple,
 ) -> None:
     """Ask a signed-in user for a proof; a password is limited and recorded.
 
-    ``password``: what the user has given as the current one. ``check_others`` returns the errors of
+    ``check_others`` returns the errors of
     the other fields, so that one response has all errors. It runs after the password was checked.
     Call this function before the request has written anything. Raises `MissingCurrentPassword`;
     `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept;
     `ProofRequired` for a user without password who has not confirmed; `ValidationFailed` if only
     other fields are wrong; `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
     """
-    stored = _read(ctx, user)
+    stored, password = _read(ctx, user), given.current_password
     if stored is not None and stored.password_hash is None:
         if not is_recent(stored.confirmed_at):
             raise ProofRequired

@@ -37,6 +37,11 @@ class Account(NamedTuple):
         return self.email_verified_at is not None
 
 
+def under_new_epoch(account: Account, epoch: int) -> Account:
+    """The account after its user's epoch was raised in this request."""
+    return account._replace(epoch=epoch)
+
+
 def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
     """Whether the settings require a confirmed e-mail address and this user has none."""
     return settings.confirmation_required and account is not None and not account.confirmed

@@ -20,7 +20,7 @@ from authsite.sign_in.methods.provider import (
     ProviderRefused,
     is_allowed,
 )
-from authsite.sign_in.reauthentication import is_recent, require_proof
+from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
@@ -92,9 +92,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     return renewed
 
 
-def unlink(
-    ctx: Context, user: SignedInUser, identity_id: UUID | None, password: str | None
-) -> bool:
+def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: ProofFields) -> bool:
     """Remove one identity of the user, and end the sessions that began with it.
 
     Returns whether the present session was one of them. The user gets a notice.
@@ -102,7 +100,7 @@ def unlink(
     Raises what `require_proof` raises, `UnknownIdentity` (also for None),
     `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
     """
-    require_proof(ctx, user, password)
+    require_proof(ctx, user, given)
     account = user.account
     notify = may_mail_own_address(ctx, account)
     row = _lock(ctx, account)
