@@ -9,6 +9,7 @@ from authsite.platform.user_data import UserData
 from authsite.sign_in import known_address, login_url, onward, reauthentication, undo_notice
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
+from authsite.sign_in.methods.passkeys import assertion as passkeys
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .factors import remembered
@@ -51,6 +52,7 @@ def includeme(config: "Configurator") -> None:
     config.add_sign_in_method(password.METHOD)
     config.add_sign_in_method(totp.METHOD)
     config.add_sign_in_method(recovery_codes.METHOD)
+    config.add_sign_in_method(passkeys.METHOD)
     # In a host without a route prefix, "/" is the host's: the route only makes links.
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)
