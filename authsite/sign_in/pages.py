@@ -15,8 +15,8 @@ from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
-from authsite.sign_in.fields import require_filled
 from authsite.sign_in.factors.browser import target_of
+from authsite.sign_in.fields import require_filled
 from authsite.sign_in.method import METHODS, Pending
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession

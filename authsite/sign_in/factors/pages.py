@@ -106,7 +106,7 @@ def _address(request: Request, pending: Pending) -> str | None:
 def _enrolling(request: Request, pending: Pending) -> dict[str, Any]:
     ctx = request.authsite.ctx
     return {
-        "address": pending.user.email,
+        "address": pending.account.email,
         "enrollment": _enrollment(request, pending) if enrollment.is_offered(ctx) else None,
         "passkey_options": assertion.pending_options(ctx, pending),
     }
@@ -117,7 +117,7 @@ def _enrollment(request: Request, pending: Pending) -> Enrollment:
     ctx, given = request.authsite.ctx, request.authsite.form_data.get("enrollment")
     if given:
         try:
-            return enrollment.shown_again(ctx, pending.user, pending.id, given)
+            return enrollment.shown_again(ctx, pending.account, pending.id, given)
         except InvalidEnrollment:
             pass
     return enrolling.begin_totp(ctx, pending)
@@ -177,9 +177,7 @@ def show_codes(
     if not codes:
         return None
     response: Response = request.response
-    response.text = render_page(
-        request, CODES, {"codes": codes, "onward": onward, "added": added}
-    )
+    response.text = render_page(request, CODES, {"codes": codes, "onward": onward, "added": added})
     return response
 
 
