@@ -29,6 +29,9 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.export", "/v1/user/export", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
+    for name in ("factors", "totp", "recovery-codes", "second-factor", "remembered-browsers"):
+        config.add_route(f"authsite.user.{name}", f"/v1/user/{name}", guard="api")
+    config.add_route("authsite.user.totp.confirm", "/v1/user/totp/confirm", guard="api")
     for name, path in {
         "account": "/account",
         "account.security": "/account/security",
@@ -71,4 +74,5 @@ def includeme(config: "Configurator") -> None:
             personal_token=True,
         )
     config.scan(".api")
+    config.scan(".factors.api")
     config.scan(".pages")

@@ -14,6 +14,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
+from authsite.sign_in import facts
 
 from .models import Family
 
@@ -97,5 +98,24 @@ def exempt(ctx: Context, user_id: UUID, family_id: UUID, epoch: int) -> None:
             Family.revoked_at.is_(None),
         )
         .values(user_epoch=epoch)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def confirm(
+    ctx: Context, user_id: UUID, family_id: UUID, amr: tuple[str, ...], at: datetime
+) -> None:
+    """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
+
+    What else holds for the login stays.
+    """
+    of_user = Family.id == family_id, Family.user_id == user_id
+    stored = ctx.db.scalar(select(Family.facts).where(*of_user))
+    known = facts.unpack(stored)
+    packed = facts.pack(amr, audience=known.audience, third_party=known.third_party)
+    ctx.db.execute(
+        update(Family)
+        .where(*of_user, Family.revoked_at.is_(None))
+        .values(facts=packed, auth_at=at)
         .execution_options(synchronize_session=False)
     )

@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.db import PreparedQuery
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
@@ -77,9 +78,20 @@ class Added(NamedTuple):
     first: bool
 
 
-class _Left(NamedTuple):
+class Counts(NamedTuple):
+    """How many factors of each kind a user has."""
+
     totp: int
     passkeys: int
+
+
+def _rows(model: type[TotpFactor] | type[Passkey]) -> Any:
+    of_user = model.user_id == bindparam("user_id")
+    return select(func.count()).select_from(model).where(of_user).scalar_subquery()
+
+
+_counts = select(_rows(TotpFactor).label("totp"), _rows(Passkey).label("passkeys"))
+COUNTS = PreparedQuery(_counts, Counts)
 
 
 def overview(ctx: Context, user_id: UUID) -> Overview:
@@ -197,11 +209,12 @@ def set_after_password(ctx: Context, account: Account, wanted: bool) -> None:
 
 
 def has_factor(ctx: Context, user_id: UUID) -> bool:
-    """Whether the user has a second factor or a passkey."""
-    return any(_count(ctx, user_id))
+    """Whether the user has a second factor or a passkey; read outside any transaction."""
+    found = COUNTS.one(ctx.database, user_id=user_id)
+    return found is not None and any(found)
 
 
-def _after_removal(user: User, left: _Left) -> Mapping[str, Any]:
+def _after_removal(user: User, left: Counts) -> Mapping[str, Any]:
     if not (left.totp or left.passkeys):
         return {
             "second_factor_at": None,
@@ -212,7 +225,7 @@ def _after_removal(user: User, left: _Left) -> Mapping[str, Any]:
     return {"second_factor_at": user.second_factor_at if asked else None}
 
 
-def _require_factor(ctx: Context, account: Account) -> _Left:
+def _require_factor(ctx: Context, account: Account) -> Counts:
     left = _count(ctx, account.id)
     if not (left.totp or left.passkeys):
         raise FactorRequired
@@ -226,12 +239,8 @@ def _has_other_way(ctx: Context, user: User) -> bool:
     return bool(identities.usable(ctx.settings, identities.list_of(ctx, user.id)))
 
 
-def _count(ctx: Context, user_id: UUID) -> _Left:
-    def rows(model: type[TotpFactor] | type[Passkey]) -> Any:
-        query = select(func.count()).select_from(model).where(model.user_id == user_id)
-        return query.scalar_subquery()
-
-    return _Left(*ctx.db.execute(select(rows(TotpFactor), rows(Passkey))).one())
+def _count(ctx: Context, user_id: UUID) -> Counts:
+    return Counts(*ctx.db.execute(_counts, {"user_id": user_id}).one())
 
 
 def _record(
