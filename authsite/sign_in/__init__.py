@@ -12,7 +12,7 @@ from authsite.sign_in.methods import password
 from authsite.sign_in.methods.passkeys import assertion as passkeys
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
-from .factors import remembered
+from .factors import banner, remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
 from .methods.recovery_codes import method as recovery_codes
@@ -62,6 +62,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.factor.mail", "/login/factor/mail")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("factor_day", banner.factor_day)
     config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)

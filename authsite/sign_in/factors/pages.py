@@ -167,15 +167,18 @@ def show_codes_after(request: Request, done: BegunWithCodes) -> Response:
     """The page with the recovery codes, once; without any, on to the page of the sign-in."""
     onward = done.begun.target.next or route_path(request, "authsite.account")
     response = lead_in(request, done.begun)
-    return show_codes(request, done.recovery_codes, onward, added=True) or response
+    if done.recovery_codes is None:
+        return response
+    return show_codes(request, done.recovery_codes, onward, added=True)
 
 
 def show_codes(
-    request: Request, codes: tuple[str, ...] | None, onward: str, *, added: bool
-) -> Response | None:
-    """The page with recovery codes that were just made, which leads to ``onward``; None without."""
-    if not codes:
-        return None
+    request: Request, codes: tuple[str, ...], onward: str, *, added: bool
+) -> Response:
+    """The page with recovery codes that were just made, which leads to ``onward``.
+
+    ``added``: a factor was added with them.
+    """
     response: Response = request.response
     response.text = render_page(request, CODES, {"codes": codes, "onward": onward, "added": added})
     return response
