@@ -88,6 +88,7 @@ def includeme(config: "Configurator") -> None:
             renderer="json",
             personal_token=True,
         )
+    config.include(".passkeys")
     config.scan(".api")
     config.scan(".factors")
     config.scan(".pages")

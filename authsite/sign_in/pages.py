@@ -18,6 +18,7 @@ from authsite.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.fields import require_filled
 from authsite.sign_in.method import METHODS, Pending
+from authsite.sign_in.methods.passkeys.registration import can_add
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.sign_in.wording import wording
@@ -62,7 +63,7 @@ def login_form(request: Request) -> dict[str, Any]:
     """The form, with ``unsaved`` if a guard redirected the POST of another form here.
 
     ``again``: the signed-in user, if a route's ``fresh`` requires a new login. ``onward``: the
-    application that the login leads to.
+    application that the login leads to. ``passkeys``: whether one can sign in with them.
     """
     caller = signed_in(request) if _prompts(request) else None
     onward = onward_of(request)
@@ -71,6 +72,7 @@ def login_form(request: Request) -> dict[str, Any]:
         "unsaved": request.GET.get("unsaved"),
         "again": caller and caller.user,
         "onward": onward,
+        "passkeys": can_add(request.authsite.ctx),
         "label": wording(request.authsite.settings.login_identifiers).label,
         "remember_for": duration_words(request.authsite.settings.session_remember, language),
     }

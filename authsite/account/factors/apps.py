@@ -1,4 +1,4 @@
-"""The applications in which a user has signed in with the password, for the page of a first factor."""
+"""The applications in which a user has signed in with the password."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The pages and forms of second factors: the section of ``/account/security``, and those that add one."""
+"""The section of second factors on the account pages, its forms, and the pages that add one."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -160,7 +160,7 @@ def begin_totp(request: Request) -> dict[str, Any]:
 
 @form_view(f"{TOTP}.confirm", ConfirmForm, show=confirm_page, get=to_totp, renderer=ADD)
 def confirm_totp(request: Request) -> Response:
-    """Store the authenticator app; the recovery codes that are made with a first factor are shown."""
+    """Store the authenticator app, and show the recovery codes that are made with a first factor."""
     given: ConfirmForm = request.authsite.validated
     changed = service.confirm_totp(
         request.authsite.ctx, _user(request), given.enrollment, given.code, ends_others(given)

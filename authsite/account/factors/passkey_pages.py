@@ -21,6 +21,7 @@ from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 
 from .pages import ADD, ProofForm, adding, after_adding, ends_others, show_as
+from .service import Changed
 
 PASSKEYS = "authsite.account.factors.passkeys"
 
@@ -66,10 +67,14 @@ def add_passkey(request: Request) -> Response:
     """Store the passkey; the recovery codes that are made with a first factor are shown."""
     given: PasskeyForm = request.authsite.validated
     user = caller_of(request).signed_in_user()
-    made = service.add(
-        request.authsite.ctx, user, given.credential, given.name, end_others=ends_others(given)
+    added = service.add(
+        request.authsite.ctx,
+        user,
+        given.credential,
+        given.name,
+        end_others=ends_others(given) is not False,
     )
-    return after_adding(request, made, "passkey")
+    return after_adding(request, Changed(added.recovery_codes), "passkey")
 
 
 @account_form(f"{PASSKEYS}.rename", NameForm, show=show_as("passkey-name-{id}"))
@@ -85,7 +90,5 @@ def rename_passkey(request: Request) -> Response:
 def remove_passkey(request: Request) -> Response:
     """Remove a passkey."""
     user, wanted = caller_of(request).signed_in_user(), as_id(request.matchdict["id"])
-    service.remove(
-        request.authsite.ctx, user, wanted, ProofFields.of(request.authsite.validated)
-    )
+    service.remove(request.authsite.ctx, user, wanted, ProofFields.of(request.authsite.validated))
     return back(request, "passkey-removed")

@@ -172,9 +172,7 @@ def show_codes_after(request: Request, done: BegunWithCodes) -> Response:
     return show_codes(request, done.recovery_codes, onward, added=True)
 
 
-def show_codes(
-    request: Request, codes: tuple[str, ...], onward: str, *, added: bool
-) -> Response:
+def show_codes(request: Request, codes: tuple[str, ...], onward: str, *, added: bool) -> Response:
     """The page with recovery codes that were just made, which leads to ``onward``.
 
     ``added``: a factor was added with them.

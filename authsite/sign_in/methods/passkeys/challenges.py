@@ -1,8 +1,8 @@
 """The challenges of passkeys: sealed values that cost no row until one succeeds.
 
 A challenge lasts ten minutes, and is bound to its purpose and to what asked for it: the browser
-(the seed of its CSRF cookie), a client, a pending login or a signed-in session. A success uses it up
-(Web Authentication Level 3, section 13.4.3).
+(the seed of its CSRF cookie), a client, a pending login or a signed-in session. A success uses it
+up (Web Authentication Level 3, section 13.4.3).
 """
 
 import secrets

@@ -40,7 +40,8 @@ def options(ctx: Context, account: Account, bound_id: UUID) -> dict[str, Any]:
     """What the browser makes a passkey for, as `PublicKeyCredential.parseCreationOptionsFromJSON`.
 
     ``bound_id``: of the session, whose user has just given a proof, or of the pending login that
-    asks for a factor. The challenge stands for that proof. Raises `PasskeysOff` and `TooManyPasskeys`.
+    asks for a factor. The challenge stands for that proof. Raises `PasskeysOff` and
+    `TooManyPasskeys`.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
