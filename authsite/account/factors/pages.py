@@ -160,7 +160,7 @@ def begin_totp(request: Request) -> dict[str, Any]:
 
 @form_view(f"{TOTP}.confirm", ConfirmForm, show=confirm_page, get=to_totp, renderer=ADD)
 def confirm_totp(request: Request) -> Response:
-    """Store the authenticator app, and show the recovery codes that are made with a first factor."""
+    """Store the authenticator app, and show the recovery codes that came with it."""
     given: ConfirmForm = request.authsite.validated
     changed = service.confirm_totp(
         request.authsite.ctx, _user(request), given.enrollment, given.code, ends_others(given)
