@@ -5,17 +5,17 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.account.factors.bodies import ProofBody
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
+from authsite.sign_in.factors.errors import LastFactor, LastWayIn, NotOffered, UnknownFactor
 from authsite.sign_in.methods.passkeys import changes
 from authsite.sign_in.methods.passkeys.errors import (
     InvalidCredential,
-    PasskeysOff,
     TooManyPasskeys,
-    UnknownPasskey,
 )
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.caller import caller_of
@@ -29,7 +29,6 @@ from .bodies import (
     PasskeyAnswer,
     PasskeyBody,
     PasskeyPath,
-    ProofBody,
     as_json,
 )
 
@@ -44,7 +43,7 @@ from .bodies import (
     "Begin to add a passkey",
     {200: CreationOptions},
     description="The passkey that is made with these options is sent to `/v1/user/passkeys`.",
-    errors=(*PROOF_ERRORS, PasskeysOff, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
+    errors=(*PROOF_ERRORS, NotOffered, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
 )
 def options(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()
@@ -62,20 +61,16 @@ def options(request: Request) -> dict[str, Any]:
     "Add a passkey",
     {201: NewPasskeyAnswer},
     description="The user is notified by mail. A first factor ends all other sign-ins.",
-    errors=(InvalidCredential, PasskeysOff, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
+    errors=(InvalidCredential, NotOffered, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
 )
 def add(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()
     given: PasskeyBody = request.authsite.validated
-    row, codes = service.add(
-        request.authsite.ctx,
-        user,
-        given.credential,
-        given.name,
-        end_others=given.end_others is not False,
+    row, changed = service.add(
+        request.authsite.ctx, user, given.credential, given.name, given.end_others
     )
     request.response.status_int = 201
-    shown = as_json(row)
+    shown, codes = as_json(row), changed.recovery_codes
     return {**shown} if codes is None else {**shown, "recovery_codes": list(codes)}
 
 
@@ -85,7 +80,7 @@ def add(request: Request) -> dict[str, Any]:
 @Operation(
     "Rename a passkey",
     {200: PasskeyAnswer},
-    errors=(UnknownPasskey, UserRequired),
+    errors=(UnknownFactor, UserRequired),
     path=PasskeyPath,
 )
 def rename(request: Request) -> PasskeyAnswer:
@@ -99,7 +94,7 @@ def rename(request: Request) -> PasskeyAnswer:
     "Remove a passkey",
     {204: None},
     description="The user is notified by mail.",
-    errors=(*PROOF_ERRORS, UnknownPasskey, UserRequired, TooManyAttempts(60)),
+    errors=(*PROOF_ERRORS, UnknownFactor, LastFactor, LastWayIn, UserRequired, TooManyAttempts(60)),
     path=PasskeyPath,
 )
 def remove(request: Request) -> Response:

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Parameters, response_body
-from authsite.platform.http.bodies import Body, CurrentPassword, Flag, Missing, Token
+from authsite.platform.http.bodies import Body, Flag, Missing
 from authsite.platform.i18n import _
 from authsite.platform.runtime.clock import rfc3339
 from authsite.sign_in.methods.passkeys.models import Passkey
@@ -27,15 +27,6 @@ _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
 _Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
 
 
-class ProofBody(Body):
-    description = "The proof of the user who changes the passkeys."
-
-    current_password: CurrentPassword = None
-    """The user's password, where they have one."""
-    mail_code: Token | None = None
-    """A code that was mailed, where one is asked for."""
-
-
 class PasskeyBody(Body):
     description = "A new passkey."
 
@@ -45,7 +36,7 @@ class PasskeyBody(Body):
     name: _Name | None = None
     """What the user calls it. By default who keeps it, or else the browser and system."""
     end_others: Annotated[Flag | None, Field(examples=[False])] = None
-    """Whether a first factor ends all other sign-ins of the user. By default `true`."""
+    """Whether all other sign-ins of the user end. By default only with a first factor."""
 
 
 class NameBody(Body):
@@ -78,7 +69,7 @@ class PasskeyAnswer(TypedDict):
     last_used_at: _Moment | None
     """When the user last signed in with it."""
     synced: bool
-    """Whether it is backed up, and so on other devices of the user, too."""
+    """Whether it may be copied to other devices of the user."""
 
 
 @response_body("A new passkey.")
@@ -92,7 +83,7 @@ class NewPasskeyAnswer(TypedDict):
     last_used_at: _Moment | None
     """When the user last signed in with it."""
     synced: bool
-    """Whether it is backed up, and so on other devices of the user, too."""
+    """Whether it may be copied to other devices of the user."""
     recovery_codes: NotRequired[list[str]]
     """Shown once, if they were made with this passkey."""
 
@@ -124,5 +115,5 @@ def as_json(row: Passkey) -> PasskeyAnswer:
         "name": row.name,
         "created_at": rfc3339(row.created_at),
         "last_used_at": rfc3339(row.used_at) if row.used_at else None,
-        "synced": row.backed_up,
+        "synced": row.backup_eligible,
     }

@@ -1,13 +1,15 @@
-"""Changes of passkeys by their user: each with its proof and its limit."""
+"""Changes of passkeys by their user: each with its proof."""
 
 from typing import Any
 from uuid import UUID
 
+from authsite.account.factors import proof
+from authsite.account.factors.service import Changed, finish
 from authsite.context import Context
-from authsite.platform.rate_limit import limit_subject
+from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.methods.passkeys import changes, registration
-from authsite.sign_in.methods.passkeys.registration import Registered
-from authsite.sign_in.reauthentication import ProofFields, require_proof
+from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 
@@ -15,40 +17,38 @@ from authsite.users.errors import SignInEnded
 def begin(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any]:
     """The options of a new passkey, whose challenge stands for the proof in this sign-in.
 
-    Raises what `require_proof` and `registration.options` raise.
+    Raises `NotOffered`, `TooManyPasskeys`, and what `proof.require_for_adding` raises.
     """
-    require_proof(ctx, user, given)
-    return registration.options(ctx, user.account, _session(user))
+    if not registration.can_add(ctx):
+        raise NotOffered
+    proved = proof.require_for_adding(ctx, user, given)
+    return registration.options(ctx, user.account, _session_id(user), proved)
 
 
 def add(
-    ctx: Context, user: SignedInUser, credential: str, name: str | None, *, end_others: bool
-) -> Registered:
+    ctx: Context,
+    user: SignedInUser,
+    credential: str,
+    name: str | None,
+    end_others: bool | None,
+) -> tuple[Passkey, Changed]:
     """Add the passkey that was made with the options of `begin`.
 
-    Raises what `registration.register` raises, and `TooManyAttempts`.
+    ``end_others``: see `finish`. Raises what `registration.register` raises.
     """
-    ctx.limits.count("factor-changes", limit_subject(user.account.id))
-    session_id = _session(user)
-    return registration.register(
-        ctx,
-        user.account,
-        session_id,
-        credential,
-        name,
-        session_id=session_id,
-        end_others=end_others,
-    )
+    account, session_id = user.account, _session_id(user)
+    made = registration.register(ctx, account, session_id, credential, name, session_id=session_id)
+    changed = finish(ctx, user, made.added, made.proved, made.amr, end_others)
+    return made.passkey, changed
 
 
 def remove(ctx: Context, user: SignedInUser, passkey_id: UUID | None, given: ProofFields) -> None:
-    """Remove a passkey. Raises what `require_proof` and `changes.remove` raise."""
-    require_proof(ctx, user, given)
-    ctx.limits.count("factor-changes", limit_subject(user.account.id))
+    """Remove a passkey. Raises what `proof.require` and `changes.remove` raise."""
+    proof.require(ctx, user, given)
     changes.remove(ctx, user.account, passkey_id, user.session_id)
 
 
-def _session(user: SignedInUser) -> UUID:
+def _session_id(user: SignedInUser) -> UUID:
     if user.session_id is None:
         raise SignInEnded
     return user.session_id

@@ -16,17 +16,19 @@ from sqlalchemy.orm import Session
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.platform.audit.service import record_apart
+from authsite.platform.audit.service import record, record_apart
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.platform.settings.relying_party import RelyingParty, relying_party
 from authsite.sign_in.credentials import owner_of_user
+from authsite.sign_in.factors import notices
+from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
 from authsite.users.account import Account
-from authsite.users.levels import PASSKEY, PASSKEY_OF_USER
+from authsite.users.levels import PASSKEY_OF_USER
 
 from . import challenges, registration, stored
 from .credentials import NO_KEY, Assertion, parsed, verify_assertion
@@ -68,7 +70,8 @@ def pending_options(ctx: Context, pending: Pending) -> dict[str, Any] | None:
     if NAME in pending.methods:
         return options(ctx, challenges.of_pending(pending.id), pending.account)
     if pending.enroll and not pending.methods and registration.can_add(ctx):
-        return registration.options(ctx, pending.account, pending.id)
+        proved = Proved(pending.amr, pending.auth_at or clock.now())
+        return registration.options(ctx, pending.account, pending.id, proved)
     return None
 
 
@@ -99,17 +102,12 @@ def verify(
     if done is None:
         return _WRONG
     row, used = done
-    return admit(ctx, row.account, amr_of(used), row.recognition_version)
+    return admit(ctx, row.account, registration.amr_of(used.user_verified), row.recognition_version)
 
 
 METHOD = Method(
     NAME, PASSKEY_OF_USER, offered=is_offered, verify=verify, page="authsite.login.factor"
 )
-
-
-def amr_of(used: Assertion) -> tuple[str, ...]:
-    """What this use of a passkey proves."""
-    return PASSKEY_OF_USER if used.user_verified else PASSKEY
 
 
 def check(
@@ -192,7 +190,7 @@ def _enroll(ctx: Context, pending: Pending, given: Mapping[str, str]) -> Verifie
     new = registration.check(ctx, pending.account, pending.id, given.get("credential"))
     if new is None:
         return _WRONG
-    amr = PASSKEY_OF_USER if new.user_verified else PASSKEY
+    amr = registration.amr_of(new.user_verified)
     return admit(ctx, pending.account, amr, pending.recognition_version)
 
 
@@ -217,8 +215,7 @@ def _store(ctx: Context, row: StoredPasskey, used: Assertion) -> bool:
     A passkey that is synced between devices has no common counter (section 6.1.1).
     """
     if 0 < row.sign_count >= used.sign_count and not row.backup_eligible:
-        details = {"factor": str(row.passkey_id)}
-        record_apart(ctx, Event.PASSKEY_CLONED, user_id=row.account.id, details=details)
+        _tell_of_clone(ctx, row)
         return False
     unchanged = [] if row.backup_eligible else [Passkey.sign_count == row.sign_count]
     with ctx.database.transactional.begin() as connection, Session(connection) as db:
@@ -235,3 +232,12 @@ def _store(ctx: Context, row: StoredPasskey, used: Assertion) -> bool:
             return False
         db.flush()
     return True
+
+
+def _tell_of_clone(ctx: Context, row: StoredPasskey) -> None:
+    """Record it and tell the user, apart: what is refused here writes nothing else."""
+    with Session(ctx.database.transactional) as db, db.begin():
+        apart = Context(ctx.services, lambda: ctx.request_info, lambda: db)
+        details = {"factor": str(row.passkey_id)}
+        record(apart, Event.PASSKEY_CLONED, user_id=row.account.id, details=details)
+        notices.changed(apart, row.account, "passkey_cloned", None)

@@ -6,8 +6,8 @@ up (Web Authentication Level 3, section 13.4.3).
 """
 
 import secrets
-from datetime import timedelta
-from typing import NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -16,6 +16,7 @@ from authsite.context import Context
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
 from authsite.platform.single_use import service as single_use
+from authsite.sign_in.factors.offers import Proved
 
 PURPOSE = "passkey challenge"
 LIFETIME = timedelta(minutes=10)
@@ -23,14 +24,20 @@ RENEW_AFTER = timedelta(minutes=9)
 """After which a page asks for another one, while it waits for the user to choose a passkey."""
 HANDLE_SIZE = 32  # bytes
 
-_FORMAT = SealedFormat("16s32s")  # a nonce, and the user handle of a registration
+_FORMAT = SealedFormat("16s")  # a nonce
+# Also the user handle, and the proof before the registration: its time and its ``amr``.
+_REGISTRATION = SealedFormat("16s32sQ64p")
 
 
 class Challenge(NamedTuple):
-    """A challenge that was opened: its text, as the browser sends it, and the user handle."""
+    """A challenge that was opened: its text, as the browser sends it.
+
+    Of a registration also the user handle, and what the user has proved before.
+    """
 
     text: str
-    handle: bytes
+    handle: bytes = b""
+    proved: Proved = Proved((), datetime.fromtimestamp(0, UTC))
 
     def spend(self, db: Session) -> bool:
         """Use the challenge up in the transaction of ``db``; False if it was used before."""
@@ -57,21 +64,41 @@ def of_session(session_id: UUID) -> str:
     return f"step-up in {session_id}"
 
 
-def of_registration(bound_id: UUID) -> str:
-    """What a challenge for a new passkey is bound to: a session or an enrolling pending login."""
-    return f"registration in {bound_id}"
-
-
-def new(ctx: Context, bound: str, handle: bytes = bytes(HANDLE_SIZE)) -> str:
+def new(ctx: Context, bound: str) -> str:
     """A challenge in base64url, as it stands in the options and in the browser's answer."""
-    expires = int((clock.now() + LIFETIME).timestamp())
-    ring = ctx.services.keys[PURPOSE]
-    nonce = secrets.token_bytes(16)
-    return _FORMAT.seal(ring, nonce, handle, expires=expires, bound=bound.encode())
+    return _seal(ctx, _FORMAT, bound)
+
+
+def new_registration(ctx: Context, bound_id: UUID, handle: bytes, proved: Proved) -> str:
+    """A challenge for a new passkey of the user with this handle, who has ``proved`` that before.
+
+    ``bound_id``: of the session, or of the pending login that asks for a factor.
+    """
+    values = handle, int(proved.at.timestamp()), " ".join(proved.amr).encode()
+    return _seal(ctx, _REGISTRATION, f"registration in {bound_id}", *values)
 
 
 def opened(ctx: Context, text: str, bound: str) -> Challenge | None:
     """The challenge, unless it has expired or is bound to something else."""
+    return Challenge(text) if _open(ctx, _FORMAT, text, bound) else None
+
+
+def opened_registration(ctx: Context, text: str, bound_id: UUID) -> Challenge | None:
+    """`opened` for one of `new_registration`."""
+    values = _open(ctx, _REGISTRATION, text, f"registration in {bound_id}")
+    if values is None:
+        return None
+    _, handle, at, amr, _ = values
+    proved = Proved(tuple(amr.decode().split()), datetime.fromtimestamp(at, UTC))
+    return Challenge(text, handle, proved)
+
+
+def _seal(ctx: Context, form: SealedFormat, bound: str, *fields: object) -> str:
+    expires = int((clock.now() + LIFETIME).timestamp())
+    ring, nonce = ctx.services.keys[PURPOSE], secrets.token_bytes(16)
+    return form.seal(ring, nonce, *fields, expires=expires, bound=bound.encode())
+
+
+def _open(ctx: Context, form: SealedFormat, text: str, bound: str) -> tuple[Any, ...] | None:
     ring = ctx.services.keys[PURPOSE]
-    values = _FORMAT.unseal(ring, text, clock.now(), bound.encode(errors="replace"))
-    return Challenge(text, values[1]) if values else None
+    return form.unseal(ring, text, clock.now(), bound.encode(errors="replace"))

@@ -8,10 +8,10 @@ from sqlalchemy import delete, select, update
 
 from authsite.context import Context
 from authsite.platform.settings.relying_party import relying_party
+from authsite.sign_in.factors import service as factors
+from authsite.sign_in.factors.errors import UnknownFactor
 from authsite.users.account import Account
-from authsite.users.models import User
 
-from .errors import UnknownPasskey
 from .models import Passkey
 from .names import MAX_NAME
 
@@ -23,7 +23,7 @@ def list_of(ctx: Context, user_id: UUID) -> Sequence[Passkey]:
 
 
 def rename(ctx: Context, user_id: UUID, passkey_id: UUID | None, name: str) -> Passkey:
-    """Give a passkey of the user another name. Raises `UnknownPasskey`, also for None."""
+    """Give a passkey of the user another name. Raises `UnknownFactor`, also for None."""
     row = ctx.db.scalar(
         update(Passkey)
         .where(Passkey.id == passkey_id, Passkey.user_id == user_id)
@@ -32,7 +32,7 @@ def rename(ctx: Context, user_id: UUID, passkey_id: UUID | None, name: str) -> P
         .execution_options(synchronize_session="fetch")
     )
     if row is None:
-        raise UnknownPasskey
+        raise UnknownFactor
     return row
 
 
@@ -41,11 +41,10 @@ def remove(
 ) -> None:
     """Remove a passkey of the user, who has just given a proof.
 
-    ``session_id``: the sign-in that removes it. Raises `UnknownPasskey`, and the errors of
+    ``session_id``: the sign-in that removes it. Raises `UnknownFactor`, and the errors of
     `factors.service.removed` where it may not go.
     """
-    # Of concurrent removals each sees what the one before has left.
-    ctx.db.scalar(select(User.id).where(User.id == account.id).with_for_update())
+    factors.lock(ctx, account)
     gone = ctx.db.scalar(
         delete(Passkey)
         .where(Passkey.id == passkey_id, Passkey.user_id == account.id)
@@ -53,7 +52,8 @@ def remove(
         .execution_options(synchronize_session="fetch")
     )
     if gone is None:
-        raise UnknownPasskey
+        raise UnknownFactor
+    factors.removed(ctx, account, factors.PASSKEY, gone, session_id)
 
 
 def signals(ctx: Context, account: Account) -> dict[str, Any] | None:

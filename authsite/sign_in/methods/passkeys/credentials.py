@@ -67,11 +67,11 @@ def parsed(text: str | None) -> dict[str, Any] | None:
 
 
 def verify_registration(
-    ctx: Context, party: RelyingParty, given: dict[str, Any], bound: str
+    ctx: Context, party: RelyingParty, given: dict[str, Any], bound_id: UUID
 ) -> NewCredential | None:
-    """What the browser made for a challenge that is bound to ``bound``; None if it is invalid."""
+    """What the browser made for a challenge of ``bound_id``; None if it is invalid."""
     try:
-        return _verify_registration(ctx, party, given, bound)
+        return _verify_registration(ctx, party, given, bound_id)
     except Exception:
         return None
 
@@ -96,13 +96,13 @@ def verify_assertion(
 
 
 def _verify_registration(
-    ctx: Context, party: RelyingParty, given: dict[str, Any], bound: str
+    ctx: Context, party: RelyingParty, given: dict[str, Any], bound_id: UUID
 ) -> NewCredential | None:
     from webauthn import verify_registration_response
     from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
     from webauthn.helpers.cose import COSEAlgorithmIdentifier
 
-    challenge = _challenge_in(ctx, given, bound)
+    challenge = challenges.opened_registration(ctx, _challenge_in(given), bound_id)
     if challenge is None:
         return None
     done = verify_registration_response(
@@ -143,7 +143,7 @@ def _verify_assertion(
     from webauthn import verify_authentication_response
     from webauthn.helpers import base64url_to_bytes
 
-    challenge = _challenge_in(ctx, given, bound)
+    challenge = challenges.opened(ctx, _challenge_in(given), bound)
     sent = given["response"].get("userHandle")
     if challenge is None or (sent and (user_handle is None or not _is_handle(sent, user_handle))):
         return None
@@ -164,17 +164,18 @@ def _verify_assertion(
     )
 
 
-def _challenge_in(ctx: Context, given: dict[str, Any], bound: str) -> Challenge | None:
-    """The challenge that the browser answered; None if it is not ours.
+def _challenge_in(given: dict[str, Any]) -> str:
+    """The challenge that the browser answered; "" in a page that another site embeds.
 
-    Nor in a page that another site embeds (section 13.4.9).
+    See section 13.4.9.
     """
     from webauthn.helpers import base64url_to_bytes
 
     data = json.loads(base64url_to_bytes(given["response"]["clientDataJSON"]))
     if data.get("crossOrigin") not in (None, False) or "topOrigin" in data:
-        return None
-    return challenges.opened(ctx, data["challenge"], bound)
+        return ""
+    text: str = data["challenge"]
+    return text
 
 
 def _is_handle(sent: object, user_handle: str) -> bool:

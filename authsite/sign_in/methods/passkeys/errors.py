@@ -1,6 +1,6 @@
 """Errors of passkeys."""
 
-from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.platform.i18n import _
 
 
@@ -12,16 +12,6 @@ class InvalidCredential(ValidationFailed):
     def __init__(self) -> None:
         message = _("The passkey could not be checked. Try again with a new prompt.")
         super().__init__(details=[FieldError("invalid_credential", "credential", message)])
-
-
-class UnknownPasskey(NotFound):
-    summary = "The user has no passkey of this id."
-    message = _("There is no such passkey, or it was removed. Get the list again.")
-
-
-class PasskeysOff(NotFound):
-    summary = "Passkeys cannot be added here: `factors`, `base-url` or `passkey-rp-id` forbids it."
-    message = _("Passkeys cannot be added here. Choose another way.")
 
 
 class TooManyPasskeys(ApiError):

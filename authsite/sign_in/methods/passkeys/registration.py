@@ -12,12 +12,16 @@ from authsite.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party
+from authsite.sign_in.factors import service as factors
+from authsite.sign_in.factors.errors import NotOffered
+from authsite.sign_in.factors.offers import Proved
+from authsite.sign_in.factors.service import Added
 from authsite.users.account import Account
-from authsite.users.models import User, unchanged_since
+from authsite.users.levels import PASSKEY, PASSKEY_OF_USER
 
 from . import challenges, stored
 from .credentials import ALGORITHMS, NewCredential, parsed, verify_registration
-from .errors import InvalidCredential, PasskeysOff, TooManyPasskeys
+from .errors import InvalidCredential, TooManyPasskeys
 from .models import Passkey
 from .names import MAX_NAME, name_of
 
@@ -25,10 +29,15 @@ MAX_PASSKEYS = 20
 
 
 class Registered(NamedTuple):
-    """A new passkey, and the recovery codes if they were made with it."""
+    """A new passkey, and what follows from it.
+
+    ``proved``: what the user had proved before; ``amr``: what the passkey adds to that.
+    """
 
     passkey: Passkey
-    recovery_codes: tuple[str, ...] | None
+    added: Added
+    proved: Proved
+    amr: tuple[str, ...]
 
 
 def can_add(ctx: Context) -> bool:
@@ -36,16 +45,16 @@ def can_add(ctx: Context) -> bool:
     return "passkey" in ctx.settings.factors and relying_party(ctx.settings) is not None
 
 
-def options(ctx: Context, account: Account, bound_id: UUID) -> dict[str, Any]:
+def options(ctx: Context, account: Account, bound_id: UUID, proved: Proved) -> dict[str, Any]:
     """What the browser makes a passkey for, as `PublicKeyCredential.parseCreationOptionsFromJSON`.
 
     ``bound_id``: of the session, whose user has just given a proof, or of the pending login that
-    asks for a factor. The challenge stands for that proof. Raises `PasskeysOff` and
+    asks for a factor. The challenge stands for what was ``proved``. Raises `NotOffered` and
     `TooManyPasskeys`.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
-        raise PasskeysOff
+        raise NotOffered
     existing = stored.of_user(ctx, account.id, party.id)
     if stored.count(ctx, account.id) >= MAX_PASSKEYS:
         raise TooManyPasskeys
@@ -57,8 +66,8 @@ def options(ctx: Context, account: Account, bound_id: UUID) -> dict[str, Any]:
             "name": account.email,
             "displayName": account.name or account.email,
         },
-        "challenge": challenges.new(
-            ctx, challenges.of_registration(bound_id), urlsafe_b64decode(f"{handle}=")
+        "challenge": challenges.new_registration(
+            ctx, bound_id, urlsafe_b64decode(f"{handle}="), proved
         ),
         "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in ALGORITHMS],
         "timeout": int(challenges.LIFETIME.total_seconds() * 1000),
@@ -82,7 +91,7 @@ def check(
     party, given = relying_party(ctx.settings), parsed(credential)
     if party is None or given is None or not can_add(ctx):
         return None
-    return verify_registration(ctx, party, given, challenges.of_registration(bound_id))
+    return verify_registration(ctx, party, given, bound_id)
 
 
 def register(
@@ -92,25 +101,24 @@ def register(
     credential: str | None,
     name: str | None = None,
     *,
-    session_id: UUID | None = None,
-    end_others: bool = True,
+    session_id: UUID | None,
 ) -> Registered:
     """Store the passkey that the browser made for `options`.
 
     ``name``: what the user calls it; by default `name_of`. ``session_id``: the sign-in that adds
-    it; ``end_others``: end all other sign-ins. Raises `InvalidCredential`, also for a challenge or
-    a credential id that was used before, `PasskeysOff` and `TooManyPasskeys`.
+    it, None at a sign-in that must add a factor. To end the other sign-ins is left to the caller.
+    Raises `InvalidCredential`, also for a challenge or a credential id that was used before,
+    `NotOffered`, `TooManyPasskeys`, `SignInEnded` and `FeatureNotOpen`.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
-        raise PasskeysOff
+        raise NotOffered
     new = check(ctx, account, bound_id, credential)
     if new is None:
         raise InvalidCredential
     features.use(ctx, features.FACTORS)
-    # Of concurrent requests of the user each sees what the one before has added.
-    owner = select(User.id).where(User.id == account.id, *unchanged_since(account.epoch))
-    if ctx.db.scalar(owner.with_for_update()) is None or not new.challenge.spend(ctx.db):
+    factors.lock(ctx, account)
+    if not new.challenge.spend(ctx.db):
         raise InvalidCredential
     found = list(ctx.db.scalars(select(Passkey.user_handle).where(Passkey.user_id == account.id)))
     if len(found) >= MAX_PASSKEYS:
@@ -135,14 +143,13 @@ def register(
         used_at=None,
     )
     _insert(ctx, row)
-    return Registered(row, _added(ctx, account, row, session_id, end_others=end_others))
+    added = factors.added(ctx, account, factors.PASSKEY, row.id, session_id)
+    return Registered(row, added, new.challenge.proved, amr_of(new.user_verified))
 
 
-def _added(
-    ctx: Context, account: Account, row: Passkey, session_id: UUID | None, *, end_others: bool
-) -> tuple[str, ...] | None:
-    """What follows from a new factor."""
-    return None
+def amr_of(user_verified: bool) -> tuple[str, ...]:
+    """What a passkey proves, with or without user verification."""
+    return PASSKEY_OF_USER if user_verified else PASSKEY
 
 
 def _insert(ctx: Context, row: Passkey) -> None:
