@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, func, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -18,6 +18,7 @@ from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
 from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.levels import acr_of
 
 from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
@@ -50,6 +51,7 @@ class RefreshableFamily(NamedTuple):
     refresh_expires_at: datetime
     created_at: datetime
     facts: str | None
+    auth_at: datetime
     session_id: UUID | None
     require_group: str | None
     account: Account | None
@@ -67,6 +69,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.refresh_expires_at,
         Family.created_at,
         Family.facts,
+        func.coalesce(Family.auth_at, Family.created_at).label("auth_at"),
         Family.session_id,
         Client.require_group,
         *ACCOUNT_COLUMNS,
@@ -188,7 +191,8 @@ def _find_allowed(
     if family.session_id is not None:  # what its client requires is checked there
         return family, code_families.check(ctx, family.id)
     if family.account:
-        client_groups.check(family.account, family.require_group)
+        acr = acr_of(unpack(family.facts).amr)
+        client_groups.check(family.account, family.require_group, acr)
     return family, OTHER
 
 

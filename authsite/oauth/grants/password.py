@@ -23,6 +23,7 @@ from authsite.platform.audit.service import record_apart
 from authsite.sign_in import gate, notices
 from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.methods.password import NAME as PASSWORD
+from authsite.users.levels import acr_of
 
 from .grant import GrantBody, grant
 
@@ -75,7 +76,7 @@ def issue_by_password(
         raise LoginFailed
     if isinstance(done, Pending):
         raise InvalidGrant
-    if not client_groups.is_allowed(done.account, client.require_group):
+    if not client_groups.is_allowed(done.account, client.require_group, acr_of(done.amr)):
         record_apart(
             ctx,
             Event.LOGIN_FAILED,

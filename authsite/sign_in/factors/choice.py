@@ -39,7 +39,7 @@ LAST_USED = PreparedQuery(
 
 def in_order(ctx: Context, user_id: uuid.UUID, methods: Sequence[str]) -> tuple[str, ...]:
     """The names of ``methods``, the one that was used last first, recovery codes at the end."""
-    if len(methods) < 2:  # noqa: PLR2004
+    if len(methods) < 2:
         return tuple(methods)
     found = LAST_USED.one(ctx.database, user_id=user_id) or LastUsed(None, None)
     moments = found._asdict()
