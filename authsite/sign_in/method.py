@@ -36,11 +36,13 @@ class Pending(NamedTuple):
 
     ``enroll``: the user must add a second factor, with ``methods`` empty as soon as that is
     possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
-    ``auth_at``: as of `Verified`.
+    ``auth_at``: as of `Verified`. ``account``: None where the name with which it began belongs to
+    no user; while ``amr`` is empty, nothing that is shown may depend on it. ``name_hash``: of that
+    name. ``registered``: the browser has just registered the account.
     """
 
     key: str
-    account: Account
+    account: Account | None
     recognition_version: int
     amr: tuple[str, ...]
     methods: tuple[str, ...]
@@ -51,11 +53,20 @@ class Pending(NamedTuple):
     enroll: bool = False
     auth_at: datetime | None = None
     id: uuid.UUID = uuid.UUID(int=0)
+    name_hash: str | None = None
+    registered: bool = False
+
+    @property
+    def user(self) -> Account:
+        """The account of a login with a first proof. Raises ValueError without one."""
+        if self.account is None:
+            raise ValueError("this pending login has no user")
+        return self.account
 
     def about(self, method: str, reason: str) -> About:
         """What the event of a wrong proof is about. ``reason``: the code of `Wrong`."""
         return {
-            "user_id": self.account.id,
+            "user_id": self.account.id if self.account else None,
             "client_id": self.target.client_id,
             "details": {"method": method, "reason": reason},
         }

@@ -82,9 +82,7 @@ def verify(request: Request) -> dict[str, Any] | Response:
     if user and not caller and is_registered_here(request, user):
         forget_registered(request)
         target = target_of(request, next=request.authsite.next)
-        outcome = confirmation.sign_in(
-            ctx, user, target, former_key=cookies.session_key(request)
-        )
+        outcome = confirmation.sign_in(ctx, user, target, former_key=cookies.session_key(request))
         if outcome:
             return lead_in(request, outcome)
     cookies.renew_session(request, done.renewed)

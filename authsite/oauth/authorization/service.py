@@ -143,42 +143,34 @@ def refused(checked: Checked, reason: Reason, account: Account | None = None) ->
     return refused
 
 
-def grant(ctx: Context, checked: Checked, who: SignedIn, *, allowed: bool) -> str | None:
-    """A code, in the transaction of ``ctx``; None if the user has just withdrawn the consent.
+def give_consent(ctx: Context, checked: Checked, account: Account) -> None:
+    """Store that the user allows a third party what it asks for, in the transaction of ``ctx``.
 
-    ``allowed``: the user has just allowed it, which is stored for a third party.
+    Raises `Refused` if no group of the user gives any of it.
     """
-    account, client, asked = who.account, checked.client, checked.request
-    scope = held_scope(ctx, checked, account)
-    if not client.first_party:
-        if allowed:
-            consents.give(ctx, account.id, client.id, scope)
-        if not consents.note_use(ctx, account.id, client.id):
-            return None
-    code = codes.store(
+    if not checked.client.first_party:
+        consents.give(ctx, account.id, checked.client.id, held_scope(ctx, checked, account))
+
+
+def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
+    """A code; None if the user has just withdrawn the consent.
+
+    Call it outside of a transaction: it has one, which is committed on return.
+    """
+    account, asked, session = who.account, checked.request, who.session
+    return codes.store(
         ctx,
         NewCode(
-            client,
+            checked.client,
             account,
-            SignInFacts(
-                who.session_id, who.session.facts, who.session.auth_at, who.session.recognized
-            ),
+            SignInFacts(who.session_id, session.facts, session.auth_at, session.recognized),
             checked.answer_to.redirect_uri,
             asked.code_challenge,
-            scope,
+            held_scope(ctx, checked, account),
             checked.audience,
             asked.nonce,
         ),
     )
-    details = {"scope": scope, "session": str(who.session_id)}
-    record(
-        ctx,
-        Event.AUTHORIZATION_GRANTED,
-        user_id=account.id,
-        client_id=client.id,
-        details=details,
-    )
-    return code
 
 
 def deny(ctx: Context, checked: Checked, account: Account) -> None:

@@ -50,7 +50,7 @@ def store_totp(
     """Store the authenticator app whose code has completed the sign-in, after `gate.resume`.
 
     ``given``: ``enrollment`` and ``code``, which the gate has just checked. Raises `PendingEnded`
-    if they do not serve any more, or the user has changed; then the sign-in begins anew.
+    if they do not serve any more, or the user has changed; then the user signs in again.
     """
     account = done.account
     new = enrollment.confirm(

@@ -12,10 +12,11 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts, gate, notices, pending
+from authsite.sign_in import facts, gate, notices
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Target, Wrong
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
 from authsite.users.account import Account
@@ -57,8 +58,7 @@ def sign_in(
     if done is None:
         raise WrongCredentials(ctx.settings.login_identifiers)
     if isinstance(done, Pending):
-        pending.store(ctx, done)
-        return done
+        return mail_code.wait(ctx, done)
     begun = enter(ctx, done, former_key=former_key)
     if begun is None:
         raise WrongCredentials(ctx.settings.login_identifiers)
