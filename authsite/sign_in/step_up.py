@@ -28,10 +28,11 @@ from authsite.users.levels import (
     reaches,
 )
 
-from . import gate, reauthentication
+from . import reauthentication
 from .errors import PROOF_LIFETIME, MissingCurrentPassword, ProofRequired, WrongCurrentPassword
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
+from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
 from .method import Pending, Target, Wrong, second_factors
 from .reauthentication import StoredProof
@@ -214,7 +215,7 @@ def _check_second(
     if given.method not in usable or not given.factor:
         raise FactorMissing(given.method or "")
     pending = pending_of(user, stored, usable)
-    verified = gate.prove(ctx, pending, given.method, given.factor)
+    verified = prove_factor(ctx, pending, user.account, given.method, given.factor)
     if isinstance(verified, Wrong):
         raise WrongFactor(given.method, verified.code)
     return verified.amr

@@ -234,7 +234,7 @@ def test_the_page_that_asks_is_ours_also_with_a_login_page_of_another_origin(hos
 def test_the_rule_itself_refuses_a_caller_without_a_time(web):
     caller = Caller(guard="web", account=web.user("eve@example.com"), browser_uuid=UUID(int=7))
     rules = Rules(guard="web", fresh=timedelta(minutes=10))
-    error = find_shortfall(rules, caller, web.settings, clock.now())
+    error = find_shortfall(rules, caller, web.cfg, clock.now())
     assert isinstance(error, InsufficientUserAuthentication)
 
 
