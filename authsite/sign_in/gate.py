@@ -108,7 +108,7 @@ def resume(
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
         if set(PASSWORD) <= set(found.amr):
-            factor_notices.note_failure(ctx, found.account)
+            factor_notices.note_failure(ctx, found.user)
         return wrong
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
