@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from . import former, mails, released
+from . import former, released
 from .account_pages import add_account_section
 from .recovered import at_recovery
 from .user_data import USER_DATA
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """Two directives of the configurator, the tables, two cleanups, and the mails about users."""
+    """Two directives of the configurator, the tables, and two cleanups."""
     config.add_directive("add_account_section", add_account_section)
     config.add_directive("at_recovery", at_recovery)
     config.add_user_data(*USER_DATA)
@@ -22,5 +22,3 @@ def includeme(config: "Configurator") -> None:
     config.add_cleanup(
         "released_usernames", "Usernames given up", released.purge, when="free for anyone again"
     )
-    for name, builder in mails.BUILDERS.items():
-        config.add_mail_builder(name, builder)

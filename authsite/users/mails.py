@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.builder import MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
 
 from . import agents, pending
@@ -96,6 +96,3 @@ def forgot_page(job: MailJob) -> str | None:
     """The URL of the page where a new password is requested."""
     base_url = job.mail.base_url
     return f"{base_url}/password/forgot" if base_url else None
-
-
-BUILDERS: dict[str, MailBuilder] = {"password_changed": build_security_notice}
