@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from authsite.context import Context
 from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
 
+from . import active_personal_tokens
 from .logout import AT_LOGOUT
 from .models import Family
 from .origins import Origins
@@ -30,6 +33,7 @@ def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
     SIGN_INS.add(config, Family)
+    config.at_recovery_by_mail(_end_personal_tokens)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"
     config.add_cleanup("families", "Token families", purge, when=when)
@@ -50,3 +54,8 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.userinfo",
     )
     config.scan(".api")
+    config.include(".mfa")
+
+
+def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:
+    active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")

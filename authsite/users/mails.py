@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import MailContent, MailJob
+from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
 
 from . import agents, pending
@@ -48,6 +48,11 @@ MAIL_USER = PreparedQuery(
 def send_password_changed(ctx: Context, recipient: Recipient) -> None:
     """Enqueue the notice that the password was changed or reset."""
     outbox.put(ctx, outbox.NewMail("password_changed", recipient, names_device=True))
+
+
+def send_welcome(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the mail that follows the confirmation of an address."""
+    outbox.put(ctx, outbox.NewMail("welcome", recipient))
 
 
 def build_notice(job: MailJob) -> MailContent | None:
@@ -96,3 +101,6 @@ def forgot_page(job: MailJob) -> str | None:
     """The URL of the page where a new password is requested."""
     base_url = job.mail.base_url
     return f"{base_url}/password/forgot" if base_url else None
+
+
+BUILDERS: dict[str, MailBuilder] = {"welcome": build_notice}
