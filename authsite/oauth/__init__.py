@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from authsite.context import Context
 from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
+from authsite.sign_in.factors.notices import SIGN_INS
 
+from . import active_personal_tokens
 from .logout import AT_LOGOUT
+from .models import Family
 from .origins import Origins
 from .purge import purge, purge_personal_tokens
 from .user_data import USER_DATA
@@ -27,6 +32,8 @@ def at_logout(config: "Configurator", function: Callable[[Request], None]) -> No
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
+    SIGN_INS.add(config, Family)
+    config.at_recovery_by_mail(_end_personal_tokens)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"
     config.add_cleanup("families", "Token families", purge, when=when)
@@ -47,3 +54,8 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.userinfo",
     )
     config.scan(".api")
+    config.include(".mfa")
+
+
+def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:
+    active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy import bindparam, select, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -21,27 +21,10 @@ from .models import Family
 SCOPE_LOST = "no group gives its scope"  # the column has 32 characters
 
 
-class FamilyLogin(NamedTuple):
-    """When a user logged in."""
-
-    auth_at: datetime
-
-
 class EndedFamily(NamedTuple):
     """A family that was unrevoked until now."""
 
     id: UUID
-
-
-# Only of families that a login of a user began; a personal access token is none.
-LOGIN_OF_FAMILY = PreparedQuery(
-    select(func.coalesce(Family.auth_at, Family.created_at).label("auth_at")).where(
-        Family.id == bindparam("family_id"),
-        Family.kind == literal_column("'oauth'"),
-        Family.owner_kind == literal_column("'user'"),
-    ),
-    FamilyLogin,
-)
 
 
 def revoke(ctx: Context, family_id: UUID, why: str) -> bool:

@@ -8,10 +8,11 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.runtime.counters import LOGINS
-from authsite.sign_in import gate, pending
+from authsite.sign_in import gate
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.method import Pending, Target, Verified
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.provider import ProvidedIdentity
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession
@@ -25,11 +26,15 @@ from .lookup import Known
 
 
 class Browser(NamedTuple):
-    """What a browser wants of a sign-in. ``former_key``: the key of the session that it has."""
+    """What a browser wants of a sign-in. ``former_key``: the key of the session that it has.
+
+    ``remembered``: as of `Target`.
+    """
 
     former_key: str | None
     remember: bool = False
     next: str | None = None
+    remembered: str | None = None
 
 
 def enter_known(
@@ -76,13 +81,17 @@ def _enter(
 ) -> BegunSession | Pending:
     if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
         raise WrongCredentials(ctx.settings.login_identifiers)
-    target = Target(remember=browser.remember, next=browser.next, identity_id=identity_id)
+    target = Target(
+        remember=browser.remember,
+        next=browser.next,
+        identity_id=identity_id,
+        remembered=browser.remembered,
+    )
     done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
     user_id = verified.account.id
     record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))
     if isinstance(done, Pending):
-        pending.store(ctx, done)
-        return done
+        return mail_code.wait(ctx, done, written=True)
     begun = sessions.enter(ctx, done, former_key=browser.former_key)
     if begun is None:
         raise WrongCredentials(ctx.settings.login_identifiers)

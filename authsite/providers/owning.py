@@ -11,18 +11,16 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.oauth import active_personal_tokens
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
-from authsite.platform.db import after_commit
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
-from authsite.sign_in.credentials import Credential, check_password, forget_failures, owner_of
+from authsite.sign_in import mailbox
+from authsite.sign_in.credentials import Credential, check_password, owner_of
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.method import Pending
@@ -33,8 +31,8 @@ from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
-from authsite.users.models import User, unchanged_since
-from authsite.verification import mails as verification_mails
+from authsite.users.mails import send_welcome
+from authsite.users.models import User
 
 from .decision import Step
 from .entering import enter_new
@@ -95,35 +93,19 @@ def recover(
 def reset_by_mail(
     ctx: Context, holder: Credential, mailed_at: datetime | None, password_hash: str | None
 ) -> User:
-    """What a mailed link does to an account that was there: nothing of before opens it any more.
+    """What a mailed link does to an account that was there; see `mailbox.recover`.
 
-    Every sign-in ends, and with it every token; the password is replaced, or unusable (None); all
-    identities and personal access tokens are removed, and no browser is recognized. The user, as
-    they are now. Raises `WrongCredentials` if the user is disabled, and `Changed`, also for a link
-    that was mailed before the latest recovery by this mailbox: an intruder who could read it then
-    must not come back.
+    The user, as they are now. Raises `WrongCredentials` if the user is disabled, and `Changed`,
+    also for a link that was mailed before the latest recovery by this mailbox: an intruder who
+    could read it then must not come back.
     """
     if holder.disabled_at:
         raise WrongCredentials(ctx.settings.login_identifiers)
-    user_id, now = holder.account.id, clock.now()
-    changed = users.end_sign_ins(
-        ctx,
-        user_id,
-        *unchanged_since(holder.account.epoch),
-        or_(User.links_ended_at.is_(None), User.links_ended_at < mailed_at),
-        end_reset_links=True,
-        forget_recognized=True,
-        password_hash=password_hash,
-        links_ended_at=now,  # the links "This was not me" and these in the same mailbox
-        updated_at=now,
-    )
-    if changed is None:
+    latest = or_(User.links_ended_at.is_(None), User.links_ended_at < mailed_at)
+    user = mailbox.recover(ctx, holder.account, password_hash, latest)
+    if user is None:
         raise Changed
-    identities.remove(ctx, user_id)
-    active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")
-    record(ctx, Event.RECOVERY_DONE, user_id=user_id)
-    after_commit(ctx.db, lambda: forget_failures(ctx, user_id))
-    return ctx.db.get_one(User, user_id, populate_existing=True)
+    return user
 
 
 def is_signed_in_with_identity(ctx: Context, visit: Visit, caller: SignedInUser | None) -> bool:
@@ -176,7 +158,7 @@ def _link(ctx: Context, visit: Visit, user: User, former_key: str | None) -> Beg
     provided = visit.waiting.provided
     if visit.found.step is Step.CLAIM:
         users.confirm(ctx, user)
-        verification_mails.send_welcome(ctx, Recipient(user.id, user.email))
+        send_welcome(ctx, Recipient(user.id, user.email))
         details = {**identities.about(provided), "way": "mine"}
         record(ctx, Event.PROVIDER_CLAIMED, user_id=user.id, details=details)
     identity = join(ctx, visit, user.id)

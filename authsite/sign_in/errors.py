@@ -111,7 +111,21 @@ class ProofRequired(InsufficientUserAuthentication):
         super().__init__(PROOF_LIFETIME)
 
 
-PROOF_ERRORS = (WrongCurrentPassword, ProofRequired)
+class StepUpRequired(InsufficientUserAuthentication):
+    """A change needs a recent sign-in, and one with a second factor where the user has one."""
+
+    summary = (
+        "The user has a second factor or a passkey, and the sign-in was without one, or its last "
+        "proof is 10 minutes ago or longer (RFC 9470, section 3)."
+    )
+    message = _("Confirm first that it is you: sign in again with your second factor.")
+    too_weak = message
+
+    def __init__(self, acr_values: str | None = None) -> None:
+        super().__init__(PROOF_LIFETIME, acr_values)
+
+
+PROOF_ERRORS = (WrongCurrentPassword, ProofRequired, StepUpRequired)
 """Of a view that calls `require_proof`, for the API documentation."""
 
 

@@ -21,12 +21,15 @@ from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, REMEMBERED
+from authsite.users.levels import PASSWORD, RECOVERY_CODE, REMEMBERED
 
+from . import mailbox
 from . import pending as pending_logins
+from .attempts import attempts_of
 from .conditions import Denial, check_account, find_denial
-from .factors import remembered, state
-from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing
+from .factors import notices as factor_notices
+from .factors import recovering, remembered, state
+from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,9 @@ def resume(
     found = find_pending(ctx, key, client_id)
     if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
         raise PendingEnded
-    owner = owner_of_user(found.account.id, found.recognition_version)
+    owner, counted = attempts_of(found)
     try:
-        with ctx.limits.second_factor(owner) as attempt:
+        with ctx.limits.second_factor(owner, counted) as attempt:
             verified = _verify(ctx, _method(ctx, method), given, found.target, found)
             attempt.succeeded = isinstance(verified, Verified)
     except ApiError:
@@ -104,11 +107,32 @@ def resume(
         wrong = verified or Wrong()
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
+        if set(PASSWORD) <= set(found.amr):
+            factor_notices.note_failure(ctx, found.user)
         return wrong
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
         after(ctx, verified.account)
     return done
+
+
+def prove(
+    ctx: Context, pending: Pending, method: str, given: Mapping[str, str]
+) -> Verified | Wrong:
+    """Check a second proof of a user who is signed in already.
+
+    ``pending``: one that is not stored, with the user and the id of the session; nothing becomes of
+    it. The attempt counts for the user, as in `resume`. Raises what the method raises.
+    """
+    owner = owner_of_user(pending.user.id, pending.recognition_version)
+    with ctx.limits.second_factor(owner) as attempt:
+        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
+        attempt.succeeded = isinstance(verified, Verified)
+    if isinstance(verified, Verified) and verified.account.id == pending.user.id:
+        return verified
+    wrong = verified if isinstance(verified, Wrong) else Wrong()
+    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
+    return wrong
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -243,7 +267,7 @@ def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Ta
     notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
     if recognition is not None:
         ctx.limits.remember_login(owner_of_user(account.id, verified.recognition_version))
-    elif ctx.limits.limiter is not None:  # a link: the transaction has written
+    else:  # a link: the transaction has written
         remember_caller(ctx, account.id, verified.recognition_version)
     LOGINS.add("succeeded")
     since = recognition.since if recognition else None
@@ -254,7 +278,7 @@ def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Ta
 def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pending:
     """Complete the pending login with a right proof, or note it where another one is missing."""
     account = pending.account
-    if verified.account.id != account.id:
+    if account is None or verified.account.id != account.id:
         raise PendingEnded
     amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     # A second proof completes the sign-in, but for the mailed code before a factor is added.
@@ -265,14 +289,33 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
         noted = pending_logins.note_proof(ctx, pending, amr, missing)
         if noted is None:
             raise PendingEnded
-        return noted
-    notify = pending.unrecognized and notices.is_new_device(ctx, account)
+        confirmed = _confirm(ctx, verified, pending)
+        return pending_logins.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
+    by_mail = proves_mailbox(amr)  # the user has read that mail just now
+    notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
-    remember_caller(ctx, account.id, pending.recognition_version)
+    if verified.amr == RECOVERY_CODE:
+        recovering.end_waiting(ctx, account.id)
+    version = pending.recognition_version
+    if confirmed := _confirm(ctx, verified, pending):
+        account, version = confirmed
+    remember_caller(ctx, account.id, version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
+
+
+def _confirm(ctx: Context, verified: Verified, pending: Pending) -> mailbox.Confirmed | None:
+    """Confirm the address whose mailbox is proved; None if there is nothing to confirm."""
+    account = pending.account
+    if account is None or account.confirmed or not proves_mailbox(verified.amr):
+        return None
+    by_mail_alone = not pending.amr and not pending.registered
+    confirmed = mailbox.confirm(ctx, account, by_mail_alone=by_mail_alone)
+    if confirmed is None:
+        raise PendingEnded
+    return confirmed
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

@@ -19,7 +19,8 @@ class Target(NamedTuple):
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
     ``identity_id``: the identity at a provider with which it began. ``remembered``: the cookie of a
-    browser that was remembered after a second factor, which is never stored.
+    browser that was remembered after a second factor, which is never stored. ``resource``: the
+    URI of the resource that the tokens are for.
     """
 
     client_id: uuid.UUID | None = None
@@ -29,6 +30,7 @@ class Target(NamedTuple):
     next: str | None = None
     identity_id: uuid.UUID | None = None
     remembered: str | None = None
+    resource: str | None = None
 
 
 class Pending(NamedTuple):
@@ -36,11 +38,14 @@ class Pending(NamedTuple):
 
     ``enroll``: the user must add a second factor, with ``methods`` empty as soon as that is
     possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
-    ``auth_at``: as of `Verified`.
+    ``auth_at``: as of `Verified`. ``account``: None where the name with which it began belongs to
+    no user; while ``amr`` is empty, nothing that is shown may depend on it. ``name_hash``: of that
+    name. ``registered``: the browser has just registered the account. ``expires_at``: None until it
+    is stored.
     """
 
     key: str
-    account: Account
+    account: Account | None
     recognition_version: int
     amr: tuple[str, ...]
     methods: tuple[str, ...]
@@ -51,11 +56,21 @@ class Pending(NamedTuple):
     enroll: bool = False
     auth_at: datetime | None = None
     id: uuid.UUID = uuid.UUID(int=0)
+    name_hash: str | None = None
+    registered: bool = False
+    expires_at: datetime | None = None
+
+    @property
+    def user(self) -> Account:
+        """The account of a login with a first proof. Raises ValueError without one."""
+        if self.account is None:
+            raise ValueError("this pending login has no user")
+        return self.account
 
     def about(self, method: str, reason: str) -> About:
         """What the event of a wrong proof is about. ``reason``: the code of `Wrong`."""
         return {
-            "user_id": self.account.id,
+            "user_id": self.account.id if self.account else None,
             "client_id": self.target.client_id,
             "details": {"method": method, "reason": reason},
         }

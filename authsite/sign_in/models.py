@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -17,9 +17,12 @@ class PendingLogin(Base):
     ``client_id`` is NULL for a browser session. ``amr``: what was proved, separated by blanks.
     ``enroll``: the user must add a second factor. ``recognized``: since when the browser has been
     recognized; ``unrecognized``: neither the browser nor the address was. ``identity_id``: the
-    identity at a provider with which the sign-in began. ``auth_at``: when the first proof was given
+    identity at a provider with which the sign-in began. ``resource``: the URI of the resource that
+    the tokens are for. ``auth_at``: when the first proof was given
     elsewhere, NULL for now. ``factor_version``: that of the user; the login ends when another is.
     ``session_id``: the sign-in that a mailed code was requested for; such a row is not a login.
+    ``name_hash``: of the name with which a sign-in by mail began. ``registered``: the browser has
+    just registered the account.
     """
 
     __tablename__ = "pending_logins"
@@ -42,9 +45,12 @@ class PendingLogin(Base):
     unrecognized: Mapped[bool]
     next: Mapped[str | None] = mapped_column(String(2048))
     identity_id: Mapped[uuid.UUID | None]
+    resource: Mapped[str | None] = mapped_column(String(2048))
     auth_at: Mapped[datetime | None]
     factor_version: Mapped[int] = mapped_column(default=0, server_default="0")
     session_id: Mapped[uuid.UUID | None]
+    name_hash: Mapped[str | None] = mapped_column(String(16))
+    registered: Mapped[bool] = mapped_column(default=False, server_default=false())
     failures: Mapped[int]
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))

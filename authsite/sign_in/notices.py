@@ -49,9 +49,10 @@ def is_new_device(ctx: Context, account: Account) -> bool:
 
     It is not recorded yet. That is: it is not the first login since the user was created here or
     imported. If the audit trail no longer has when that was, there was a former login. Counts the
-    notice; call it before the transaction writes.
+    notice; call it before the transaction writes. With limits off nothing would bound the notices,
+    and no address is recognized: there are none.
     """
-    if not ctx.settings.new_device_notices:
+    if not ctx.settings.new_device_notices or ctx.limits.limiter is None:
         return False
     recorded = RECORDED.one(ctx.database, user_id=account.id)
     if recorded and recorded.created and not recorded.login:

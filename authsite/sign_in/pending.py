@@ -58,15 +58,19 @@ class StoredLogin(NamedTuple):
     scope: str | None
     remember: bool
     identity_id: uuid.UUID | None
+    resource: str | None
     amr: str
     recognized: datetime | None
     unrecognized: bool
     next: str | None
     auth_at: datetime | None
-    recognition_version: int
+    name_hash: str | None
+    registered: bool
+    expires_at: datetime
+    recognition_version: int | None
     second_factor_at: datetime | None
-    factor_version: int
-    account: Account
+    factor_version: int | None
+    account: Account | None
 
 
 class Counted(NamedTuple):
@@ -79,11 +83,7 @@ class Counted(NamedTuple):
 _CLIENTS = table(
     "clients", column("id", Uuid()), column("epoch", Integer), column("disabled_at", Integer)
 )
-_IS_USER = and_(
-    user_of(PendingLogin),
-    User.factor_version == PendingLogin.factor_version,
-    PendingLogin.session_id.is_(None),
-)
+_IS_USER = and_(user_of(PendingLogin), User.factor_version == PendingLogin.factor_version)
 _HAS_CLIENT = or_(
     PendingLogin.client_id.is_(None),
     exists()
@@ -106,19 +106,25 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.scope,
         PendingLogin.remember,
         PendingLogin.identity_id,
+        PendingLogin.resource,
         PendingLogin.amr,
         PendingLogin.recognized,
         PendingLogin.unrecognized,
         PendingLogin.next,
         PendingLogin.auth_at,
+        PendingLogin.name_hash,
+        PendingLogin.registered,
+        PendingLogin.expires_at,
         User.recognition_version,
         User.second_factor_at,
         User.factor_version,
         *ACCOUNT_COLUMNS,
     )
-    .join(User, _IS_USER)
+    .outerjoin(User, _IS_USER)
     .where(
         PendingLogin.key_hash == _KEY,
+        PendingLogin.session_id.is_(None),
+        or_(User.id.is_not(None), PendingLogin.user_id.is_(None)),
         PendingLogin.expires_at > bindparam("now", type_=PendingLogin.__table__.c.expires_at.type),
         PendingLogin.failures < _MAX,
         _HAS_CLIENT,
@@ -149,11 +155,12 @@ def new_key() -> str:
 def store(ctx: Context, pending: Pending) -> None:
     """Insert the row of ``pending`` in the request's transaction."""
     now, info, target = clock.now(), ctx.request_info, pending.target
+    account = pending.account
     row = PendingLogin(
         id=pending.id,
         key_hash=_hash(pending.key),
-        user_id=pending.account.id,
-        user_epoch=pending.account.epoch,
+        user_id=account.id if account else None,
+        user_epoch=account.epoch if account else None,
         factor_version=pending.factors.factor_version,
         client_id=target.client_id,
         client_epoch=target.client_epoch,
@@ -165,7 +172,10 @@ def store(ctx: Context, pending: Pending) -> None:
         unrecognized=pending.unrecognized,
         next=target.next,
         identity_id=target.identity_id,
+        resource=target.resource,
         auth_at=pending.auth_at,
+        name_hash=pending.name_hash,
+        registered=pending.registered,
         failures=0,
         address=info.address,
         agent=info.agent,
@@ -176,7 +186,7 @@ def store(ctx: Context, pending: Pending) -> None:
     record(
         ctx,
         Event.LOGIN_PENDING,
-        user_id=pending.account.id,
+        user_id=account.id if account else None,
         client_id=target.client_id,
         details={"amr": " ".join(pending.amr)},
     )
@@ -187,18 +197,25 @@ def find(ctx: Context, key: str) -> Pending | None:
     row = STORED_LOGIN.one(ctx.database, key_hash=_hash(key), now=clock.now())
     if row is None:
         return None
-    amr, factors = tuple(row.amr.split()), FactorState(row.second_factor_at, row.factor_version)
+    factors = FactorState(row.second_factor_at, row.factor_version or 0)
+    amr = tuple(row.amr.split())
     missing = find_missing(ctx, row.account, SoFar(amr, factors, row.recognized, row.unrecognized))
     if missing is None:  # a setting has changed since then
         return None
     return Pending(
         key=key,
         account=row.account,
-        recognition_version=row.recognition_version,
+        recognition_version=row.recognition_version or 0,
         amr=amr,
         methods=missing.methods,
         target=Target(
-            row.client_id, row.client_epoch, row.scope, row.remember, row.next, row.identity_id
+            row.client_id,
+            row.client_epoch,
+            row.scope,
+            row.remember,
+            row.next,
+            row.identity_id,
+            resource=row.resource,
         ),
         factors=factors,
         recognized=row.recognized,
@@ -206,6 +223,9 @@ def find(ctx: Context, key: str) -> Pending | None:
         enroll=missing.enroll,
         auth_at=row.auth_at,
         id=row.id,
+        name_hash=row.name_hash,
+        registered=row.registered,
+        expires_at=row.expires_at,
     )
 
 
@@ -218,7 +238,11 @@ def note_proof(
     """
     noted = ctx.db.scalar(
         update(PendingLogin)
-        .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
+        .where(
+            PendingLogin.key_hash == _hash(pending.key),
+            PendingLogin.amr == " ".join(pending.amr),  # each proof counts once
+            *_not_ended(),
+        )
         .values(amr=" ".join(amr), failures=0)
         .returning(PendingLogin.id)
         .execution_options(synchronize_session=False)
@@ -226,6 +250,17 @@ def note_proof(
     if noted is None:
         return None
     return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
+
+
+def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
+    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+    ctx.db.execute(
+        update(PendingLogin)
+        .where(PendingLogin.key_hash == _hash(pending.key))
+        .values(user_epoch=account.epoch)
+        .execution_options(synchronize_session=False)
+    )
+    return pending._replace(account=account)
 
 
 def count_attempt(ctx: Context, pending: Pending) -> bool:
@@ -257,6 +292,7 @@ def _not_ended() -> tuple[ColumnElement[bool], ...]:
     return (
         PendingLogin.expires_at > clock.now(),
         PendingLogin.failures <= MAX_FAILURES,
+        PendingLogin.session_id.is_(None),
         exists().select_from(User).where(_IS_USER).correlate(PendingLogin),
         _HAS_CLIENT,
     )

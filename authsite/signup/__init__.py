@@ -17,5 +17,6 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.register", "/v1/register", errors="json")
     config.add_route("authsite.register.page", "/register")
     config.add_route("authsite.register.check", "/register/check")
+    config.add_route("authsite.register.code", "/register/code")
     config.scan(".api")
     config.scan(".pages")

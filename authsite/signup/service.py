@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from uuid import UUID
 
 from sqlalchemy.orm import Session
 
@@ -34,6 +35,8 @@ class SignUp:
     """The page that the mailed verification link opens; without it no link is mailed."""
     terms_accepted: str | None = None
     """A text such as ``true`` if the terms in setting `terms-url` are accepted."""
+    code_id: UUID | None = None
+    """The id of the browser's pending login, whose code is in the mail; see `mail_code`."""
 
 
 def asked_fields(cfg: Settings, sent: Mapping[str, str]) -> list[str]:
@@ -139,15 +142,16 @@ def _create_registered(
     page_url: str | None,
 ) -> User:
     user = users.create(ctx, names, password_hash, name=given.name or None, origin="registered")
-    _mail_link(ctx, user, page_url)
+    _mail_link(ctx, user, page_url, given.code_id)
     return accept_terms(ctx, user)
 
 
-def _mail_link(ctx: Context, user: User, page_url: str | None) -> None:
+def _mail_link(ctx: Context, user: User, page_url: str | None, code_id: UUID | None = None) -> None:
     if ctx.settings.confirmation_required:
         page_url = page_url or verification.choose_page(ctx)
     if page_url:
-        verification.mail_link(ctx, Recipient(user.id, user.email), page_url)
+        recipient = Recipient(user.id, user.email)
+        verification.mail_link(ctx, recipient, page_url, code_id=code_id)
 
 
 def terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import former, mails, released
 from .account_pages import add_account_section
-from .recovered import at_recovery
+from .recovered import at_recovery, at_recovery_by_mail
 from .user_data import USER_DATA
 
 if TYPE_CHECKING:
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """Two directives of the configurator, the tables, two cleanups, and the mails about users."""
+    """Three directives of the configurator, the tables, two cleanups, and the mails about users."""
     config.add_directive("add_account_section", add_account_section)
     config.add_directive("at_recovery", at_recovery)
+    config.add_directive("at_recovery_by_mail", at_recovery_by_mail)
     config.add_user_data(*USER_DATA)
     config.add_cleanup(
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"

@@ -49,11 +49,16 @@ def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SignedInUser:
-    """A user, with the session of the request: a token family or a browser session."""
+    """A user, with the session of the request: a token family or a browser session.
+
+    ``proved_by`` and ``auth_at``: how and when the user proved to be who they are.
+    """
 
     account: Account
     family_id: UUID | None = None
     browser_session_id: UUID | None = None
+    proved_by: tuple[str, ...] = ()
+    auth_at: datetime | None = None
 
     @property
     def session_id(self) -> UUID | None:

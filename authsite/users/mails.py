@@ -50,6 +50,11 @@ def send_password_changed(ctx: Context, recipient: Recipient) -> None:
     outbox.put(ctx, outbox.NewMail("password_changed", recipient, names_device=True))
 
 
+def send_welcome(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the mail that follows the confirmation of an address."""
+    outbox.put(ctx, outbox.NewMail("welcome", recipient))
+
+
 def build_notice(job: MailJob) -> MailContent | None:
     """A notice that leads to the home page; None if the user was deleted or disabled."""
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
@@ -98,4 +103,7 @@ def forgot_page(job: MailJob) -> str | None:
     return f"{base_url}/password/forgot" if base_url else None
 
 
-BUILDERS: dict[str, MailBuilder] = {"password_changed": build_security_notice}
+BUILDERS: dict[str, MailBuilder] = {
+    "password_changed": build_security_notice,
+    "welcome": build_notice,
+}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AfterRecovery = Callable[[Context, UUID], None]
 AT_RECOVERY = Registered[AfterRecovery]("functions for a recovery")
+AT_RECOVERY_BY_MAIL = Registered[AfterRecovery]("functions for a recovery by the mailbox alone")
 
 
 def at_recovery(config: "Configurator", function: AfterRecovery) -> None:
@@ -24,3 +25,11 @@ def at_recovery(config: "Configurator", function: AfterRecovery) -> None:
     It takes back what an intruder may have done. The row of the user is locked.
     """
     AT_RECOVERY.add(config, function)
+
+
+def at_recovery_by_mail(config: "Configurator", function: AfterRecovery) -> None:
+    """Directive: as `at_recovery`, where nothing but the mailbox was proved.
+
+    Another person may have made the account, so everything that opens it has to go.
+    """
+    AT_RECOVERY_BY_MAIL.add(config, function)

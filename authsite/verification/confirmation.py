@@ -7,8 +7,8 @@ from authsite.context import Context
 from authsite.platform.addresses import masked, shown
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
-from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession, RenewedSession
 from authsite.users import pending
@@ -16,9 +16,10 @@ from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.erasure import erase
 from authsite.users.levels import EMAIL
+from authsite.users.mails import send_welcome
 from authsite.users.models import User
 
-from . import email_change, links, mails
+from . import email_change, links
 from .errors import InvalidSignature
 from .links import VerifiedLink, address_hash
 
@@ -80,26 +81,24 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
     if user.email_verified_at is not None:
         return Redeemed(user.email)
     users.confirm(ctx, user)
-    mails.send_welcome(ctx, Recipient(user.id, user.email))
+    send_welcome(ctx, Recipient(user.id, user.email))
     return Redeemed(user.email, confirmed=user)
 
 
 def sign_in(
-    ctx: Context, user: User, next_url: str | None, *, former_key: str | None
+    ctx: Context, user: User, target: Target, *, former_key: str | None
 ) -> BegunSession | Pending | None:
     """Begin a session for the ``user`` whose address was just confirmed with the mailed link.
 
     The caller knows that this browser has registered the account. None if the gate denies it.
     """
-    target = Target(next=next_url)
     try:
         verified = gate.admit(ctx, account_of(user), EMAIL, user.recognition_version)
     except gate.Denied:
         return None  # the page says that the address is confirmed
     done = gate.advance(ctx, verified, target)
     if isinstance(done, Pending):
-        pending_logins.store(ctx, done)
-        return done
+        return mail_code.wait(ctx, done, written=True)
     return sessions.enter(ctx, done, former_key=former_key)
 
 

@@ -21,6 +21,7 @@ from authsite.platform.mail.builder import (
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
+from authsite.sign_in.methods.mail_code.mails import code_for
 from authsite.users.mails import (
     MAIL_USER,
     build_notice,
@@ -38,16 +39,25 @@ VERIFY_PAGE = "/email/verify"
 CANCEL_PAGE, REVERT_PAGE = "/email/change/cancel", "/email/change/revert"
 
 
-def send_link(ctx: Context, recipient: Recipient, page_url: str, *, change: bool) -> None:
+def send_link(
+    ctx: Context,
+    recipient: Recipient,
+    page_url: str,
+    *,
+    change: bool,
+    code_id: UUID | None = None,
+) -> None:
     """Enqueue the link that confirms the recipient's address; ``page_url`` is where it leads.
 
-    ``change``: the link completes a change of address.
+    ``change``: the link completes a change of address. ``code_id``: the pending login whose code is
+    in the mail, too.
     """
     kind = "confirm" if ctx.settings.confirms_as_in_variant_b else "verification"
     if change:
         kind = "confirm_change"
     expires_at = clock.now() + ctx.settings.verification_expires_in
-    outbox.put(ctx, outbox.NewMail(kind, recipient, page_url=page_url, expires_at=expires_at))
+    mail = outbox.NewMail(kind, recipient, code_id, page_url=page_url, expires_at=expires_at)
+    outbox.put(ctx, mail)
 
 
 def has_link(db: Session, recipient: Recipient) -> bool:
@@ -60,11 +70,6 @@ def has_link(db: Session, recipient: Recipient) -> bool:
         OutboxMessage.expires_at > clock.now(),
     )
     return db.execute(mailed.limit(1)).first() is not None
-
-
-def send_welcome(ctx: Context, recipient: Recipient) -> None:
-    """Enqueue the mail that follows the confirmation of an address."""
-    outbox.put(ctx, outbox.NewMail("welcome", recipient))
 
 
 def send_email_changed(ctx: Context, recipient: Recipient) -> None:
@@ -100,7 +105,9 @@ def build_link(job: MailJob) -> MailContent | None:
         return build_change_link(replace(job, mail=replace(job.mail, kind="confirm_change")))
     if address != user.email or user.email_verified_at is not None:
         return None
-    return content_for(user, job, link=_confirming_link(job, user.id, job.mail.expires_at))
+    code = code_for(job) if job.mail.about_id else None
+    link = _confirming_link(job, user.id, job.mail.expires_at)
+    return content_for(user, job, link=link, code=code)
 
 
 def build_change_link(job: MailJob) -> MailContent | None:
@@ -188,7 +195,6 @@ BUILDERS: dict[str, MailBuilder] = {
     "verification": build_link,
     "confirm": build_link,
     "confirm_change": build_change_link,
-    "welcome": build_notice,
     "email_changed": build_changed,
     "email_replaced": build_replaced,
     "already_registered": build_already_registered,

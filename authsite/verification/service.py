@@ -4,6 +4,8 @@ Each function counts its limits before the request's transaction has written any
 `authsite.platform.rate_limit.caller_limits`.
 """
 
+from uuid import UUID
+
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -120,17 +122,20 @@ def mail_link(
     *,
     suppress: bool = False,
     change: bool = False,
+    code_id: UUID | None = None,
 ) -> None:
     """Put the mail with a link for the address of ``recipient`` into the outbox.
 
     ``change``: the address is the new one of a change, and its owner may not have an account here.
+    ``code_id``: the pending login of the browser that has registered the account, whose code is in
+    the mail, too.
 
     ``suppress`` (over a limit): the row has no recipient, as for an unknown account, so that the
     cost is the same.
     """
     if suppress:
         recipient = NO_RECIPIENT
-    mails.send_link(ctx, recipient, page_url, change=change)
+    mails.send_link(ctx, recipient, page_url, change=change, code_id=code_id)
     record(ctx, Event.VERIFICATION_REQUESTED, user_id=recipient.user_id)
 
 

@@ -4,13 +4,12 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from authsite.guards.fresh import require_fresh
 from pyramid.config import not_
 from pyramid.exceptions import ConfigurationError
-from sqlalchemy import select, update
+from sqlalchemy import select
 from webtest import TestApp
 
-from authsite.guards.fresh import require_fresh
-from authsite.oauth.models import Family
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
@@ -96,9 +95,10 @@ def test_a_token_that_acts_for_no_user_needs_a_user_first(api):
 
 
 def test_a_personal_access_token_is_no_login(api):
-    token = api.login(api.client())["access_token"]
-    with api.db() as db:
-        db.execute(update(Family).values(kind="pat", client_id=None, client_epoch=None))
+    login = api.login(api.client())["access_token"]
+    asked = {"name": "backup", "current_password": PASSWORD}
+    made = api.http.post_json("/v1/user/tokens", asked, headers=bearer(login), status=201)
+    token = made.json["token"]
     assert reports(api, token, 401).headers["WWW-Authenticate"] == CHALLENGE
     api.me(token)
 

@@ -24,7 +24,7 @@ def verify(ctx, _target, given, pending):
         raise Busy
     if given["word"] != RIGHT:
         return None
-    return gate.admit(ctx, pending.account, ("otp",))
+    return gate.admit(ctx, pending.user, ("otp",))
 
 
 METHOD = Method(

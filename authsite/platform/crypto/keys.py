@@ -61,6 +61,10 @@ class KeyRing:
         expected = (key or self._keys[0]).mac(message)
         return hmac.compare_digest(expected, mac) and key is not None
 
+    def macs(self, message: bytes) -> list[bytes]:
+        """The MAC of ``message`` by each of the keys, that of the signing one first."""
+        return [key.mac(message) for key in self._keys]
+
     def sign(self, message: bytes) -> str:
         """A detached signature of ``message``: its MAC in hexadecimal."""
         return self.signing.mac(message).hex()

@@ -28,8 +28,8 @@ class MailContent:
     name that the user entered; ``about``: the name of what the mail is about; ``device``: the
     program and the system of the request that caused the mail; `rendering` cleans these.
     ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
-    if there is one. The site, the address, the lifetime, the client address and the date come from
-    the settings and the row.
+    if there is one. ``code``: the one to type. The site, the address, the lifetime, the client
+    address and the date come from the settings and the row.
     """
 
     template: str
@@ -40,6 +40,7 @@ class MailContent:
     about_address: str | None = None
     device: tuple[str | None, str | None] = (None, None)
     language: str | None = None
+    code: str | None = None
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

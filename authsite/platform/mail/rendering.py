@@ -146,6 +146,7 @@ def _values(
         "accent_edge": towards(accent, BLACK, (WHITE,), VISIBLE),  # makes a pale button visible
         "link": content.link,
         "other_link": content.other_link,
+        "code": content.code,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
         "about_address": content.about_address,

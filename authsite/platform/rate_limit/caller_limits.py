@@ -26,7 +26,7 @@ class PasswordAttempt:
 
     ``locked``: this attempt used up the limit and locked the account; success unlocks it.
     ``succeeded``: the result of the check; None if the password was not checked. ``recognition``:
-    what was recognized before the check; None with limits off.
+    what was recognized before the check.
     """
 
     locked: bool = False
@@ -108,7 +108,7 @@ class CallerLimits:
         refunded to the account. The count of the client address stays (L08).
         """
         if self.limiter is None:
-            yield PasswordAttempt()
+            yield PasswordAttempt(recognition=self.recognition(owner))
             return
         self.count("login-address", self.address)
         recognition, key, level = self._look_up(self.limiter, account, owner)
@@ -133,19 +133,20 @@ class CallerLimits:
             yield attempt
 
     @contextmanager
-    def second_factor(self, owner: Owner) -> Iterator[PasswordAttempt]:
+    def second_factor(self, owner: Owner, key: str | None = None) -> Iterator[PasswordAttempt]:
         """Count one check of a second factor; see `login`.
 
         The limit is per user, over all methods, pending logins and sign-ins; a recognized browser
-        or address counts apart. A right first proof refunds nothing.
+        or address counts apart. A right first proof refunds nothing. ``key``: what is counted
+        instead of ``owner``, where no user is known.
         """
         if self.limiter is None:
             yield PasswordAttempt()
             return
-        name, known = "second-factor", self.recognized(owner)
+        name, known, key = "second-factor", self.recognized(owner), key or owner.key
         self.count("second-factor-address", self.address)
-        acquire = partial(delays.acquire, self.limiter, owner.key, *known, name=name)
-        with self._password(self.limiter, acquire, name, owner.key, *known) as attempt:
+        acquire = partial(delays.acquire, self.limiter, key, *known, name=name)
+        with self._password(self.limiter, acquire, name, key, *known) as attempt:
             yield attempt
         if attempt.succeeded is not False:
             self.refund("second-factor-address", self.address)
@@ -156,14 +157,13 @@ class CallerLimits:
 
     def recognized(self, owner: Owner) -> tuple[str, ...]:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
-        found = self.recognition(owner)
-        return found.subject if found else ()
+        return self.recognition(owner).subject
 
-    def recognition(self, owner: Owner) -> Recognition | None:
-        """What is recognized of the request, for ``owner``; None with limits off."""
-        if self.limiter is None:
-            return None
+    def recognition(self, owner: Owner) -> Recognition:
+        """What is recognized of the request, for ``owner``; with limits off only browsers are."""
         unknown, known = self._recognize(owner)
+        if self.limiter is None:
+            return unknown
         key = recognized.address_key(self.limiter, owner, self.address)
         return known if unknown.subject or self.limiter.storage.get(key) else unknown
 
@@ -175,8 +175,9 @@ class CallerLimits:
     def remember(self, owner: Owner) -> None:
         """The browser and the address of this request are recognized from now on.
 
-        For ``owner``, who has just signed in or recovered the account. Call it before the request's
-        transaction has written anything, or when it has been committed.
+        For ``owner``, who has just signed in or recovered the account. Addresses are recognized
+        with limits on only. Call it before the request's transaction has written anything, or when
+        it has been committed.
         """
         if self.limiter:
             recognized.remember(self.limiter, owner, self.address, self.seen)
@@ -194,7 +195,7 @@ class CallerLimits:
 
     def new_device_cookie(self) -> str | None:
         """The device cookie for ``owner``; None without one."""
-        if self.limiter is None or self.owner is None:
+        if self.owner is None:
             return None
         return new_cookie(self.keys["device"], self.owner, self.read_cookie())
 

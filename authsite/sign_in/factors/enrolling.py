@@ -8,6 +8,8 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in.gate import Complete, PendingEnded
 from authsite.sign_in.method import Pending, Wrong
+from authsite.sign_in.methods.passkeys import registration
+from authsite.sign_in.methods.passkeys.errors import InvalidCredential
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.enrollment import Enrollment
 from authsite.users import service as users
@@ -39,7 +41,7 @@ def begin_totp(ctx: Context, pending: Pending) -> Enrollment:
     if not enrollment.is_offered(ctx):
         raise NotOffered
     proved = Proved(pending.amr, pending.auth_at or clock.now())
-    return enrollment.begin(ctx, pending.account, pending.id, proved)
+    return enrollment.begin(ctx, pending.user, pending.id, proved)
 
 
 def store_totp(
@@ -63,6 +65,28 @@ def store_totp(
     except SignInEnded:
         raise PendingEnded from None
     return Enrolled(end_others(ctx, done), made.recovery_codes)
+
+
+def store_passkey(
+    ctx: Context, pending: Pending, done: Complete, given: Mapping[str, str]
+) -> Enrolled:
+    """Store the passkey that has completed the sign-in, after `gate.resume`.
+
+    ``given``: ``credential``, which the gate has just checked, and perhaps ``name``. Raises
+    `PendingEnded` if it does not serve any more, or the user has changed.
+    """
+    try:
+        made = registration.register(
+            ctx,
+            done.account,
+            pending.id,
+            given.get("credential"),
+            given.get("name"),
+            session_id=None,
+        )
+    except (SignInEnded, InvalidCredential):
+        raise PendingEnded from None
+    return Enrolled(end_others(ctx, done), made.added.recovery_codes)
 
 
 def end_others(ctx: Context, done: Complete) -> Complete:

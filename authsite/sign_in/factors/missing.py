@@ -32,13 +32,14 @@ class SoFar(NamedTuple):
     unrecognized: bool = False
 
 
-def find_missing(ctx: Context, account: Account, so_far: SoFar) -> Missing | None:
+def find_missing(ctx: Context, account: Account | None, so_far: SoFar) -> Missing | None:
     """What the sign-in of this user still needs; None if it is complete.
 
     A second factor that is set is always asked for, whatever the setting `second-factor` says.
+    ``account``: None where the name belongs to no user, who is asked for a code as everyone is.
     """
     amr, factors = so_far.amr, so_far.factors
-    if not amr:
+    if not amr or account is None:
         return Missing((MAIL_CODE,))
     if reaches(acr_of(amr), AAL2):
         return None

@@ -1,0 +1,142 @@
+"""Sign in by mail: the request for a code, and the page that the link in the mail opens."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, Identifier, Token
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.forms import form_view, link_view
+from authsite.platform.http.rendering import found
+from authsite.platform.runtime import clock
+from authsite.request_state import Request
+from authsite.sign_in import gate
+from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.login_url import login_url
+from authsite.sign_in.method import Pending, Target, Wrong
+from authsite.sign_in.pages import LOGIN, lead_in, login_form
+from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.sessions import cookies, service
+from authsite.sign_in.wording import wording
+
+from . import codes
+from . import service as mail_code
+from .mails import find_waiting
+
+CODE = "authsite:templates/login/code.jinja2"
+
+
+class EmailSignInForm(Body):
+    """The login name of who wants a code."""
+
+    username: Identifier | None = None
+    remember: Annotated[str, Field(max_length=8)] | None = None
+
+
+def to_login(request: Request) -> Response:
+    """The form is on the login page."""
+    return found(request, login_url(request, request.authsite.next))
+
+
+@form_view(
+    "authsite.login.email",
+    EmailSignInForm,
+    show=login_form,
+    get=to_login,
+    renderer=LOGIN,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def request_code(request: Request) -> Response:
+    """Mail a code, and lead to the page that takes it; the answer is the same for every name."""
+    ctx, given = request.authsite.ctx, request.authsite.validated
+    if not given.username:
+        missing = wording(ctx.settings.login_identifiers).missing
+        raise ValidationFailed(details=[FieldError("required", "username", missing)])
+    target = Target(remember=given.remember is not None, next=request.authsite.next)
+    begun = mail_code.begin(ctx, given.username, target)
+    _keep_typed(request, given.username)
+    return lead_in(request, begun)
+
+
+class LinkForm(Body):
+    """The token of the link that the page was opened with."""
+
+    token: Token
+
+
+@link_view("authsite.login.code.link", CODE)
+def show_link(request: Request) -> dict[str, Any]:
+    """The page of the mailed link; opening it changes nothing, as scanners of mail do.
+
+    In the browser that has asked it has a button, elsewhere the code to type there.
+    """
+    return _page(request, request.matchdict["token"])
+
+
+def show_again(request: Request) -> dict[str, Any]:
+    """The page after an error, or without a link."""
+    return _page(request, request.authsite.raw_form.get("token", ""))
+
+
+@form_view(
+    "authsite.login.code",
+    LinkForm,
+    show=show_again,
+    get=lambda request: _page(request, ""),
+    renderer=CODE,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def press(request: Request) -> dict[str, Any] | Response:
+    """Go on with the sign-in of this browser, as if its code had been typed."""
+    ctx, token = request.authsite.ctx, request.authsite.validated.token
+    row_id = codes.read_link(ctx.services.keys, token, clock.now())
+    pending = row_id and _pending_here(request, row_id)
+    if not pending:
+        return _page(request, token)
+    given = {"code": codes.code_of(ctx.services.keys, pending.id)}
+    try:
+        outcome = service.resume(
+            ctx, pending.key, mail_code.NAME, given, former_key=cookies.session_key(request)
+        )
+    except gate.PendingEnded:
+        return _page(request, "")
+    return _page(request, "") if isinstance(outcome, Wrong) else lead_in(request, outcome)
+
+
+def _page(request: Request, token: str) -> dict[str, Any]:
+    """``state``: "here" (with ``token``), "elsewhere" (with ``code``), or "invalid"."""
+    ctx = request.authsite.ctx
+    row_id = codes.read_link(ctx.services.keys, token, clock.now())
+    row = find_waiting(ctx.database, row_id, clock.now()) if row_id else None
+    if row is None or row_id is None:
+        request.response.status_int = 400
+        return {"state": "invalid", "login": route_path(request, "authsite.login.page")}
+    if _pending_here(request, row_id):
+        return {"state": "here", "token": token}
+    return {
+        "state": "elsewhere",
+        "code": codes.code_of(ctx.services.keys, row_id),
+        "for_change": row.session_id is not None,
+    }
+
+
+def _pending_here(request: Request, row_id: UUID) -> Pending | None:
+    """The pending login of this browser, if it is the one of the link and waits for its code."""
+    ctx = request.authsite.ctx
+    try:
+        here = gate.find_pending(ctx, read_key(request))
+    except gate.PendingEnded:
+        return None
+    return here if here.id == row_id and gate.accepts(ctx, here, mail_code.NAME) else None
+
+
+def _keep_typed(request: Request, typed: str) -> None:
+    """Let the next page name the address as it was typed; a name of another kind is not kept."""
+    try:
+        keep_address(request, typed)
+    except ValidationFailed:
+        return

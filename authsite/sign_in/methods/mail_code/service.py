@@ -1,0 +1,176 @@
+"""Codes by mail: begin a sign-in with one, send it, check it.
+
+Name, limits and cost are the same for a name that no user has: there is a row, and a row of the
+outbox without a recipient.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID, uuid4
+
+from authsite.context import Context
+from authsite.platform.audit.service import pseudonym
+from authsite.platform.db import after_commit
+from authsite.platform.mail import outbox
+from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.rate_limit.recognized import Owner
+from authsite.platform.runtime import clock
+from authsite.sign_in import gate, pending
+from authsite.sign_in.credentials import find_credential_of, owner_of, owner_of_user
+from authsite.sign_in.factors.missing import MAIL_CODE
+from authsite.sign_in.factors.state import FactorState
+from authsite.sign_in.identifiers import candidates, normalized_key, rate_limit_key
+from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.users.account import Account
+from authsite.users.levels import EMAIL
+
+from . import codes
+
+NAME = MAIL_CODE
+
+
+def verify(
+    ctx: Context, _target: Target, given: Mapping[str, str], found: Pending | None
+) -> Verified | Wrong | None:
+    """The user of the pending login whose code is in ``given["code"]``, or `Wrong`.
+
+    The code confirms the address, so the account conditions see a confirmed one. Raises `Denied`.
+    """
+    if found is None:
+        return None
+    right = codes.is_code(ctx.services.keys, found.id, given.get("code", ""))
+    if not right or found.account is None:
+        return Wrong()
+    account = found.account
+    if not account.confirmed:
+        account = account._replace(email_verified_at=clock.now())
+    return gate.admit(ctx, account, EMAIL, found.recognition_version, factors=found.factors)
+
+
+METHOD = Method(
+    NAME,
+    EMAIL,
+    offered=lambda ctx, account: account is None and ctx.settings.email_sign_in,
+    verify=verify,
+    page="authsite.login.factor",
+)
+
+
+def begin(ctx: Context, typed: str, target: Target) -> Pending:
+    """Begin a sign-in by mail with a login name, and send the code to the stored address.
+
+    For an unknown or disabled user, and over the limits, the pending login is of no user and no
+    mail goes out: the answer and its cost are the same, and no code is right. Call it before the
+    request has written anything.
+    """
+    names = candidates(typed, ctx.settings.login_identifiers, ctx.settings.phone_region)
+    name = rate_limit_key(typed, names)
+    credential = find_credential_of(ctx, names)
+    enabled = credential if credential and not credential.disabled_at else None
+    owner, account = owner_of(enabled, name), enabled.account if enabled else None
+    recognition = ctx.limits.recognition(owner)
+    if not _may_sign_in(ctx, account, pseudonym(name), owner):
+        enabled = account = None
+    begun = Pending(
+        key=pending.new_key(),
+        account=account,
+        recognition_version=owner.version,
+        amr=(),
+        methods=(NAME,),
+        target=target,
+        factors=enabled.factors if enabled else FactorState(),
+        recognized=recognition.since if account else None,
+        id=uuid4(),
+        name_hash=pseudonym(name),
+    )
+    pending.store(ctx, begun)
+    put(ctx, begun.id, account)
+    return begun
+
+
+def registered(ctx: Context, id: UUID, account: Account | None, typed: str, target: Target) -> str:
+    """The key of a pending login for a browser that has just registered ``account``.
+
+    Its mail, with the ``id``, has been enqueued. ``account``: None where the address ``typed`` was
+    taken: such a pending login is of no user.
+    """
+    begun = Pending(
+        key=pending.new_key(),
+        account=account,
+        recognition_version=0,
+        amr=(),
+        methods=(NAME,),
+        target=target,
+        id=id,
+        name_hash=pseudonym(normalized_key("email", typed)),
+        registered=True,
+    )
+    pending.store(ctx, begun)
+    return begun.key
+
+
+def send(ctx: Context, found: Pending, *, written: bool = False) -> None:
+    """Mail the code of a pending login, again if it was mailed before: it is the same one.
+
+    Over the limits no mail goes out; the answer does not show it. Call it before the request has
+    written anything; ``written``: it has, and the mail is counted when it has been committed.
+    """
+    account = found.account
+    if found.amr and account is not None:
+        allowed = may_mail_user(ctx, account, written=written)
+    else:
+        name = found.name_hash or ""
+        owner = owner_of_user(account.id, found.recognition_version) if account else Owner(name)
+        allowed = _may_sign_in(ctx, account, name, owner)
+    put(ctx, found.id, account if allowed else None)
+
+
+def wait(ctx: Context, found: Pending, *, written: bool = False) -> Pending:
+    """Store a pending login of a page, and mail its code if that is what is missing.
+
+    ``written``: as of `send`.
+    """
+    if NAME in found.methods:
+        send(ctx, found, written=written)
+    pending.store(ctx, found)
+    return found
+
+
+def _may_sign_in(ctx: Context, account: Account | None, name: str, owner: Owner) -> bool:
+    """Count a mail with a code that nothing was proved for; whether it may go out.
+
+    What sends no mail uses up nothing of the owner's limit.
+    """
+    allowed = ctx.limits.allows("email-code-address", ctx.limits.address)
+    known = ctx.limits.recognized(owner)
+    key = normalized_key("email", account.email) if account and allowed else f"no mail {name}"
+    return ctx.limits.allows("email-sign-in", key, *known) and allowed
+
+
+def may_mail_user(ctx: Context, account: Account, *, written: bool = False) -> bool:
+    """Count a mail to a user who is signed in, or has given the password; whether it may go out."""
+
+    def allows() -> bool:
+        by_address = ctx.limits.allows("email-code-address", ctx.limits.address)
+        return by_address and ctx.limits.allows("email-code", limit_subject(account.id))
+
+    def count() -> None:
+        allows()
+
+    if written:
+        after_commit(ctx.db, count)
+        return True
+    return allows()
+
+
+def put(ctx: Context, row_id: UUID, account: Account | None, kind: str = "sign_in_code") -> None:
+    """Enqueue the mail; its builder computes the code from the id of the row."""
+    recipient = Recipient(account.id, account.email) if account else NO_RECIPIENT
+    mail = outbox.NewMail(
+        kind,
+        recipient,
+        about_id=row_id,
+        expires_at=clock.now() + pending.LIFETIME,
+        names_device=True,
+    )
+    outbox.put(ctx, mail)

@@ -1,0 +1,131 @@
+"""Codes by mail for a signed-in user, as the proof of a sensitive change.
+
+The code counts in the sign-in that has asked for it, until the next one is sent.
+"""
+
+import secrets
+from hashlib import sha256
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+from sqlalchemy import ColumnElement, bindparam, delete, literal_column, select, update
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record_apart
+from authsite.platform.db import PreparedQuery
+from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import owner_of_user
+from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import LIFETIME, MAX_FAILURES
+from authsite.users.account import SignedInUser
+from authsite.users.models import User, user_of
+
+from . import codes
+from .service import NAME, may_mail_user, put
+
+_MAX: ColumnElement[int] = literal_column(str(MAX_FAILURES))
+_EXPIRES = PendingLogin.__table__.c.expires_at.type
+
+
+class SessionCode(NamedTuple):
+    """The row of a code, and the user's `recognition_version`."""
+
+    id: UUID
+    recognition_version: int
+
+
+class Counted(NamedTuple):
+    """How often a code has been tried."""
+
+    failures: int
+
+
+SESSION_CODE = PreparedQuery(
+    select(PendingLogin.id, User.recognition_version)
+    .join(User, user_of(PendingLogin))
+    .where(
+        PendingLogin.session_id == bindparam("session_id"),
+        PendingLogin.user_id == bindparam("user_id"),
+        PendingLogin.expires_at > bindparam("now", type_=_EXPIRES),
+        PendingLogin.failures < _MAX,
+    ),
+    SessionCode,
+)
+COUNT_ATTEMPT = PreparedQuery(
+    update(PendingLogin)
+    .where(PendingLogin.id == bindparam("row_id"), PendingLogin.failures < _MAX)
+    .values(failures=PendingLogin.failures + literal_column("1"))
+    .returning(PendingLogin.failures),
+    Counted,
+)
+REFUND_ATTEMPT = PreparedQuery(
+    update(PendingLogin)
+    .where(PendingLogin.id == bindparam("row_id"))
+    .values(failures=PendingLogin.failures - literal_column("1"))
+    .returning(PendingLogin.failures),
+    Counted,
+)
+
+
+def send_to_session(ctx: Context, user: SignedInUser) -> None:
+    """Mail a code to the address of a signed-in user; the one before does not count any more.
+
+    Over the limits no mail goes out and the one before goes on counting; the answer does not show
+    it. Call it before the request has written anything.
+    """
+    account, session_id, now = user.account, user.session_id, clock.now()
+    if not may_mail_user(ctx, account):
+        return
+    ctx.db.execute(
+        delete(PendingLogin)
+        .where(PendingLogin.session_id == session_id, PendingLogin.user_id == account.id)
+        .execution_options(synchronize_session=False)
+    )
+    row = PendingLogin(
+        id=uuid4(),
+        key_hash=sha256(secrets.token_bytes(32)).hexdigest(),  # no key opens it
+        user_id=account.id,
+        user_epoch=account.epoch,
+        session_id=session_id,
+        remember=False,
+        amr="",
+        enroll=False,
+        unrecognized=False,
+        failures=0,
+        address=ctx.request_info.address,
+        agent=ctx.request_info.agent,
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
+    ctx.db.add(row)
+    ctx.db.flush()
+    put(ctx, row.id, account, "change_code")
+
+
+def check_of_session(ctx: Context, user: SignedInUser, code: str) -> bool:
+    """Whether ``code`` is the one that was mailed to the user for this sign-in.
+
+    A right one is used up in the request's transaction: a request that is rolled back leaves it.
+    So call it after all other checks, and before the request has written anything. The attempt is
+    counted before the check, for the code and for the user. Raises `TooManyAttempts`.
+    """
+    values = {"session_id": user.session_id, "user_id": user.account.id, "now": clock.now()}
+    found = SESSION_CODE.one(ctx.database, **values)
+    owner = owner_of_user(user.account.id, found.recognition_version if found else 0)
+    with ctx.limits.second_factor(owner) as attempt:
+        counted = found and COUNT_ATTEMPT.one(ctx.database, row_id=found.id)
+        right = bool(found and counted and codes.is_code(ctx.services.keys, found.id, code))
+        attempt.succeeded = right
+    if found is None or not right:
+        details = {"method": NAME, "reason": "invalid_code"}
+        record_apart(ctx, Event.FACTOR_FAILED, user_id=user.account.id, details=details)
+        return False
+    REFUND_ATTEMPT.one(ctx.database, row_id=found.id)
+    used = ctx.db.scalar(
+        delete(PendingLogin)
+        .where(PendingLogin.id == found.id, PendingLogin.expires_at > clock.now())
+        .returning(PendingLogin.id)
+        .execution_options(synchronize_session=False)
+    )
+    return used is not None
