@@ -1,6 +1,5 @@
 """What a user must prove before a change of the factors."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,13 +9,13 @@ from authsite.context import Context
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
 from authsite.platform.db import PreparedQuery
-from authsite.platform.http.errors import FieldError
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.errors import MissingMailCode, WrongMailCode
 from authsite.sign_in.factors import policy, service
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.facts import amr_of
+from authsite.sign_in.methods.mail_code.session_codes import check_of_session
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import SignedInUser
@@ -72,8 +71,12 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
         raise EmailNotConfirmed
-    require_proof(ctx, user, given, lambda: _errors_of_code(ctx, user, given) if with_code else ())
+    lacks_code = with_code and not given.mail_code
+    require_proof(ctx, user, given, lambda: MissingMailCode().details if lacks_code else ())
     ctx.limits.count(LIMIT, limit_subject(user.account.id))
+    # Last, since a right code is used up in this transaction.
+    if with_code and not check_of_session(ctx, user, given.mail_code or ""):
+        raise WrongMailCode
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
@@ -103,15 +106,3 @@ def _facts(ctx: Context, user: SignedInUser) -> SignInFacts:
     if facts is None:
         raise SignInEnded
     return facts
-
-
-def _errors_of_code(ctx: Context, user: SignedInUser, given: ProofFields) -> Sequence[FieldError]:
-    if not given.mail_code:
-        return MissingMailCode().details
-    if not _is_right(ctx, user, given.mail_code):
-        return WrongMailCode().details
-    return ()
-
-
-def _is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
-    return False
