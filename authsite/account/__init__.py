@@ -8,6 +8,7 @@ from authsite.platform.user_data import UserData
 
 from . import mails
 from .export import list_counters
+from .factors import pages as factors
 from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -45,6 +46,20 @@ def includeme(config: "Configurator") -> None:
         "account.password": "/account/password",
         "account.password.link": "/account/password/link",
         "account.password.check": "/account/password/check",
+        "account.factors": "/account/factors",
+        "account.factors.later": "/account/factors/later",
+        "account.factors.totp": "/account/factors/totp",
+        "account.factors.totp.mail": "/account/factors/totp/mail",
+        "account.factors.totp.confirm": "/account/factors/totp/confirm",
+        "account.factors.totp.remove": "/account/factors/totp/remove",
+        "account.factors.passkeys": "/account/factors/passkeys",
+        "account.factors.passkeys.mail": "/account/factors/passkeys/mail",
+        "account.factors.passkeys.add": "/account/factors/passkeys/add",
+        "account.factors.passkeys.rename": "/account/factors/passkeys/{id}/name",
+        "account.factors.passkeys.remove": "/account/factors/passkeys/{id}/remove",
+        "account.factors.codes": "/account/factors/codes",
+        "account.factors.after_password": "/account/factors/after-password",
+        "account.factors.browsers": "/account/factors/browsers",
         "account.sessions.end_others": "/account/sessions/end-others",
         "account.sessions.end": "/account/sessions/{id}/end",
         "account.export": "/account/export",
@@ -59,7 +74,7 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
-    for section in SECTIONS:
+    for section in (*SECTIONS, factors.SECTION):
         config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
@@ -75,5 +90,5 @@ def includeme(config: "Configurator") -> None:
         )
     config.include(".passkeys")
     config.scan(".api")
-    config.scan(".factors.api")
+    config.scan(".factors")
     config.scan(".pages")

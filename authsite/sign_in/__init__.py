@@ -14,8 +14,8 @@ from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion as passkeys
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
+from .factors import banner, recovering, remembered
 from .factors import notices as factor_notices
-from .factors import recovering, remembered
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
 from .methods.recovery_codes import method as recovery_codes
@@ -67,6 +67,8 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.home", "/", static=not ours)
     config.add_route("authsite.login.page", "/login")
     config.add_route("authsite.login.factor", "/login/factor")
+    config.add_route("authsite.login.factor.done", "/login/factor/done")
+    config.add_route("authsite.login.factor.mail", "/login/factor/mail")
     config.add_route("authsite.login.passkey", "/login/passkey")
     config.add_route("authsite.login.passkey.options", "/login/passkey/options")
     config.add_route("authsite.passkeys.origins", "/.well-known/webauthn")
@@ -76,6 +78,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.code.link", "/login/code/{token}")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("factor_day", banner.factor_day)
     config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)

@@ -153,4 +153,5 @@ def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
 
 def _page_of(request: Request, pending: Pending) -> str:
     methods = METHODS.of(request.authsite.services)
-    return next((page for name in pending.methods if (page := methods[name].page)), FACTOR_PAGE)
+    asked = (methods[name] for name in pending.methods if name in methods)
+    return next((each.page for each in asked if each.page), FACTOR_PAGE)

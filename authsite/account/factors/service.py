@@ -42,7 +42,7 @@ def begin_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> Enrollme
     if not totp.is_offered(ctx):
         raise NotOffered
     proved = proof.require_for_adding(ctx, user, given)
-    return totp.begin(ctx, user.account, _session_id(user), proved)
+    return totp.begin(ctx, user.account, session_id(user), proved)
 
 
 def confirm_totp(
@@ -54,14 +54,14 @@ def confirm_totp(
     """
     if not totp.is_offered(ctx):
         raise NotOffered
-    account, session_id = user.account, _session_id(user)
-    new = totp.confirm(ctx, account, session_id, enrollment, code)
+    account, present = user.account, session_id(user)
+    new = totp.confirm(ctx, account, present, enrollment, code)
     if isinstance(new, Wrong):
         raise WrongFirstCode
     factors.lock(ctx, account)
     replaced = factors.overview(ctx, account.id).totp is not None
     id = totp.store(ctx, account, new)
-    added = factors.added(ctx, account, factors.TOTP, id, session_id, replaced=replaced)
+    added = factors.added(ctx, account, factors.TOTP, id, present, replaced=replaced)
     return finish(ctx, user, added, new.proved, TOTP, end_others)
 
 
@@ -139,7 +139,8 @@ def _raise_level(ctx: Context, user: SignedInUser, proved: Proved) -> RenewedSes
     return None
 
 
-def _session_id(user: SignedInUser) -> UUID:
+def session_id(user: SignedInUser) -> UUID:
+    """The id of the present sign-in. Raises `SignInEnded`."""
     if user.session_id is None:
         raise SignInEnded
     return user.session_id

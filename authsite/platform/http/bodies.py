@@ -69,6 +69,7 @@ MailCode = Annotated[
     Field(examples=["WDJB-MJHT"]),
 ]
 NewPassword = Annotated[Password, Missing(_("Choose a password."))]
+Short = Annotated[str, _text(64)]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]

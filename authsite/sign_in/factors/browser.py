@@ -38,12 +38,17 @@ def may_remember(ctx: Context, pending: Pending) -> bool:
     """
     if not ctx.settings.remember_factor or pending.enroll or MAIL_CODE in pending.methods:
         return False
-    return not policy.is_administrator(pending.account)
+    return pending.account is not None and not policy.is_administrator(pending.account)
 
 
-def remember(request: Request, user_id: uuid.UUID) -> None:
-    """Remember the browser, whose user has just given a second factor, and set the cookie."""
+def remember(request: Request, pending: Pending, user_id: uuid.UUID) -> None:
+    """Remember the browser, whose user has just completed the login, and set the cookie.
+
+    Where `may_remember` is false, nothing happens.
+    """
     ctx = request.authsite.ctx
+    if not may_remember(ctx, pending):
+        return
     value = remembered.remember(ctx, user_id)
     if value is not None:
         name = cookies.host_name(request, cookies.FACTOR)

@@ -1,7 +1,5 @@
 """Which second factor the page asks for first: the one that the user has used last."""
 
-import uuid
-from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -9,6 +7,7 @@ from sqlalchemy import bindparam, func, select
 
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.sign_in.method import Pending
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
 
@@ -37,15 +36,15 @@ LAST_USED = PreparedQuery(
 )
 
 
-def in_order(ctx: Context, user_id: uuid.UUID, methods: Sequence[str]) -> tuple[str, ...]:
-    """The names of ``methods``, the one that was used last first, recovery codes at the end."""
-    if len(methods) < 2:
-        return tuple(methods)
-    found = LAST_USED.one(ctx.database, user_id=user_id) or LastUsed(None, None)
+def in_order(ctx: Context, pending: Pending) -> tuple[str, ...]:
+    """The methods of the login, the one that was used last first, recovery codes at the end."""
+    if len(pending.methods) <= 1 or pending.account is None:
+        return pending.methods
+    found = LAST_USED.one(ctx.database, user_id=pending.account.id) or LastUsed(None, None)
     moments = found._asdict()
 
     def place(name: str) -> tuple[bool, float]:
         moment = moments.get(name)
         return name == RECOVERY_CODE, -moment.timestamp() if moment else 0.0
 
-    return tuple(sorted(methods, key=place))
+    return tuple(sorted(pending.methods, key=place))

@@ -79,9 +79,16 @@ def begin(ctx: Context, account: Account, bound_id: uuid.UUID, proved: Proved) -
         "expires": (clock.now() + LIFETIME).timestamp(),
     }
     sealed = ctx.services.sealing.seal(json.dumps(values).encode(), _binding(account, bound_id))
-    text = b32encode(secret).decode()
-    uri = otpauth_uri(ctx.settings.site_name, account.email, text)
-    return Enrollment(text, uri, qr_svg(uri), PREFIX + sealed)
+    return _enrollment(ctx, account, secret, PREFIX + sealed)
+
+
+def shown_again(ctx: Context, account: Account, bound_id: uuid.UUID, enrollment: str) -> Enrollment:
+    """What `begin` returned with this ``enrollment``, for a page after a wrong code.
+
+    Raises as `confirm`.
+    """
+    new = _open(ctx, account, bound_id, enrollment)
+    return _enrollment(ctx, account, new.secret, enrollment)
 
 
 def confirm(
@@ -143,6 +150,12 @@ def qr_svg(text: str) -> str:
         drawn, kind="svg", scale=4, border=4, light="#fff", xmldecl=False, nl=False
     )
     return drawn.getvalue().decode()
+
+
+def _enrollment(ctx: Context, account: Account, secret: bytes, enrollment: str) -> Enrollment:
+    text = b32encode(secret).decode()
+    uri = otpauth_uri(ctx.settings.site_name, account.email, text)
+    return Enrollment(text, uri, qr_svg(uri), enrollment)
 
 
 def _open(ctx: Context, account: Account, bound_id: uuid.UUID, enrollment: str) -> NewTotp:
