@@ -11,8 +11,8 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.models import PendingLogin
-from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.sessions import service
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
