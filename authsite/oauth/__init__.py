@@ -54,6 +54,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.userinfo",
     )
     config.scan(".api")
+    config.include(".mfa")
 
 
 def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:

@@ -108,7 +108,7 @@ def resume(
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
         if set(PASSWORD) <= set(found.amr):
-            factor_notices.note_failure(ctx, found.account)
+            factor_notices.note_failure(ctx, found.user)
         return wrong
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
@@ -124,11 +124,11 @@ def prove(
     ``pending``: one that is not stored, with the user and the id of the session; nothing becomes of
     it. The attempt counts for the user, as in `resume`. Raises what the method raises.
     """
-    owner = owner_of_user(pending.account.id, pending.recognition_version)
+    owner = owner_of_user(pending.user.id, pending.recognition_version)
     with ctx.limits.second_factor(owner) as attempt:
         verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
         attempt.succeeded = isinstance(verified, Verified)
-    if isinstance(verified, Verified) and verified.account.id == pending.account.id:
+    if isinstance(verified, Verified) and verified.account.id == pending.user.id:
         return verified
     wrong = verified if isinstance(verified, Wrong) else Wrong()
     record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))

@@ -4,12 +4,12 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from authsite.guards.fresh import require_fresh
 from pyramid.config import not_
 from pyramid.exceptions import ConfigurationError
 from sqlalchemy import select
 from webtest import TestApp
 
-from authsite.guards.fresh import require_fresh
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users

@@ -41,7 +41,7 @@ def begin_totp(ctx: Context, pending: Pending) -> Enrollment:
     if not enrollment.is_offered(ctx):
         raise NotOffered
     proved = Proved(pending.amr, pending.auth_at or clock.now())
-    return enrollment.begin(ctx, pending.account, pending.id, proved)
+    return enrollment.begin(ctx, pending.user, pending.id, proved)
 
 
 def store_totp(

@@ -68,10 +68,10 @@ def pending_options(ctx: Context, pending: Pending) -> dict[str, Any] | None:
     None if it does not go on with a passkey.
     """
     if NAME in pending.methods:
-        return options(ctx, challenges.of_pending(pending.id), pending.account)
+        return options(ctx, challenges.of_pending(pending.id), pending.user)
     if pending.enroll and not pending.methods and registration.can_add(ctx):
         proved = Proved(pending.amr, pending.auth_at or clock.now())
-        return registration.options(ctx, pending.account, pending.id, proved)
+        return registration.options(ctx, pending.user, pending.id, proved)
     return None
 
 
@@ -98,7 +98,7 @@ def verify(
     if pending.enroll and not pending.methods:
         return _enroll(ctx, pending, given)
     bound = challenges.of_pending(pending.id)
-    done = check(ctx, party, given.get("credential"), bound, pending.account.id)
+    done = check(ctx, party, given.get("credential"), bound, pending.user.id)
     if done is None:
         return _WRONG
     row, used = done
@@ -187,11 +187,11 @@ def _reason(row: StoredPasskey | None) -> FailureReason:
 
 def _enroll(ctx: Context, pending: Pending, given: Mapping[str, str]) -> Verified | Wrong:
     """A new passkey completes the pending login that asks for a factor; the caller stores it."""
-    new = registration.check(ctx, pending.account, pending.id, given.get("credential"))
+    new = registration.check(ctx, pending.user, pending.id, given.get("credential"))
     if new is None:
         return _WRONG
     amr = registration.amr_of(new.user_verified)
-    return admit(ctx, pending.account, amr, pending.recognition_version)
+    return admit(ctx, pending.user, amr, pending.recognition_version)
 
 
 def _verify(

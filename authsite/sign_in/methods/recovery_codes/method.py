@@ -66,7 +66,7 @@ def verify(
     """Use up ``code``, one of the user's. Raises `Denied`."""
     if pending is None:
         return None
-    account, code = pending.account, codes.read(given.get("code", ""))
+    account, code = pending.user, codes.read(given.get("code", ""))
     if code is None:
         return Wrong()
     for mac in service.macs_of(ctx, account.id, code):

@@ -115,7 +115,7 @@ def verify(
     """
     if pending is None:
         return None
-    account, typed = pending.account, given.get("code", "")
+    account, typed = pending.user, given.get("code", "")
     if pending.enroll and not pending.methods:
         new = enrollment.confirm(ctx, account, pending.id, given.get("enrollment", ""), typed)
         return new if isinstance(new, Wrong) else admit(ctx, account, TOTP)
