@@ -11,11 +11,9 @@ from authsite.oauth.models import Family
 from authsite.platform.db import PreparedQuery
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
-from authsite.sign_in.errors import MissingMailCode, WrongMailCode
 from authsite.sign_in.factors import policy, service
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods.mail_code.session_codes import check_of_session
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import SignedInUser
@@ -71,12 +69,8 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
         raise EmailNotConfirmed
-    lacks_code = with_code and not given.mail_code
-    require_proof(ctx, user, given, lambda: MissingMailCode().details if lacks_code else ())
+    require_proof(ctx, user, given, with_code=with_code)
     ctx.limits.count(LIMIT, limit_subject(user.account.id))
-    # Last, since a right code is used up in this transaction.
-    if with_code and not check_of_session(ctx, user, given.mail_code or ""):
-        raise WrongMailCode
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
