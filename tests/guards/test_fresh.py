@@ -4,7 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from authsite.guards.fresh import require_fresh
 from pyramid.config import not_
 from pyramid.exceptions import ConfigurationError
 from sqlalchemy import select
