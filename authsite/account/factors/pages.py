@@ -17,6 +17,7 @@ from authsite.sign_in.factors import banner
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.pages import show_codes
+from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.methods.passkeys import registration
 from authsite.sign_in.methods.totp import enrollment as totp
 from authsite.sign_in.reauthentication import ProofFields
@@ -158,6 +159,13 @@ def begin_totp(request: Request) -> dict[str, Any]:
     return {**totp_page(request), "enrollment": begun}
 
 
+@form_view(f"{TOTP}.mail", ProofForm, show=totp_page, get=to_totp, renderer=ADD)
+def mail_for_totp(request: Request) -> dict[str, Any]:
+    """Mail the code that the page asks for."""
+    mail_code(request)
+    return {**totp_page(request), "code_sent": True}
+
+
 @form_view(f"{TOTP}.confirm", ConfirmForm, show=confirm_page, get=to_totp, renderer=ADD)
 def confirm_totp(request: Request) -> Response:
     """Store the authenticator app, and show the recovery codes that came with it."""
@@ -228,6 +236,13 @@ def after_adding(request: Request, changed: Changed, done: str) -> Response:
         onward = target or route_path(request, SECURITY)
         return show_codes(request, changed.recovery_codes, onward, added=True)
     return go_on(request, target) if target else back(request, done)
+
+
+def mail_code(request: Request) -> None:
+    """Mail a code to the user, if adding a factor needs one."""
+    ctx, user = request.authsite.ctx, _user(request)
+    if proof.needs_mail_code(ctx, user):
+        send_to_session(ctx, user)
 
 
 def _user(request: Request) -> SignedInUser:

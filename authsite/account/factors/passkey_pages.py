@@ -20,8 +20,7 @@ from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 
-from .pages import ADD, ProofForm, adding, after_adding, ends_others, show_as
-from .service import Changed
+from .pages import ADD, ProofForm, adding, after_adding, ends_others, mail_code, show_as
 
 PASSKEYS = "authsite.account.factors.passkeys"
 
@@ -62,19 +61,26 @@ def begin_passkey(request: Request) -> dict[str, Any]:
     return {**passkey_page(request), "passkey_options": options}
 
 
+@form_view(f"{PASSKEYS}.mail", ProofForm, show=passkey_page, get=to_passkeys, renderer=ADD)
+def mail_for_passkey(request: Request) -> dict[str, Any]:
+    """Mail the code that the page asks for."""
+    mail_code(request)
+    return {**passkey_page(request), "code_sent": True}
+
+
 @form_view(f"{PASSKEYS}.add", PasskeyForm, show=passkey_page, get=to_passkeys, renderer=ADD)
 def add_passkey(request: Request) -> Response:
     """Store the passkey; the recovery codes that are made with a first factor are shown."""
     given: PasskeyForm = request.authsite.validated
     user = caller_of(request).signed_in_user()
-    added = service.add(
+    _row, changed = service.add(
         request.authsite.ctx,
         user,
         given.credential,
         given.name,
-        end_others=ends_others(given) is not False,
+        ends_others(given),
     )
-    return after_adding(request, Changed(added.recovery_codes), "passkey")
+    return after_adding(request, changed, "passkey")
 
 
 @account_form(f"{PASSKEYS}.rename", NameForm, show=show_as("passkey-name-{id}"))

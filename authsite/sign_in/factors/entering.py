@@ -7,7 +7,6 @@ from authsite.context import Context
 from authsite.sign_in import gate
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Wrong
-from authsite.sign_in.methods.passkeys import registration
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession
 
@@ -50,14 +49,5 @@ def resume(
 def _store(
     ctx: Context, pending: Pending, done: Complete, method: str, given: Mapping[str, str]
 ) -> Enrolled:
-    if method == TOTP:
-        return enrolling.store_totp(ctx, pending, done, given)
-    made = registration.register(
-        ctx,
-        done.account,
-        pending.id,
-        given.get("credential"),
-        given.get("name"),
-        end_others=False,
-    )
-    return Enrolled(enrolling.end_others(ctx, done), made.recovery_codes)
+    store = enrolling.store_totp if method == TOTP else enrolling.store_passkey
+    return store(ctx, pending, done, given)

@@ -14,17 +14,18 @@ from pyramid.view import view_config
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Short
 from authsite.platform.http.forms import form_view
-from authsite.platform.http.rendering import go_on, render_page, see_other
+from authsite.platform.http.rendering import found, go_on, render_page, see_other
 from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sign_in import gate
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending, Wrong
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.enrollment import Enrollment
-from authsite.sign_in.pages import lead_in
+from authsite.sign_in.pages import FACTOR_PAGE, lead_in
 from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
@@ -32,6 +33,7 @@ from authsite.sign_in.sessions.service import BegunSession
 from . import browser, choice, enrolling, entering
 from .entering import BegunWithCodes
 from .errors import InvalidEnrollment
+from .missing import MAIL_CODE
 from .page_errors import FactorMissing, SignInEnded, WrongFactor
 from .service import PASSKEY
 
@@ -77,6 +79,11 @@ def show_factor(request: Request) -> dict[str, Any] | Response:
     return factor_page(request)
 
 
+def to_factor(request: Request) -> Response:
+    """Redirect the path of a form to the page."""
+    return found(request, route_path(request, FACTOR_PAGE))
+
+
 def _asking(request: Request, pending: Pending) -> dict[str, Any]:
     """One of the methods is asked for; the query or the form may name another one."""
     ctx, language = request.authsite.ctx, request.authsite.request_info.language
@@ -90,6 +97,7 @@ def _asking(request: Request, pending: Pending) -> dict[str, Any]:
         "others": [each for each in methods if each != shown],
         "address": _address(request, pending),
         "passkey_options": options,
+        "sent_again": request.GET.get("sent"),
         "may_remember": browser.may_remember(ctx, pending),
         "remember_for": duration_words(ctx.settings.remember_factor, language),
     }
@@ -106,7 +114,7 @@ def _address(request: Request, pending: Pending) -> str | None:
 def _enrolling(request: Request, pending: Pending) -> dict[str, Any]:
     ctx = request.authsite.ctx
     return {
-        "address": pending.account.email,
+        "address": pending.user.email,
         "enrollment": _enrollment(request, pending) if enrollment.is_offered(ctx) else None,
         "passkey_options": assertion.pending_options(ctx, pending),
     }
@@ -117,7 +125,7 @@ def _enrollment(request: Request, pending: Pending) -> Enrollment:
     ctx, given = request.authsite.ctx, request.authsite.form_data.get("enrollment")
     if given:
         try:
-            return enrollment.shown_again(ctx, pending.account, pending.id, given)
+            return enrollment.shown_again(ctx, pending.user, pending.id, given)
         except InvalidEnrollment:
             pass
     return enrolling.begin_totp(ctx, pending)
@@ -180,6 +188,21 @@ def show_codes(request: Request, codes: tuple[str, ...], onward: str, *, added: 
     response: Response = request.response
     response.text = render_page(request, CODES, {"codes": codes, "onward": onward, "added": added})
     return response
+
+
+@form_view(
+    "authsite.login.factor.mail",
+    show=factor_page,
+    get=to_factor,
+    renderer=ASK,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def mail_again(request: Request) -> Response:
+    """Mail the code again; the answer is the same over the limits."""
+    pending = find_pending(request)
+    if MAIL_CODE in pending.methods:
+        mail_code.send(request.authsite.ctx, pending)
+    return see_other(request, route_path(request, FACTOR_PAGE, _query={"sent": "1"}))
 
 
 @view_config(
