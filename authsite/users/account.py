@@ -36,6 +36,10 @@ class Account(NamedTuple):
         """Whether the user has confirmed the e-mail address."""
         return self.email_verified_at is not None
 
+    def confirmed_at(self, moment: datetime) -> "Account":
+        """The account as it is when the address has been confirmed by this ``moment``."""
+        return self if self.confirmed else self._replace(email_verified_at=moment)
+
 
 def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
     """Whether the settings require a confirmed e-mail address and this user has none."""
