@@ -38,6 +38,7 @@ SETTINGS = {
     "limits_storage": "database",
     "limits.register_address": "100/hour",
     "limits.login_address": "1000/hour",
+    "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
     **WEB,
