@@ -82,8 +82,9 @@ def put_apart(ctx: Context, mail: NewMail) -> None:
 
     On SQLite the caller must not hold the write lock.
     """
-    with ctx.database.autocommit.connect() as connection:
-        connection.execute(_INSERT, [_values(ctx, mail)])
+    # A session, since the statement has the names of attributes, not of columns.
+    with Session(ctx.database.autocommit) as session:
+        session.execute(_INSERT, [_values(ctx, mail)])
 
 
 def _values(ctx: Context, mail: NewMail) -> dict[str, Any]:
