@@ -30,12 +30,18 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.export", "/v1/user/export", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
-    for name in ("factors", "totp", "recovery-codes", "second-factor", "remembered-browsers"):
+    for name in ("recovery-codes", "second-factor", "remembered-browsers"):
         config.add_route(f"authsite.user.{name}", f"/v1/user/{name}", guard="api")
-    config.add_route("authsite.user.totp.confirm", "/v1/user/totp/confirm", guard="api")
+    # A user who has to add a second factor can do so.
+    for name, path in {
+        "factors": "factors",
+        "totp": "totp",
+        "totp.confirm": "totp/confirm",
+    }.items():
+        config.add_route(f"authsite.user.{name}", f"/v1/user/{path}", guard="api", unenrolled=True)
+    config.add_route("authsite.account.security", "/account/security", guard="web", unenrolled=True)
     for name, path in {
         "account": "/account",
-        "account.security": "/account/security",
         "account.access": "/account/access",
         "account.activity": "/account/activity",
         "account.profile": "/account/profile",

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.sign_in.factors import notices as factor_notices
+from authsite.sign_in.factors import recovering
 from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.identities import service as identities
@@ -61,8 +62,21 @@ def build_failed_logins(job: MailJob) -> MailContent | None:
     return replace(content, about=", ".join(found) or None)
 
 
+def build_password_changed(job: MailJob) -> MailContent | None:
+    """The notice that the password was changed, with the second factors that stay; or None."""
+    content = build_security_notice(job)
+    if content is None or job.mail.user_id is None:
+        return content
+    with Session(job.services.database.autocommit) as db:
+        left = recovering.find_left(db, job.mail.user_id)
+    # For the template, which has the words; never the name of a passkey, which is user input.
+    names = [name for name, here in (("totp", left.totp), ("passkey", left.passkeys)) if here]
+    return replace(content, about=" ".join(names) or None)
+
+
 BUILDERS: dict[str, MailBuilder] = {
     "new_device": build_new_device,
+    "password_changed": build_password_changed,
     "app_signed_out": build_app_signed_out,
     "failed_logins": build_failed_logins,
     **dict.fromkeys(factor_notices.KINDS, build_factor_change),

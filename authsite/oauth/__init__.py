@@ -44,8 +44,12 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect", errors="oauth")
     config.add_route("authsite.oauth.token", "/v1/oauth/token", errors="oauth")
     config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke", errors="oauth")
-    config.add_route("authsite.logout", "/v1/logout/", guard="api", unconfirmed=True)
-    config.add_route("authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True)
+    config.add_route(
+        "authsite.logout", "/v1/logout/", guard="api", unconfirmed=True, unenrolled=True
+    )
+    config.add_route(
+        "authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True, unenrolled=True
+    )
     cors.open_to(
         config,
         Origins().allows,

@@ -74,6 +74,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.passkeys.origins", "/.well-known/webauthn")
     if config.registry["authsite"].settings.email_sign_in:
         config.add_route("authsite.login.email", "/login/email")
+        config.scan(".methods.mail_code.sign_in_pages")
     config.add_route("authsite.login.code", "/login/code")
     config.add_route("authsite.login.code.link", "/login/code/{token}")
     config.add_route("authsite.logout.page", "/logout")
@@ -85,7 +86,7 @@ def includeme(config: "Configurator") -> None:
     config.scan(".pages")
     config.scan(".methods.passkeys.pages")
     config.scan(".factors.pages")
-    config.scan(".methods.mail_code")
+    config.scan(".methods.mail_code.pages")
     config.add_user_data(UserData("pending_logins", PendingLogin))
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")
     config.add_user_data(

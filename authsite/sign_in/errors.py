@@ -57,14 +57,11 @@ class MissingMailCode(ValidationFailed):
 
 
 class WrongMailCode(ValidationFailed):
-    """The mailed code is wrong, or has expired; the audit row of the failure is kept."""
+    """The mailed code is wrong, or has expired. Its failure is recorded apart."""
 
-    keeps_writes = True
-
-    def __init__(self, others: Sequence[FieldError] = ()) -> None:
-        """``others``: the errors of the other fields."""
+    def __init__(self) -> None:
         message = _("This is not the code that we mailed to you, or it has expired. Try again.")
-        super().__init__(details=[FieldError("invalid_code", "mail_code", message), *others])
+        super().__init__(details=[FieldError("invalid_code", "mail_code", message)])
 
 
 class InsufficientUserAuthentication(ApiError):

@@ -116,25 +116,6 @@ def resume(
     return done
 
 
-def prove(
-    ctx: Context, pending: Pending, method: str, given: Mapping[str, str]
-) -> Verified | Wrong:
-    """Check a second proof of a user who is signed in already.
-
-    ``pending``: one that is not stored, with the user and the id of the session; nothing becomes of
-    it. The attempt counts for the user, as in `resume`. Raises what the method raises.
-    """
-    owner = owner_of_user(pending.user.id, pending.recognition_version)
-    with ctx.limits.second_factor(owner) as attempt:
-        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
-        attempt.succeeded = isinstance(verified, Verified)
-    if isinstance(verified, Verified) and verified.account.id == pending.user.id:
-        return verified
-    wrong = verified if isinstance(verified, Wrong) else Wrong()
-    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
-    return wrong
-
-
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
     """The pending login of this ``key`` and client. Raises `PendingEnded`."""
     found = pending_logins.find(ctx, key) if key else None

@@ -31,10 +31,13 @@ from authsite.users.models import User
 from .errors import (
     PROOF_LIFETIME,
     MissingCurrentPassword,
+    MissingMailCode,
     ProofRequired,
     StepUpRequired,
     WrongCurrentPassword,
+    WrongMailCode,
 )
+from .methods.mail_code.session_codes import check_of_session
 from .methods.passkeys.models import Passkey
 from .methods.totp.models import TotpFactor
 from .sessions.models import BrowserSession
@@ -143,18 +146,22 @@ def require_proof(
     user: SignedInUser,
     given: ProofFields,
     check_others: Callable[[], Sequence[FieldError]] = tuple,
+    *,
+    with_code: bool = False,
 ) -> None:
     """Ask a signed-in user for a proof: the one function that all sensitive changes call.
 
     A password is limited and recorded. Of a user with a second factor the sign-in is looked at
     first, so that a person with a stolen session cannot guess the password.
 
-    ``check_others`` returns the errors of
+    ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
+    confirmation at a provider. ``check_others`` returns the errors of
     the other fields, so that one response has all errors. It runs after the password was checked.
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
     `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept;
-    `ProofRequired` for a user with neither who has not confirmed; `ValidationFailed` if only other
+    `ProofRequired` for a user with neither who has not confirmed; `WrongMailCode`;
+    `ValidationFailed` if only other
     fields are wrong; `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
     """
     stored, password = read(ctx, user), given.current_password
@@ -162,13 +169,22 @@ def require_proof(
         raise error
     if stored is not None and stored.password_hash is None:
         if not stored.has_factor and not is_recent(stored.confirmed_at):
-            raise ProofRequired
+            if given.mail_code is None:
+                raise ProofRequired
+            with_code = True
     elif password is None:
-        raise MissingCurrentPassword(check_others())
+        raise MissingCurrentPassword([*_missing_code(given, with_code), *check_others()])
     elif not check_password(ctx, user, password, stored):
         raise WrongCurrentPassword(check_others())
-    if others := check_others():
+    if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
+    # Last: a refused request does not use the code up.
+    if with_code and not check_of_session(ctx, user, given.mail_code or ""):
+        raise WrongMailCode
+
+
+def _missing_code(given: ProofFields, with_code: bool) -> Sequence[FieldError]:
+    return MissingMailCode().details if with_code and not given.mail_code else ()
 
 
 def missing_step_up(user: SignedInUser, stored: StoredProof | None) -> StepUpRequired | None:

@@ -28,12 +28,20 @@ from authsite.users.levels import (
     reaches,
 )
 
-from . import gate, reauthentication
-from .errors import PROOF_LIFETIME, MissingCurrentPassword, ProofRequired, WrongCurrentPassword
+from . import reauthentication
+from .errors import (
+    PROOF_LIFETIME,
+    MissingCurrentPassword,
+    ProofRequired,
+    WrongCurrentPassword,
+    WrongMailCode,
+)
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
+from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
 from .method import Pending, Target, Wrong, second_factors
+from .methods.mail_code.session_codes import check_of_session
 from .reauthentication import StoredProof
 from .sessions import proved
 from .sessions.service import RenewedSession
@@ -55,16 +63,17 @@ class Given(NamedTuple):
     current_password: str | None = None
     method: str | None = None
     factor: Mapping[str, str] = {}
+    mail_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
     """What a step-up asks for.
 
-    ``first``: a first proof, which is the password (``by_password``), or a confirmation at one of
-    ``providers``, unless it was ``confirmed`` at that moment. ``methods``: the second factors that
-    are enough; none if none is asked for. ``alone``: those that need no first proof beside.
-    ``enroll``: the level cannot be reached with what the user has.
+    ``first``: a first proof, which is the password (``by_password``), or without one a mailed code,
+    or a confirmation at one of ``providers``, unless it was ``confirmed`` at that moment.
+    ``methods``: the second factors that are enough; none if none is asked for. ``alone``: those
+    that need no first proof beside. ``enroll``: the level cannot be reached with what the user has.
     """
 
     level: str = AAL1
@@ -92,8 +101,9 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
 
     The password is checked first: a right code is not used up beside a wrong one. Raises
     `MissingCurrentPassword` and `FactorMissing`; `WrongCurrentPassword` and `WrongFactor`, after
-    which the audit row is kept; `ProofRequired` for a user without a password who has not
-    confirmed at a provider; `TooManyAttempts` before any check, and `SignInEnded`.
+    which the audit row is kept; `WrongMailCode`; `ProofRequired` for a user without a password who
+    has neither confirmed at a provider nor given a mailed code; `TooManyAttempts` before any
+    check, and `SignInEnded`.
     """
     stored = _stored(ctx, user)
     missing = _find(ctx, user, stored, wanted)
@@ -107,11 +117,21 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
         second = _check_second(ctx, user, stored, missing, given)
     if may_be_alone and not _is_everything(second):
         _check_first(ctx, user, stored, missing, given)
-    amr, auth_at = _outcome(user, missing, second)
+    by_mail = missing.first and not missing.by_password and given.mail_code is not None
+    by_mail = by_mail and not _is_everything(second)
+    # Last: a refused request does not use the code up.
+    if by_mail and not check_of_session(ctx, user, given.mail_code or ""):
+        raise WrongMailCode
+    amr, auth_at = _outcome(user, missing, second, by_mail=by_mail)
     if user.browser_session_id is None:
         raise SignInEnded
     renewed = proved.step_up(
-        ctx, user.account, user.browser_session_id, amr, auth_at, stored.confirmed_at
+        ctx,
+        user.account,
+        user.browser_session_id,
+        amr,
+        auth_at,
+        auth_at if by_mail else stored.confirmed_at,
     )
     if renewed is None:
         raise SignInEnded
@@ -198,7 +218,7 @@ def _check_first(
     if not missing.first:
         return
     if not missing.by_password:
-        if missing.confirmed is None:
+        if missing.confirmed is None and given.mail_code is None:
             raise ProofRequired
         return
     if given.current_password is None:
@@ -214,7 +234,7 @@ def _check_second(
     if given.method not in usable or not given.factor:
         raise FactorMissing(given.method or "")
     pending = pending_of(user, stored, usable)
-    verified = gate.prove(ctx, pending, given.method, given.factor)
+    verified = prove_factor(ctx, pending, user.account, given.method, given.factor)
     if isinstance(verified, Wrong):
         raise WrongFactor(given.method, verified.code)
     return verified.amr
@@ -226,7 +246,7 @@ def _is_everything(amr: tuple[str, ...]) -> bool:
 
 
 def _outcome(
-    user: SignedInUser, missing: Missing, second: tuple[str, ...]
+    user: SignedInUser, missing: Missing, second: tuple[str, ...], *, by_mail: bool
 ) -> tuple[tuple[str, ...], datetime]:
     """What the sign-in rests on now, and since when: never the union of two sign-ins."""
     now = clock.now()
@@ -236,6 +256,8 @@ def _outcome(
         return (*_first_of(user), *second), user.auth_at or now
     if missing.by_password:
         return (*PASSWORD, *second), now
+    if by_mail:
+        return (*EMAIL, *second), now
     return (*PROVIDER, *second), missing.confirmed or now
 
 

@@ -6,6 +6,7 @@ from authsite.request_state import Request
 from .errors import InsufficientUserAuthentication
 
 ROUTE = "authsite.login.verify"
+MAIL_ROUTE = f"{ROUTE}.mail"
 
 
 def verify_url(

@@ -50,8 +50,12 @@ def second(request):
 def begin(request):
     """Begin to add an authenticator app at a sign-in."""
     ctx = request.authsite.ctx
-    pending = gate.find_pending(ctx, request.json_body["key"])
-    return enrolling.begin_totp(ctx, pending)._asdict()
+    try:
+        pending = gate.find_pending(ctx, request.json_body["key"])
+        return enrolling.begin_totp(ctx, pending)._asdict()
+    except gate.PendingEnded:
+        request.response.status_int = 410
+        return {}
 
 
 def add_steps(config):

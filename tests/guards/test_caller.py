@@ -76,6 +76,9 @@ def test_trial_14_the_caller_of_a_token_is_json_ready(site):
         "client_name": "test",
         "session_id": session["id"],
         "groups": [],
+        "acr": "aal1",
+        "amr": ["pwd"],
+        "auth_time": int(clock.now().timestamp()),
     }
     assert site.http.get("/api/caller", headers=headers).json == wanted
     assert site.http.get("/api/values", headers=headers).json == wanted

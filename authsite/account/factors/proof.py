@@ -13,7 +13,6 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.http.errors import FieldError
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
-from authsite.sign_in.errors import MissingMailCode, WrongMailCode
 from authsite.sign_in.factors import policy, service
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.facts import amr_of
@@ -72,13 +71,23 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
         raise EmailNotConfirmed
-    require_proof(ctx, user, given, lambda: _errors_of_code(ctx, user, given) if with_code else ())
-    ctx.limits.count(LIMIT, limit_subject(user.account.id))
+    require_proof(
+        ctx, user, given, lambda: _count(ctx, user, given, with_code), with_code=with_code
+    )
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
     proved_now = with_code or facts.has_password
     return Proved(amr, clock.now() if proved_now else facts.auth_at)
+
+
+def _count(
+    ctx: Context, user: SignedInUser, given: ProofFields, with_code: bool
+) -> Sequence[FieldError]:
+    """Count a change before the code is checked, since a right one is used up with a write."""
+    if given.mail_code or not with_code:
+        ctx.limits.count(LIMIT, limit_subject(user.account.id))
+    return ()
 
 
 def needs_mail_code(ctx: Context, user: SignedInUser) -> bool:
@@ -103,15 +112,3 @@ def _facts(ctx: Context, user: SignedInUser) -> SignInFacts:
     if facts is None:
         raise SignInEnded
     return facts
-
-
-def _errors_of_code(ctx: Context, user: SignedInUser, given: ProofFields) -> Sequence[FieldError]:
-    if not given.mail_code:
-        return MissingMailCode().details
-    if not _is_right(ctx, user, given.mail_code):
-        return WrongMailCode().details
-    return ()
-
-
-def _is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
-    return False

@@ -8,7 +8,11 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """The routes and their views."""
-    config.add_route("authsite.user.passkeys", "/v1/user/passkeys", guard="api")
-    config.add_route("authsite.user.passkeys.options", "/v1/user/passkeys/options", guard="api")
-    config.add_route("authsite.user.passkey", "/v1/user/passkeys/{id}", guard="api")
+    config.add_route("authsite.user.passkeys", "/v1/user/passkeys", guard="api", unenrolled=True)
+    config.add_route(
+        "authsite.user.passkeys.options", "/v1/user/passkeys/options", guard="api", unenrolled=True
+    )
+    config.add_route(
+        "authsite.user.passkey", "/v1/user/passkeys/{id}", guard="api", unenrolled=True
+    )
     config.scan(".api")

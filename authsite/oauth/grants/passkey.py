@@ -8,10 +8,10 @@ from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.mfa import service
 from authsite.oauth.mfa.errors import MfaRequired, PasskeysOff
-from authsite.oauth.mfa.required import PASSKEY
 from authsite.oauth.models import PASSKEY_GRANT
 from authsite.oauth.parameters import CREDENTIAL, Credential
 from authsite.oauth.tokens import TokenPair
+from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 
 from .grant import GrantBody, grant
 

@@ -45,6 +45,13 @@ class WrongProof(InvalidGrant):
         super().__init__(message, details=[FieldError(code, field, message)])
 
 
+class UnfitEnrollment(InvalidGrant):
+    """The enrollment has expired, or is of another login; ``details``: those of the error."""
+
+    def __init__(self, details: Sequence[FieldError]) -> None:
+        super().__init__(details[0].message, details=details)
+
+
 class LoginEnded(InvalidGrant):
     """The pending login has ended, or was begun for another client."""
 

@@ -9,16 +9,22 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.gate import PendingEnded, find_pending
 from authsite.sign_in.method import Pending
+from authsite.sign_in.methods.passkeys import assertion
+from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 
 from .errors import LoginEnded, MfaRequired
 
 PREFIX: Final = "mt_"
-PASSKEY: Final = "passkey"
 
 
 def key_of(mfa_token: str) -> str | None:
     """The key of the pending login with this token; None for a text that is not such a token."""
     return mfa_token.removeprefix(PREFIX) if mfa_token.startswith(PREFIX) else None
+
+
+def must_enroll(pending: Pending) -> bool:
+    """Whether a factor must be added now."""
+    return pending.enroll and not pending.methods
 
 
 def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
@@ -31,15 +37,12 @@ def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
         "mfa_token": f"{PREFIX}{pending.key}",
         "expires_in": max(0, int(left.total_seconds())),
         "mfa_methods": list(pending.methods),
-        "mfa_enroll": pending.enroll and not pending.methods,
+        "mfa_enroll": must_enroll(pending),
     }
-    if PASSKEY in pending.methods:
-        members["passkey_options"] = _passkey_options(ctx, pending)
+    options = assertion.pending_options(ctx, pending) if PASSKEY in pending.methods else None
+    if options:
+        members["passkey_options"] = options
     return MfaRequired(members, details=details)
-
-
-def _passkey_options(ctx: Context, pending: Pending) -> dict[str, Any]:
-    raise NotImplementedError
 
 
 def find_of_client(ctx: Context, mfa_token: str) -> Pending:

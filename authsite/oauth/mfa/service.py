@@ -1,6 +1,7 @@
 """Go on with a pending login of a client, and sign in by passkey."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
@@ -18,13 +19,24 @@ from authsite.platform.db import commit_session
 from authsite.platform.http.errors import FieldError
 from authsite.sign_in import gate, notices
 from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.factors import enrolling
+from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
+from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 from authsite.users.levels import acr_of
 
 from . import required
-from .errors import LoginEnded, MethodNotOffered, MissingProof, PasskeysOff, WrongProof, words_of
-from .required import PASSKEY
+from .errors import (
+    LoginEnded,
+    MethodNotOffered,
+    MissingProof,
+    PasskeysOff,
+    UnfitEnrollment,
+    WrongProof,
+    words_of,
+)
 
 PasskeyOptions: TypeAlias = dict[str, Any]
 """The JSON of `PublicKeyCredentialRequestOptions` (Web Authentication Level 3, section 5.5)."""
@@ -91,15 +103,22 @@ def go_on(
     pending = required.find(ctx, mfa_token, client.id)
     _check_method(ctx, pending, method, given)
     asked = _asked_before(ctx, client, pending, resource)
+    recovery_codes: tuple[str, ...] = ()
     try:
         done = gate.resume(ctx, pending.key, method, given, client.id)
+        if isinstance(done, Complete) and required.must_enroll(pending):
+            done, made = enrolling.store_totp(ctx, pending, done, given)
+            recovery_codes = made or ()
     except gate.PendingEnded:
         raise LoginEnded from None
+    except InvalidEnrollment as error:
+        raise UnfitEnrollment(error.details) from None
     if isinstance(done, Wrong):
         raise WrongProof(done.code, _field_of(method))
     if isinstance(done, Pending):
         raise required.answer(ctx, done)
-    return complete(ctx, client, done, asked)
+    pair = complete(ctx, client, done, asked)
+    return replace(pair, recovery_codes=recovery_codes)
 
 
 def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: Asked) -> TokenPair:
@@ -135,7 +154,10 @@ def require_passkeys(ctx: Context) -> None:
 def passkey_options(ctx: Context, client_id: UUID) -> PasskeyOptions:
     """The options for a sign-in by passkey at this client. Raises `PasskeysOff`."""
     require_passkeys(ctx)
-    raise NotImplementedError
+    options = assertion.options(ctx, challenges.of_client(client_id), None)
+    if options is None:
+        raise PasskeysOff
+    return options
 
 
 def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Complete:
@@ -168,6 +190,8 @@ def _field_of(method: str) -> str:
 def _check_method(ctx: Context, pending: Pending, method: str, given: Mapping[str, str]) -> None:
     if method not in METHODS.of(ctx.services) or not gate.accepts(ctx, pending, method):
         raise MethodNotOffered
+    if required.must_enroll(pending) and method != TOTP:
+        raise MethodNotOffered  # a passkey is added on our pages
     if not given.get(_field_of(method)):
         raise MissingProof(_field_of(method))
 

@@ -82,9 +82,8 @@ def put_apart(ctx: Context, mail: NewMail) -> None:
 
     On SQLite the caller must not hold the write lock.
     """
-    # A session, since the statement has the names of attributes, not of columns.
-    with Session(ctx.database.autocommit) as session:
-        session.execute(_INSERT, [_values(ctx, mail)])
+    with Session(ctx.database.autocommit) as db:
+        db.execute(_INSERT, [_values(ctx, mail)])
 
 
 def _values(ctx: Context, mail: NewMail) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, ScalarSelect, delete, exists, func, select
+from sqlalchemy.orm import Session
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -54,10 +55,10 @@ class Left(NamedTuple):
     recovery_codes: int
 
 
-def find_left(ctx: Context, user_id: UUID) -> Left:
+def find_left(db: Session, user_id: UUID) -> Left:
     """The factors of the user, also those that cannot be used at present."""
     unused = RecoveryCode.used_at.is_(None)
-    totp, passkeys, codes = ctx.db.execute(
+    totp, passkeys, codes = db.execute(
         select(
             exists().where(TotpFactor.user_id == user_id),
             _number(Passkey, Passkey.user_id == user_id),
@@ -97,10 +98,10 @@ def disown(ctx: Context, user: User, factors_since: datetime | None, named: Name
     waits = factors_since is None and user.second_factor_at is not None
     if not _is_administrator(user):
         _remove(ctx, user.id, named.since)
-        values = _of_what_is_left(user, find_left(ctx, user.id))
+        values = _of_what_is_left(user, find_left(ctx.db, user.id))
     if waits or (factors_since is not None and factors_since < named.at):
         values["second_factor_at"] = user.second_factor_at or clock.now()
-        left = find_left(ctx, user.id)
+        left = find_left(ctx.db, user.id)
         values["passkey_after_password"] = bool(left.passkeys) and (
             user.passkey_after_password or not left.totp
         )
@@ -120,7 +121,7 @@ def reset(ctx: Context, user: User, reason: str) -> Left:
 
     All sign-ins must end, too, which the caller does. The user gets a notice.
     """
-    left = find_left(ctx, user.id)
+    left = find_left(ctx.db, user.id)
     for model in (TotpFactor, Passkey, RecoveryCode):
         ctx.db.execute(delete(model).where(model.user_id == user.id))
     _store(

@@ -112,7 +112,7 @@ def _factors_of(ctx: "Context", user: "User") -> dict[str, Any]:
             }
             for each in passkeys
         ],
-        "recovery_codes": recovering.find_left(ctx, user.id).recovery_codes,
+        "recovery_codes": recovering.find_left(ctx.db, user.id).recovery_codes,
         "remembered_browsers": remembered.count(ctx, user.id),
     }
 

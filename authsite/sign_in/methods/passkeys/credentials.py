@@ -7,6 +7,7 @@ the credential is invalid: it raises `ValueError`, `KeyError`, `IndexError` and 
 """
 
 import json
+import re
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from .challenges import Challenge
 
 MAX_SIZE = 16 * 1024  # bytes of JSON text
 MAX_ID = 1023  # bytes of a credential id (section 4, Credential ID)
+_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}")  # base64url of so many
 ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256 of COSE, in the order of preference
 _RSA_BITS = range(2048, 4097)
 _TRANSPORTS = ("ble", "hybrid", "internal", "nfc", "smart-card", "usb")
@@ -63,7 +65,7 @@ def parsed(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     id = found.get("id") if isinstance(found, dict) else None
-    return found if isinstance(id, str) and 0 < len(id) <= 1400 else None
+    return found if isinstance(id, str) and _ID.fullmatch(id) else None
 
 
 def verify_registration(

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, literal_column, select
+from sqlalchemy import bindparam, func, select
 
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
@@ -93,8 +93,7 @@ COUNT = PreparedQuery(
 HANDLE = PreparedQuery(
     select(Passkey.user_handle)
     .where(Passkey.user_id == bindparam("user_id"))
-    .order_by(Passkey.created_at)
-    .limit(literal_column("1")),
+    .order_by(Passkey.created_at),
     Handle,
 )
 
