@@ -15,7 +15,7 @@ from pyramid.response import Response
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.http.forms import form_view
-from authsite.platform.http.rendering import go_on, see_other
+from authsite.platform.http.rendering import go_on, page_path, see_other
 from authsite.platform.http.return_to import forget_next
 from authsite.request_state import Request
 from authsite.sign_in import step_up
@@ -92,7 +92,7 @@ def _elsewhere(request: Request, missing: Missing) -> Response | None:
     if missing.is_nothing:
         return _on(request)
     if missing.enroll:
-        return see_other(request, route_path(request, "authsite.account.security"))
+        return see_other(request, page_path(request, "account.factors"))
     return None
 
 
