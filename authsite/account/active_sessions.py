@@ -33,6 +33,7 @@ class ActiveSession:
     """One active session; ``kind`` is ``browser`` or ``app``.
 
     ``amr`` and ``auth_at``: how and when the user proved to be who they are. ``tokens``: the active
+    personal access tokens that were created in it.
     """
 
     id: UUID
