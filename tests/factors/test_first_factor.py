@@ -183,7 +183,7 @@ class TestAtASignIn:
             {"key": second, "method": "totp", "code": code, "enrollment": begun["enrollment"]},
             status=422,
         )
-        assert "invalid_token" in answer.text
+        assert "This set-up has expired" in answer.text
 
     def test_of_two_logins_that_enroll_one_completes(self, required):
         keys = [self.pending_by_mail(required) for _ in range(2)]
