@@ -8,7 +8,7 @@ from authsite.platform.user_data import UserData
 
 from . import mails
 from .export import list_counters
-from .factors.pages import SECTION as FACTORS
+from .factors.pages import SECTION as FACTORS_SECTION
 from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.email.pending", "/v1/user/email/pending", guard="api")
     config.add_route("authsite.user.password", "/v1/user/password", guard="api")
     config.add_route("authsite.user.export", "/v1/user/export", guard="api")
+    config.add_route("authsite.user.mail_code", "/v1/user/mail-code", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
     for name in ("recovery-codes", "second-factor", "remembered-browsers"):
@@ -80,7 +81,7 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
-    for section in (*SECTIONS, FACTORS):
+    for section in (*SECTIONS, FACTORS_SECTION):
         config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
