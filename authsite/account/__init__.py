@@ -28,6 +28,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.email.pending", "/v1/user/email/pending", guard="api")
     config.add_route("authsite.user.password", "/v1/user/password", guard="api")
     config.add_route("authsite.user.export", "/v1/user/export", guard="api")
+    config.add_route("authsite.user.mail_code", "/v1/user/mail-code", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
     for name in ("recovery-codes", "second-factor", "remembered-browsers"):

@@ -40,7 +40,7 @@ from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
 from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
-from .method import Pending, Target, Wrong, second_factors
+from .method import METHODS, Pending, Target, Wrong, second_factors
 from .methods.mail_code.session_codes import check_of_session
 from .reauthentication import StoredProof
 from .sessions import proved
@@ -135,6 +135,8 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     )
     if renewed is None:
         raise SignInEnded
+    if second and given.method and (after := METHODS.of(ctx.services)[given.method].after):
+        after(ctx, user.account)
     return renewed
 
 
