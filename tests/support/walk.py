@@ -30,6 +30,7 @@ from tests.support.walk_pages import (
     new_device,
     pages,
 )
+from tests.support.walk_passkeys import passkeys
 
 # Limits in the database: that is where they make statements.
 SETTINGS = {
@@ -41,6 +42,7 @@ SETTINGS = {
     "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
+    "passkey_origins": "https://shop.example",
     **WEB,
 }
 
@@ -82,6 +84,7 @@ def walk(site, keys):
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    passkeys(site, keys)
     address_changes(site)
     new_device(site)
     unauthenticated(site, keys)
