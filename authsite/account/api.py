@@ -12,7 +12,11 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS, DomainNotAllowed
+<<<<<<< HEAD
+from authsite.sign_in.reauthentication import ProofFields
+=======
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
+>>>>>>> wmailcode
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
@@ -102,7 +106,7 @@ def change_email(request: Request) -> Message:
     user = caller_of(request).signed_in_user()
     given: EmailBody = request.authsite.validated
     email_change.request_change(
-        request.authsite.ctx, user, given.current_password, given.email, given.verification_url
+        request.authsite.ctx, user, ProofFields.of(given), given.email, given.verification_url
     )
     request.response.status_int = 202
     return {"message": "A message with a link is on its way."}
@@ -148,7 +152,7 @@ def cancel_change(request: Request) -> Response:
 def change_password(request: Request) -> Message:
     user = caller_of(request).signed_in_user()
     given: PasswordBody = request.authsite.validated
-    service.change_password(request.authsite.ctx, user, given.current_password, given.password)
+    service.change_password(request.authsite.ctx, user, ProofFields.of(given), given.password)
     return {"message": "The password is changed. All other devices are signed out."}
 
 
@@ -214,7 +218,7 @@ def end_session(request: Request) -> Response:
 def delete(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
     given: DeleteBody = request.authsite.validated
-    service.delete(request.authsite.ctx, user, given.current_password)
+    service.delete(request.authsite.ctx, user, ProofFields.of(given))
     request.response.status_int = 204
     return request.response
 
@@ -234,6 +238,9 @@ def delete(request: Request) -> Response:
 def export_data(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()
     given: ExportBody = request.authsite.validated
+<<<<<<< HEAD
+    return export.export_own(request.authsite.ctx, user, ProofFields.of(given))
+=======
     return export.export_own(request.authsite.ctx, user, given.current_password)
 
 
@@ -251,3 +258,4 @@ def mail_code(request: Request) -> Message:
     send_to_session(request.authsite.ctx, caller_of(request).signed_in_user())
     request.response.status_int = 202
     return {"message": "A code is on its way to the user's e-mail address."}
+>>>>>>> wmailcode

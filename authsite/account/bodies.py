@@ -11,6 +11,7 @@ from authsite.platform.http.bodies import (
     CurrentPassword,
     Email,
     Flag,
+    MailCode,
     MaybeEmpty,
     NewPassword,
     Url,
@@ -37,6 +38,8 @@ class EmailBody(Body):
     """The new address; it takes effect when its link is used."""
     current_password: CurrentPassword = None
     """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
     verification_url: Url | None = None
     """The page that the link opens: one of those configured. The first of them by default."""
 
@@ -46,6 +49,8 @@ class PasswordBody(Body):
 
     current_password: CurrentPassword = None
     """The current password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
     password: NewPassword
     """The new password."""
 
@@ -55,6 +60,8 @@ class DeleteBody(Body):
 
     current_password: CurrentPassword = None
     """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
 
 
 class ExportBody(Body):
@@ -62,6 +69,8 @@ class ExportBody(Body):
 
     current_password: CurrentPassword = None
     """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
 
 
 _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]

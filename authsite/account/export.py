@@ -19,7 +19,7 @@ from authsite.platform.rate_limit.limiter import counted_by, subject_hash, subje
 from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import USER_DATA, UserData
-from authsite.sign_in.reauthentication import require_proof
+from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.models import LoginName, User, unchanged_since
@@ -28,13 +28,13 @@ BY_USER = "user"
 """In the event, who asked for the export; anything else is an administrator."""
 
 
-def export_own(ctx: Context, user: SignedInUser, current_password: str | None) -> dict[str, Any]:
+def export_own(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any]:
     """Everything that is stored about the signed-in user, ready for JSON.
 
     Raises what `require_proof` raises, `TooManyAttempts` over the limit ``export`` of the user,
     and `SignInEnded` if the user's epoch was raised since the request was accepted.
     """
-    require_proof(ctx, user, current_password)
+    require_proof(ctx, user, given)
     account = user.account
     # After the password: a thief of a token cannot use up the owner's limit.
     ctx.limits.count("export", limit_subject(account.id))

@@ -7,6 +7,10 @@ from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
+from authsite.sign_in.factors import notices as factor_notices
+from authsite.sign_in.factors import recovering
+from authsite.sign_in.factors.recovering import Named
+from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.identities import service as identities
 from authsite.users.mails import MAIL_USER, build_security_notice, content_for, forgot_page
 
@@ -23,6 +27,18 @@ def build_new_device(job: MailJob) -> MailContent | None:
         return None
     ring = job.services.keys[not_me.PURPOSE]
     token = not_me.make_token(ring, user.id, id_, job.mail.address, expires_at)
+    return content_for(user, job, link=own_link(job, NOT_ME_PAGE, token))
+
+
+def build_factor_change(job: MailJob) -> MailContent | None:
+    """The notice of a change of the second factors; None if the user was deleted or disabled."""
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    expires_at, since = job.mail.expires_at, job.mail.about_since
+    if user is None or expires_at is None or since is None:
+        return None
+    named = Named(job.mail.about_id, since, expires_at - LINK_LIFETIME)
+    ring = job.services.keys[not_me.CHANGE_PURPOSE]
+    token = not_me.make_change_token(ring, user.id, named, job.mail.address)
     return content_for(user, job, link=own_link(job, NOT_ME_PAGE, token))
 
 
@@ -46,8 +62,24 @@ def build_failed_logins(job: MailJob) -> MailContent | None:
     return replace(content, about=", ".join(found) or None)
 
 
+def build_password_changed(job: MailJob) -> MailContent | None:
+    """The notice that the password was changed, with the second factors that stay; or None."""
+    content = build_security_notice(job)
+    if content is None or job.mail.user_id is None:
+        return content
+    with Session(job.services.database.autocommit) as db:
+        left = recovering.find_left(db, job.mail.user_id)
+    # For the template, which has the words; never the name of a passkey, which is user input.
+    names = [name for name, here in (("totp", left.totp), ("passkey", left.passkeys)) if here]
+    return replace(content, about=" ".join(names) or None)
+
+
 BUILDERS: dict[str, MailBuilder] = {
     "new_device": build_new_device,
+    "password_changed": build_password_changed,
     "app_signed_out": build_app_signed_out,
     "failed_logins": build_failed_logins,
+    **dict.fromkeys(factor_notices.KINDS, build_factor_change),
+    "factors_reset": build_security_notice,
+    "password_known": build_security_notice,
 }

@@ -1,10 +1,11 @@
-"""The link "This was not me" in the notice of a login from a new device.
+"""The link "This was not me" in the notices of a login from a new device and of a factor change.
 
 Its button ends everything that was issued to the user, as "sign out everywhere" does. An intruder
 who knows the password may have signed in again without a notice, or created a personal access
 token. So the password becomes unusable, too, and the same link lets its reader choose a new one.
 Identities at providers go, unless they are trusted and have the address of the link.
-All recognized browsers and addresses are forgotten, but for those of the reader.
+All recognized browsers and addresses are forgotten, but for those of the reader. Second factors go
+that were added since the sign-in; see `authsite.sign_in.factors.recovering`.
 
 The link is a right of the mailbox that it went to. It is bound to the user and that address, and
 serves only
@@ -20,7 +21,7 @@ So nothing that an intruder does to the account ends it: no sign-out, no change 
 of the address, and no reset or revert that another mailbox has confirmed.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
@@ -40,6 +41,8 @@ from authsite.platform.runtime import clock
 from authsite.platform.single_use.service import spend, was_spent
 from authsite.recovery.service import replace_password
 from authsite.sign_in.credentials import remember_caller
+from authsite.sign_in.factors import recovering
+from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import former
@@ -50,17 +53,23 @@ from authsite.verification.errors import InvalidSignature
 
 PURPOSE = "not me at an address"
 _FORMAT = SealedFormat("16s16s16s")  # user, session, address
+CHANGE_PURPOSE = "not me at a change"
+_CHANGE_FORMAT = SealedFormat("16s16s16sQI")  # ... the sign-in's time, microseconds of the change
 FORMER_PURPOSE = "not me"
 _FORMER_FORMAT = SealedFormat("16s16sQ")  # user, session, event
 
 
+_NO_SESSION = UUID(int=0)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
 class Notice(NamedTuple):
-    """The login that a notice is about, the address that it was mailed to, and when."""
+    """What a notice is about, and the address that it was mailed to."""
 
     user_id: UUID
-    session_id: UUID
     address_hash: bytes
-    mailed_at: datetime
+    named: Named
 
 
 class Disowned(NamedTuple):
@@ -72,7 +81,7 @@ class Disowned(NamedTuple):
 
     user: User
     key: str
-    session_id: UUID
+    named: Named
     is_present: bool
     chooses: bool
 
@@ -86,6 +95,20 @@ def make_token(
     """
     ids = user_id.bytes, session_id.bytes, _hash(normalized_key("email", address))
     return _FORMAT.seal(ring, *ids, expires=int(expires_at.timestamp()))
+
+
+def make_change_token(ring: KeyRing, user_id: UUID, named: Named, address: str) -> str:
+    """The token of the link in the notice of a change of the second factors."""
+    expires_at, since = named.at + LINK_LIFETIME, named.since.astimezone(UTC)
+    return _CHANGE_FORMAT.seal(
+        ring,
+        user_id.bytes,
+        (named.session_id or _NO_SESSION).bytes,
+        _hash(normalized_key("email", address)),
+        (since - _EPOCH) // _MICROSECOND,
+        expires_at.microsecond,
+        expires=int(expires_at.timestamp()),
+    )
 
 
 def find(ctx: Context, token: str) -> Disowned:
@@ -121,11 +144,11 @@ def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disow
     is_present = key == keys[0]
     left = None if is_present else former.find_left(db, user.id, key)
     ended_at = left.links_ended_at if left else user.links_ended_at
-    if ended_at is not None and ended_at >= notice.mailed_at:
+    if ended_at is not None and ended_at >= notice.named.at:
         raise InvalidSignature
     # The password alone does not tell: a user who signs in with a provider may have none.
     chooses = user.password_hash is None and was_spent(db, _ended_at(user.id, user.epoch))
-    return Disowned(user, key, notice.session_id, is_present, chooses)
+    return Disowned(user, key, notice.named, is_present, chooses)
 
 
 def _ended_at(user_id: UUID, epoch: int) -> str:
@@ -145,15 +168,17 @@ def end(ctx: Context, token: str) -> Disowned:
     """
     found = _find(ctx, ctx.db, token, lock=True)
     if not found.chooses:
-        user_id = found.user.id
+        user_id, factors_since = found.user.id, found.user.factors_since
         ended = users.end_sign_ins(
             ctx, user_id, forget_recognized=True, password_hash=None, updated_at=clock.now()
         )
-        details = {"session": str(found.session_id)}
+        session_id = found.named.session_id
+        details = {"session": str(session_id)} if session_id else None
         record(ctx, Event.LOGIN_DISAVOWED, user_id=user_id, details=details)
         if ended:
             spend(ctx.db, _ended_at(user_id, ended.epoch), clock.now() + LINK_LIFETIME)
             remove_untrusted(ctx, user_id, found.key)
+            recovering.disown(ctx, found.user, factors_since, found.named)
             remember_caller(ctx, user_id, ended.recognition_version)
     return found
 
@@ -179,11 +204,19 @@ def choose_password(ctx: Context, token: str, password: str) -> Disowned:
 
 def _read(ctx: Context, db: Session, token: str) -> Notice:
     """The content of a token. Raises `InvalidSignature`."""
-    values = _FORMAT.unseal(ctx.services.keys[PURPOSE], token, clock.now())
-    if values is None:
-        return _read_former(ctx, db, token)
-    user_id, session_id, address_hash, expires = values
-    return Notice(UUID(bytes=user_id), UUID(bytes=session_id), address_hash, _mailed_at(expires))
+    keys, now = ctx.services.keys, clock.now()
+    if values := _CHANGE_FORMAT.unseal(keys[CHANGE_PURPOSE], token, now):
+        user_id, session_id, address_hash, since, micros, expires = values
+        named = Named(
+            UUID(bytes=session_id) if session_id != _NO_SESSION.bytes else None,
+            _EPOCH + since * _MICROSECOND,
+            _mailed_at(expires) + micros * _MICROSECOND,
+        )
+        return Notice(UUID(bytes=user_id), address_hash, named)
+    if values := _FORMAT.unseal(keys[PURPOSE], token, now):
+        user_id, session_id, address_hash, expires = values
+        return Notice(UUID(bytes=user_id), address_hash, _sign_in(session_id, expires))
+    return _read_former(ctx, db, token)
 
 
 def _read_former(ctx: Context, db: Session, token: str) -> Notice:
@@ -211,7 +244,12 @@ def _read_former(ctx: Context, db: Session, token: str) -> Notice:
     ).first()
     key = next((each for each in keys if replaced and pseudonym(each) == replaced["old"]), None)
     address_hash = _hash(key or ("" if replaced else keys[0]))
-    return Notice(user_id, UUID(bytes=session_id), address_hash, _mailed_at(expires))
+    return Notice(user_id, address_hash, _sign_in(session_id, expires))
+
+
+def _sign_in(session_id: bytes, expires: int) -> Named:
+    """The sign-in that was reported when the link was mailed."""
+    return Named(UUID(bytes=session_id), _mailed_at(expires), _mailed_at(expires))
 
 
 def _mailed_at(expires: int) -> datetime:

@@ -18,7 +18,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
-from authsite.sign_in.reauthentication import require_proof
+from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import released
@@ -64,7 +64,7 @@ def change_as_administrator(
 
 
 def change_password(
-    ctx: Context, user: SignedInUser, current: str | None, password: str
+    ctx: Context, user: SignedInUser, given: ProofFields, password: str
 ) -> RenewedSession | None:
     """Change the password; everything that was issued ends, except the present sign-in.
 
@@ -72,7 +72,7 @@ def change_password(
     `may_mail_own_address` allows it. Raises what `require_proof` raises, also for a new password
     that breaks the policy, and `SignInEnded`.
     """
-    require_proof(ctx, user, current, lambda: _weaknesses(ctx, password, user.account))
+    require_proof(ctx, user, given, lambda: _weaknesses(ctx, password, user.account))
     hashed = ctx.passwords.hash(password)
     notify = may_mail_own_address(ctx, user.account)
     unchanged = unchanged_since(user.account.epoch)
@@ -120,12 +120,12 @@ def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
     return _exempt_present(ctx, user, changed)
 
 
-def delete(ctx: Context, user: SignedInUser, current: str | None) -> None:
-    """Erase the account after checking the current password.
+def delete(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
+    """Erase the account after a proof of who the user is.
 
     Raises what `require_proof` raises, `LastOwner` and `SignInEnded`.
     """
-    require_proof(ctx, user, current)
+    require_proof(ctx, user, given)
     erase(ctx, user.account.id, user.account.epoch)
 
 

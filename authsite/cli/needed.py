@@ -10,6 +10,7 @@ from authsite.platform.runtime import clock
 
 if TYPE_CHECKING:
     from authsite.context import Context
+    from authsite.platform.crypto.keys import Key
 
 Rotated = Literal["secret", "password_pepper", "sealing_key"]
 # The time after a rotation in which every process is reloaded.
@@ -45,9 +46,9 @@ def check_unsealed(ctx: "Context", setting: Rotated, old: Sequence[str]) -> None
 def check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
     """Raise `click.ClickException` if something needs the value ``old`` of ``setting``."""
     needs: Mapping[Rotated, Callable[[], Iterator[str]]] = {
-        "secret": lambda: _needs_of_secret(ctx),
+        "secret": lambda: _needs_of_secret(ctx, old),
         "password_pepper": lambda: _needs_of_pepper(ctx, old),
-        "sealing_key": lambda: _needs_of_processes(ctx, "sealing_key"),
+        "sealing_key": lambda: _needs_of_sealing_key(ctx, old),
     }
     if lines := list(needs[setting]()):
         raise click.ClickException(
@@ -58,14 +59,39 @@ def check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
         )
 
 
-def _needs_of_secret(ctx: "Context") -> Iterator[str]:
+def _needs_of_sealing_key(ctx: "Context", old: str) -> Iterator[str]:
+    from authsite.platform.crypto.sealing import sealing_key
+
+    yield from _needs_of_recovery_codes(ctx, sealing_key(old))
+    yield from _needs_of_processes(ctx, "sealing_key")
+
+
+def _needs_of_recovery_codes(ctx: "Context", key: "Key") -> Iterator[str]:
+    """Recovery codes cannot be sealed again: only their users know them."""
+    from sqlalchemy import func, select
+
+    from authsite.platform.crypto.sealing import prefix_of
+    from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+
+    users, codes = ctx.db.execute(
+        select(func.count(RecoveryCode.user_id.distinct()), func.count()).where(
+            RecoveryCode.used_at.is_(None), RecoveryCode.mac.startswith(prefix_of(key))
+        )
+    ).one()
+    if codes:
+        yield f"{codes} recovery codes of {users} users, until these make new ones"
+
+
+def _needs_of_secret(ctx: "Context", old: str) -> Iterator[str]:
     """What was signed with the old secret and is valid, a line for each kind."""
     from sqlalchemy import func, or_, select
 
     from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
+    from authsite.platform.crypto.sealing import derived_sealing_key
     from authsite.platform.rate_limit.recognized import RECOGNIZED_FOR
     from authsite.sign_in.notices import LINK_LIFETIME
 
+    yield from _needs_of_recovery_codes(ctx, derived_sealing_key(old))
     now, cfg = clock.now(), ctx.settings
     rotated_at = _rotated_at(ctx, "secret")
     if rotated_at is None:

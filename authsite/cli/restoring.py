@@ -1,7 +1,8 @@
 """What a restored backup must not bring back.
 
 A backup has everything as it was then: tokens and sessions that were ended since, the counters that
-made used links invalid, changes of address that were canceled, and mails that were sent.
+made used links invalid, changes of address that were canceled, and mails that were sent. The codes
+of authenticator apps that were used since then would be accepted again, so those of now are spent.
 """
 
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.mail import outbox
+from authsite.sign_in.methods.totp.restored import spend_present_steps
 from authsite.users import service as users
 
 
@@ -26,6 +28,7 @@ class Ended(NamedTuple):
 def end_everything(ctx: Context) -> Ended:
     """End all tokens, sessions, reset links and pending changes of address; hold back all mails."""
     without_time_limit(ctx.db.connection())
+    spend_present_steps(ctx.db)
     ended = Ended(
         users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
     )

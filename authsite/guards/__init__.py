@@ -8,7 +8,9 @@ from pyramid.events import ApplicationCreated, BeforeTraversal
 from authsite.context import Services
 from authsite.platform.http import forms
 from authsite.platform.http.api_metadata import Tag
+from authsite.sign_in.errors import StepUpRequired
 from authsite.sign_in.sessions.cookies import presented
+from authsite.sign_in.verify_url import MAIL_ROUTE, ROUTE
 from authsite.users.errors import SignInEnded
 
 from . import (
@@ -16,6 +18,7 @@ from . import (
     policy,
     route_options,
     session,
+    step_up,
 )
 from .recent import RecentCallers
 from .route_options import Guard, Guards
@@ -62,4 +65,8 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(policy.enforce, BeforeTraversal)
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
     config.add_route("authsite.guard.web", "/v1/guard/web", errors="json")
+    for name, path in {ROUTE: "/login/verify", MAIL_ROUTE: "/login/verify/mail"}.items():
+        config.add_route(name, path, guard="web", unenrolled=True, unconfirmed=True, errors="html")
+    config.add_exception_view(step_up.asked, context=StepUpRequired)
     config.scan(".api")
+    config.scan(".verify_page")

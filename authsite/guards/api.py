@@ -12,6 +12,7 @@ from authsite.platform.http.api_metadata import Operation, Parameters, ResponseH
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.rendering import found
 from authsite.request_state import Request
+from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.users.caller import Caller, signed_in
 from authsite.users.errors import UserRequired
 
@@ -24,9 +25,10 @@ from .errors import (
     InsufficientScope,
     InvalidRequirement,
     LoginPageGuarded,
+    LoginRequired,
     NotSignedIn,
 )
-from .forward_auth import acceptance, confirmation_page, login_page, requirements
+from .forward_auth import acceptance, confirmation_page, login_page, requirements, verify_page
 from .policy import accept, find_session
 from .route_options import Guard
 from .session import asks_for_page
@@ -51,6 +53,19 @@ _IDENTITY = {
     "X-Auth-Groups": ResponseHeader(
         "The groups of the user, separated by commas, or empty.", "finance,ops"
     ),
+    "X-Auth-Acr": ResponseHeader(
+        "The level of the sign-in, `aal1`, `aal2` or `phr`; empty without a sign-in of a user.",
+        "aal2",
+    ),
+    "X-Auth-Amr": ResponseHeader(
+        "How the user proved to be who they are (RFC 8176), separated by spaces, or empty.",
+        "pwd otp mfa",
+    ),
+    "X-Auth-Time": ResponseHeader(
+        "When the user last proved to be who they are, in seconds since 1970; empty without a "
+        "sign-in of a user.",
+        "1767222000",
+    ),
     "Cookie": ResponseHeader(
         "With `cookies=1`: the request's cookies that are not authsite's, or empty.",
         "theme=dark",
@@ -70,6 +85,10 @@ _PAGE = (
 )
 
 
+Acr = Annotated[Literal["aal2", "phr"], Field(examples=["aal2"])]
+Fresh = Annotated[str, Field(examples=["10m"])]
+
+
 class ApiQuery(Parameters):
     """Query of forward auth with a token."""
 
@@ -81,6 +100,10 @@ class ApiQuery(Parameters):
     """Accept only users who have confirmed the e-mail address; clients only with `caller=any`."""
     group: Annotated[str | None, Field(examples=["ops"])] = None
     """Accept only the members of this group, and no client."""
+    acr: Acr | None = None
+    """Accept only sign-ins of at least this level."""
+    fresh: Fresh | None = None
+    """Accept only users who proved less than this long ago to be who they are."""
     cookies: Literal["1", "true"] | None = None
     """Answer with the request's cookies that are not authsite's."""
 
@@ -98,6 +121,10 @@ class WebQuery(Parameters):
     beside it."""
     group: Annotated[str | None, Field(examples=["ops"])] = None
     """Accept only the members of this group, and no client."""
+    acr: Acr | None = None
+    """Accept only sign-ins of at least this level."""
+    fresh: Fresh | None = None
+    """Accept only users who proved less than this long ago to be who they are."""
     cookies: Literal["1", "true"] | None = None
     """Answer with the request's cookies that are not authsite's."""
 
@@ -120,6 +147,8 @@ class WebQuery(Parameters):
         EmailNotVerified,
         EmailNotConfirmed,
         GroupRequired,
+        LoginRequired,
+        InsufficientUserAuthentication(acr_values="aal2"),
     ),
     query=ApiQuery,
 )
@@ -142,7 +171,8 @@ def guard_api(request: Request) -> Response:
     {204: None, 302: None},
     headers={204: _IDENTITY, 302: _LOCATION},
     description=(
-        "A 401 response has the URL of the login page in `X-Auth-Login-Url`; a 403 response to a "
+        "A 401 response has the URL of the login page in `X-Auth-Login-Url`, or of the page that "
+        "asks for a further proof where the sign-in is not enough; a 403 response to a "
         "user who has to confirm the address has the URL of the page that mails a link. With "
         "`redirect=1`, a browser that asks for a page is redirected there (302); scripts still get "
         f"the error. {_PAGE}"
@@ -153,6 +183,7 @@ def guard_api(request: Request) -> Response:
         EmailNotVerified,
         EmailNotConfirmed,
         GroupRequired,
+        InsufficientUserAuthentication(acr_values="aal2"),
         LoginPageGuarded,
     ),
     query=WebQuery,
@@ -174,6 +205,8 @@ def guard_web(request: Request) -> Response:
         caller = accept(request, guard._replace(authenticate=authenticate), required.rules)
     except AddressNotConfirmed as error:
         raise _led_to(request, error, confirmation_page(request), required.redirect) from None
+    except InsufficientUserAuthentication as error:
+        raise _led_to(request, error, verify_page(request, error), required.redirect) from None
     return acceptance(request, caller, required)
 
 

@@ -81,6 +81,7 @@ def credential(request: Request) -> str | None:
 def _of_family(services: Services, token: Token, family: ActiveToken, now: datetime) -> Caller:
     active.note_use(services.last_used, token, family, now)
     facts = unpack(family.facts)
+    of_login = family.account is not None and not token.personal
     return Caller(
         guard="api",
         account=family.account,
@@ -90,7 +91,8 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         personal_token=token.personal,
         client_uuid=family.client_id,
         client_name=family.client_name,
-        amr=facts.amr if family.account and not token.personal else (),
+        proved_by=facts.amr if of_login else (),
+        auth_at=family.auth_at if of_login else None,
         third_party=facts.third_party,
         audience=facts.audience,
         expires=token.expires,

@@ -20,18 +20,21 @@ from authsite.platform.http.proxies import nearest
 from authsite.platform.http.return_to import local_path, referring_url, return_target
 from authsite.platform.settings import Settings
 from authsite.request_state import Request
+from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.login_url import login_url
+from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import Caller
 
 from .errors import InvalidRequirement, LoginPageGuarded
-from .route_options import ROUTE_OPTIONS, Option, Rules, contradiction
+from .route_options import ROUTE_OPTIONS, Option, Rules, age, contradiction
 from .session import confirm_page
 
 _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {
-    "api": ("scope", "verified", "caller", "group", "cookies"),
-    "web": ("verified", "group", "redirect", "anonymous", "cookies"),
+    "api": ("scope", "verified", "caller", "group", "acr", "fresh", "cookies"),
+    "web": ("verified", "group", "acr", "fresh", "redirect", "anonymous", "cookies"),
 }
+_AS_ROUTES = ("scope", "caller", "group", "acr", "fresh")  # with the values of a route option
 _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
 # Printable ASCII is sent as it is, except "%", which would make decoding ambiguous.
@@ -82,7 +85,7 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
         return _PLAIN[guard]
     given = _parameters(guard, query)
     for name, value in given.items():
-        option = ROUTE_OPTIONS[name] if name in ("scope", "caller", "group") else _FLAG
+        option = ROUTE_OPTIONS[name] if name in _AS_ROUTES else _FLAG
         if not option.accepts(value):
             raise InvalidRequirement(f"{name}: {option.advice}.")
     if "anonymous" in given and given.keys() - {"anonymous", "cookies"}:
@@ -94,6 +97,8 @@ def requirements(guard: str, query: str, settings: Settings) -> Requirements:
         anonymous="anonymous" in given,
         caller=given.get("caller"),
         group=given.get("group"),
+        acr=given.get("acr"),
+        fresh=age(given["fresh"]) if "fresh" in given else None,
     )
     if error := contradiction(rules, settings.scopes):
         raise InvalidRequirement(f"The parameters do not fit: {error}.")
@@ -144,6 +149,9 @@ def identity(caller: Caller | None) -> list[tuple[str, str]]:
         ("X-Auth-Client", caller.client_id or "" if caller else ""),
         ("X-Auth-Scope", " ".join(caller.scope) if caller else ""),
         ("X-Auth-Groups", ",".join(caller.groups) if caller else ""),
+        ("X-Auth-Acr", caller.acr or "" if caller else ""),
+        ("X-Auth-Amr", " ".join(caller.amr) if caller else ""),
+        ("X-Auth-Time", str(caller.auth_time or "") if caller else ""),
     ]
 
 
@@ -164,6 +172,15 @@ def confirmation_page(request: Request) -> str:
     """
     way = _way_back(request)
     return _reachable(request, way, confirm_page(request, way.target))
+
+
+def verify_page(request: Request, error: InsufficientUserAuthentication) -> str:
+    """The URL of the page that asks a signed-in user for what ``error`` says.
+
+    It has ``next`` and the notice as `login_page` has. Raises `LoginPageGuarded`.
+    """
+    way = _way_back(request)
+    return _reachable(request, way, verify_url(request, way.target, error, unsaved=way.unsaved))
 
 
 def _way_back(request: Request) -> _WayBack:

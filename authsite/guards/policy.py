@@ -17,12 +17,15 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
 from authsite.platform.http.own_routes import is_forward_auth, is_own
 from authsite.platform.http.return_to import page_of_form
+from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import GUARDED
 from authsite.platform.settings import Settings
 from authsite.request_state import Request, View, view_options
 from authsite.users.account import lacks_confirmation
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
+from authsite.users.groups import labels
+from authsite.users.levels import PHR
 
 from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID, OTHER_AUDIENCE
 from .errors import (
@@ -37,9 +40,9 @@ from .errors import (
     NotAuthenticated,
     NotSignedIn,
 )
-from .fresh import check_fresh
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import asks_for_page, confirm_page, session_of
+from .step_up import check_sign_in, find_shortfall, is_below_policy
 
 _ACCEPTED = "accepted"
 _SIGNED_IN = Rules(guard="web")
@@ -149,8 +152,7 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
     """
     try:
         caller = _decide(request, guard, rules)
-        if rules.fresh:  # after the checks that a new login would not change
-            check_fresh(request, caller, rules.fresh)
+        check_sign_in(request, caller, rules)  # after what a new sign-in would not change
     except Exception as error:
         _count_rejected(rules.guard, error)
         raise
@@ -161,7 +163,8 @@ def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
 def find_session(request: Request, guard: Guard) -> Caller | None:
     """The signed-in user of an ``anonymous`` route; None if there is none.
 
-    A user who may do nothing before the address is confirmed counts as none.
+    A user who may do nothing before the address is confirmed counts as none, and so does a sign-in
+    without the second factor that the setting `second-factor` requires.
     """
     guard = guard._replace(authenticate=session_of)
     if guard.credential(request) is None:
@@ -169,6 +172,8 @@ def find_session(request: Request, guard: Guard) -> Caller | None:
     try:
         caller = _decide(request, guard, _SIGNED_IN)
     except (NotSignedIn, AddressNotConfirmed):
+        return None
+    if is_below_policy(caller, request.authsite.settings, clock.now()):
         return None
     GUARDED.add("web", _ACCEPTED)
     return caller
@@ -183,7 +188,7 @@ def _count_rejected(guard: str | None, error: Exception) -> None:
 
 
 def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
-    """`accept` but for the age of the login.
+    """`accept` but for the level and the age of the sign-in.
 
     With `guard-cache` a GET request to a route of the host, or to forward auth, may be accepted by
     what this process has just read. The database decides on everything else, and on each refusal.
@@ -197,12 +202,19 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
         caller = guard.authenticate(request)
     else:
         known = recent.find(credential)
-        if known is not None and _denial(request, rules, known) is None:
+        if known is not None and _may_pass(request, rules, known):
             return known
         caller = recent.read(credential, lambda: guard.authenticate(request))
     if error := _denial(request, rules, caller):
         raise error
     return caller
+
+
+def _may_pass(request: Request, rules: Rules, known: Caller) -> bool:
+    """Whether a caller that was read a moment ago is accepted; else the database decides."""
+    if _denial(request, rules, known) is not None:
+        return False
+    return find_shortfall(rules, known, request.authsite.settings, clock.now()) is None
 
 
 def _decided_by_database(request: Request) -> bool:
@@ -248,9 +260,13 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         confirms = settings.confirms_as_in_variant_b
         return EmailNotConfirmed() if confirms else EmailNotVerified()
-    if rules.group and rules.group not in caller.groups:
-        return GroupRequired()
+    if rules.group and rules.group not in labels.shown(_labels(caller), PHR):
+        return GroupRequired()  # a step-up is of no help
     return None
+
+
+def _labels(caller: Caller) -> str | None:
+    return caller.account.labels if caller.account else None
 
 
 class DefaultDenyPolicy:

@@ -24,6 +24,7 @@ from authsite.platform.settings.values import is_admin
 from authsite.request_state import Request
 from authsite.users.caller import Caller
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED, is_reserved
+from authsite.users.levels import AAL2, PHR
 
 from .recent import RecentCallers
 
@@ -53,8 +54,12 @@ class Rules:
     """
     group: str | None = None
     """The user must be in this group; no client is in one."""
+    acr: str | None = None
+    """The sign-in must have at least this level: ``"aal2"`` or ``"phr"``."""
     fresh: timedelta | None = None
-    """The user must have logged in less than this long ago."""
+    """The user must have proved to be who they are less than this long ago."""
+    unenrolled: bool = False
+    """A sign-in without the second factor that the setting `second-factor` requires may call."""
 
 
 class Guard(NamedTuple):
@@ -103,6 +108,10 @@ def _is_group(value: object) -> bool:
     return value in RESERVED or not is_reserved(value)
 
 
+def _is_acr(value: object) -> bool:
+    return isinstance(value, str) and value in (AAL2, PHR)
+
+
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -130,9 +139,11 @@ ROUTE_OPTIONS = {
     "group": Option(
         _is_group, "give the name of one group, such as 'ops' (characters a-z, 0-9, colon, _ and -)"
     ),
+    "acr": Option(_is_acr, "give 'aal2' or 'phr'"),
     "fresh": Option(
         _is_duration, "give a duration with a unit, such as '90s', '10m', '12h' or '1d'"
     ),
+    "unenrolled": _FLAG,
 }
 
 
@@ -151,6 +162,11 @@ class RouteOption:
         return True
 
 
+def age(text: str) -> timedelta:
+    """The value of ``fresh``, which the option accepts."""
+    return _parse_duration(text)
+
+
 def rules_of(route: IRoute) -> Rules:
     """The rules of a route."""
     options: dict[str, Any] = {
@@ -159,7 +175,7 @@ def rules_of(route: IRoute) -> Rules:
         if isinstance(predicate, RouteOption)
     }
     if "fresh" in options:
-        options["fresh"] = _parse_duration(options["fresh"])
+        options["fresh"] = age(options["fresh"])
     return Rules(**options)
 
 
@@ -226,13 +242,19 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
         return error
     if rules.verified and rules.unconfirmed:
         return "verified=True and unconfirmed=True contradict each other; remove one"
-    about_users = rules.verified or rules.unconfirmed or rules.group or rules.fresh
-    if rules.caller == "client" and about_users:
+    if rules.acr and rules.unenrolled:
+        return "acr and unenrolled=True contradict each other; remove one"
+    if rules.caller == "client" and (_limits_users(rules) or rules.unconfirmed or rules.unenrolled):
         return (
-            "caller='client' refuses every user, and verified, unconfirmed, group and fresh are"
-            " about users; remove one"
+            "caller='client' refuses every user, and verified, unconfirmed, group, acr, fresh and"
+            " unenrolled are about users; remove one"
         )
     return _unknown_scopes(rules, scopes)
+
+
+def _limits_users(rules: Rules) -> bool:
+    """Whether ``rules`` ask something of the user or of the sign-in."""
+    return bool(rules.verified or rules.group or rules.acr or rules.fresh)
 
 
 def _unknown_scopes(rules: Rules, scopes: Collection[str]) -> str | None:
@@ -255,12 +277,12 @@ def _contradicts_anonymous(rules: Rules) -> str | None:
     """What a route with ``anonymous`` cannot have beside it; None if there is no such option."""
     if not rules.anonymous:
         return None
-    if rules.guard == "web" and (rules.verified or rules.unconfirmed or rules.group or rules.fresh):
+    opens = rules.unconfirmed or rules.unenrolled
+    if rules.guard == "web" and (_limits_users(rules) or opens):
         return "with guard='web', anonymous=True stands alone; remove the other options"
-    refuses = rules.scope or rules.verified or rules.group or rules.fresh
-    if refuses or rules.caller in ("user", "client"):
+    if rules.scope or _limits_users(rules) or rules.caller in ("user", "client"):
         return (
-            "anonymous=True would let in callers that scope, verified, group, fresh or caller"
+            "anonymous=True would let in callers that scope, verified, group, acr, fresh or caller"
             " refuses; remove one"
         )
     return None

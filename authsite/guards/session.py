@@ -79,7 +79,8 @@ def signed_in(request: Request) -> Caller | None:
         guard="web",
         account=session.account,
         browser_uuid=session.id,
-        amr=amr_of(session.facts),
+        proved_by=amr_of(session.facts),
+        auth_at=session.auth_at,
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
     )

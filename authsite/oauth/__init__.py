@@ -9,9 +9,11 @@ from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 from authsite.request_state import Request
+from authsite.sign_in.factors.notices import SIGN_INS
 
 from . import active_personal_tokens
 from .logout import AT_LOGOUT
+from .models import Family
 from .origins import Origins
 from .purge import purge, purge_personal_tokens
 from .user_data import USER_DATA
@@ -30,6 +32,7 @@ def at_logout(config: "Configurator", function: Callable[[Request], None]) -> No
 def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
+    SIGN_INS.add(config, Family)
     config.at_recovery_by_mail(_end_personal_tokens)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"
@@ -41,8 +44,12 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.oauth.introspect", "/v1/oauth/introspect", errors="oauth")
     config.add_route("authsite.oauth.token", "/v1/oauth/token", errors="oauth")
     config.add_route("authsite.oauth.revoke", "/v1/oauth/revoke", errors="oauth")
-    config.add_route("authsite.logout", "/v1/logout/", guard="api", unconfirmed=True)
-    config.add_route("authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True)
+    config.add_route(
+        "authsite.logout", "/v1/logout/", guard="api", unconfirmed=True, unenrolled=True
+    )
+    config.add_route(
+        "authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True, unenrolled=True
+    )
     cors.open_to(
         config,
         Origins().allows,
@@ -51,6 +58,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.userinfo",
     )
     config.scan(".api")
+    config.include(".mfa")
 
 
 def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:

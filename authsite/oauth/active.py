@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import FromClause, Table, and_, bindparam, case, literal_column, or_, select
+from sqlalchemy import FromClause, Table, and_, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.orm import aliased, outerjoin
 
 from authsite.platform.db import Database, PreparedQuery
@@ -66,6 +66,7 @@ class ActiveToken(NamedTuple):
     scope: str
     client_name: str | None
     facts: str | None
+    auth_at: datetime
     account: Account | None
 
 
@@ -76,6 +77,7 @@ _COLUMNS = (
     Family.scope,
     Client.name.label("client_name"),
     Family.facts,
+    func.coalesce(Family.auth_at, Family.created_at).label("auth_at"),
     *ACCOUNT_COLUMNS,
 )
 ACTIVE_TOKEN = PreparedQuery(

@@ -52,6 +52,9 @@ class TokenAnswer(TypedDict):
     id_token: NotRequired[Annotated[str, Field(examples=["eyJhbGciOiJSUzI1NiJ9.e30.AA"])]]
     """Who has signed in, for the client (OpenID Connect Core 1.0, section 2); with the scope
     `openid` of an authorization code."""
+    recovery_codes: NotRequired[list[str]]
+    """After a second factor was added at a login: codes that each stand for it once. Show them to
+    the user, who finds them nowhere else."""
 
 
 @response_body("The token is not active, or not any more. The client ignores the body.")
@@ -77,6 +80,8 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
         response["scope"] = pair.scope
     if pair.id_token is not None:
         response["id_token"] = pair.id_token
+    if pair.recovery_codes:
+        response["recovery_codes"] = list(pair.recovery_codes)
     return response
 
 

@@ -29,7 +29,7 @@ from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
 from .errors import InvalidClient, TwoClientAuthentications
-from .models import PUBLIC_TYPES, Client, grant_types_of
+from .models import PUBLIC_TYPES, Client, may_use
 
 log = structlog.get_logger("authsite.oauth")
 
@@ -57,7 +57,7 @@ class AuthenticatedClient(NamedTuple):
 
     def may_use(self, grant_type: str) -> bool:
         """Whether it may use this grant (RFC 7591, section 2)."""
-        return grant_type in grant_types_of(self.type, self.grant_types)
+        return may_use(self.type, self.grant_types, grant_type)
 
 
 class EnabledClient(NamedTuple):

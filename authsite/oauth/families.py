@@ -7,40 +7,24 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy import bindparam, select, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
+from authsite.sign_in import facts
 
 from .models import Family
 
 SCOPE_LOST = "no group gives its scope"  # the column has 32 characters
 
 
-class FamilyLogin(NamedTuple):
-    """When a user logged in."""
-
-    auth_at: datetime
-
-
 class EndedFamily(NamedTuple):
     """A family that was unrevoked until now."""
 
     id: UUID
-
-
-# Only of families that a login of a user began; a personal access token is none.
-LOGIN_OF_FAMILY = PreparedQuery(
-    select(func.coalesce(Family.auth_at, Family.created_at).label("auth_at")).where(
-        Family.id == bindparam("family_id"),
-        Family.kind == literal_column("'oauth'"),
-        Family.owner_kind == literal_column("'user'"),
-    ),
-    FamilyLogin,
-)
 
 
 def revoke(ctx: Context, family_id: UUID, why: str) -> bool:
@@ -97,5 +81,24 @@ def exempt(ctx: Context, user_id: UUID, family_id: UUID, epoch: int) -> None:
             Family.revoked_at.is_(None),
         )
         .values(user_epoch=epoch)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def confirm(
+    ctx: Context, user_id: UUID, family_id: UUID, amr: tuple[str, ...], at: datetime
+) -> None:
+    """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
+
+    What else holds for the login stays.
+    """
+    of_user = Family.id == family_id, Family.user_id == user_id
+    stored = ctx.db.scalar(select(Family.facts).where(*of_user))
+    known = facts.unpack(stored)
+    packed = facts.pack(amr, audience=known.audience, third_party=known.third_party)
+    ctx.db.execute(
+        update(Family)
+        .where(*of_user, Family.revoked_at.is_(None))
+        .values(facts=packed, auth_at=at)
         .execution_options(synchronize_session=False)
     )

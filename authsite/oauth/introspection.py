@@ -22,6 +22,7 @@ from authsite.sign_in.conditions import find_denial
 from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes, labels
+from authsite.users.levels import acr_of, shown_amr
 
 from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
@@ -62,7 +63,16 @@ class IntrospectionAnswer(TypedDict):
     email_verified: NotRequired[bool]
     """Whether the user has confirmed the address."""
     groups: NotRequired[Annotated[list[str], Field(examples=[["finance", "ops"]])]]
-    """The groups of the user; absent if the token acts for no user."""
+    """The groups of the user that count at the level of the sign-in; absent if the token acts for
+    no user."""
+    acr: NotRequired[Annotated[str, Field(examples=["aal2"])]]
+    """The level of the sign-in, `aal1`, `aal2` or `phr` (RFC 9470, 6.2); absent for a token of no
+    sign-in."""
+    amr: NotRequired[Annotated[list[str], Field(examples=[["pwd", "otp", "mfa"]])]]
+    """How the user proved to be who they are (RFC 8176); absent for a token of no sign-in."""
+    auth_time: NotRequired[Annotated[int, Field(examples=[1767222000])]]
+    """When the user last did so, in seconds since 1970 (RFC 9470, 6.2); absent for a token of no
+    sign-in."""
     aud: NotRequired[Annotated[str, Field(examples=[RESOURCE])]]
     """The resource that the token is for (RFC 8707): it must not be accepted by any other. Absent
     for a token that is for no resource."""
@@ -164,7 +174,7 @@ def _introspect_refresh(
         family is None
         or not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
-        or (family.account and _is_denied(ctx, family.account, family.require_group))
+        or (family.account and _is_denied(ctx, family.account, family))
         or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}
@@ -178,8 +188,9 @@ def _introspect_refresh(
     return answer
 
 
-def _is_denied(ctx: Context, account: Account, require_group: str | None) -> bool:
-    allowed = client_groups.is_allowed(account, require_group)
+def _is_denied(ctx: Context, account: Account, family: RefreshableFamily) -> bool:
+    acr = acr_of(unpack(family.facts).amr)
+    allowed = client_groups.is_allowed(account, family.require_group, acr)
     return not allowed or find_denial(ctx, account) is not None
 
 
@@ -225,20 +236,25 @@ def _facts(
         if ctx.settings.base_url:  # it may have been taken out of the settings since
             answer["iss"] = issuer_of(ctx.services)
     if family.account:
-        answer.update(_about_user(family.account))
+        of_login = not token.personal
+        amr = unpack(family.facts).amr if of_login else ()
+        answer.update(_about_user(family.account, acr_of(amr) if of_login else None))
+        if of_login:
+            answer["acr"], answer["amr"] = acr_of(amr), shown_amr(amr)
+            answer["auth_time"] = int(family.auth_at.timestamp())
     else:
         answer["sub"], answer["owner"] = str(family.client_id), "client"
     return answer
 
 
-def _about_user(account: Account) -> IntrospectionAnswer:
+def _about_user(account: Account, acr: str | None = None) -> IntrospectionAnswer:
     answer: IntrospectionAnswer = {
         "active": True,
         "sub": str(account.id),
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
-        "groups": list(labels.shown(account.labels)),
+        "groups": list(labels.shown(account.labels, acr)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

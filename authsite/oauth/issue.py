@@ -195,7 +195,7 @@ def _insert(
 ) -> TokenPair:
     """``audience``: the resource that the tokens are for, which an older version would overlook."""
     now, info = clock.now(), ctx.request_info
-    user_id = owner["new_user_id"]
+    user_id, amr = owner["new_user_id"], facts.amr_of(owner["new_facts"])
     bound = code.bound if code else None
     expires_at = refresh_expiry(now, now, ctx.settings, bound)
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
@@ -220,7 +220,7 @@ def _insert(
         Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
-        details={"family": str(family_id)},
+        details={"family": str(family_id)} | ({"amr": " ".join(amr)} if user_id else {}),
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),

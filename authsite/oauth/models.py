@@ -30,6 +30,25 @@ OAUTH = "oauth"  # the kind of a family
 FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
 
 
+PASSWORD_GRANT = "password"
+MFA_GRANT = "urn:authsite:params:oauth:grant-type:mfa"
+PASSKEY_GRANT = "urn:authsite:params:oauth:grant-type:passkey"
+
+
+def may_use(client_type: str, stored: str | None, grant_type: str) -> bool:
+    """Whether a client may use a grant, with the grant types ``stored`` with it.
+
+    Who logs users in with a password may also do so with a passkey, and must be able to send the
+    second factor of a login that has begun.
+    """
+    listed = grant_types_of(client_type, stored)
+    if grant_type in listed:
+        return True
+    if grant_type == PASSKEY_GRANT:
+        return PASSWORD_GRANT in listed
+    return grant_type == MFA_GRANT and not {PASSWORD_GRANT, PASSKEY_GRANT}.isdisjoint(listed)
+
+
 def grant_types_of(client_type: str, stored: str | None) -> tuple[str, ...]:
     """The grant types that a client may use: those ``stored`` with it, else those of its type."""
     return CLIENT_TYPES.get(client_type, ()) if stored is None else tuple(stored.split())

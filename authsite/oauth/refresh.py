@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, func, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -16,14 +16,17 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices
 from authsite.sign_in.conditions import check_account
+from authsite.sign_in.factors import policy
 from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.levels import acr_of
 
 from . import client_groups, families, resources, scopes
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
 from .errors import InvalidGrant, TokenReused
+from .mfa.errors import PolicyNotMet
 from .models import Client, Family
 from .tokens import (
     REFRESH,
@@ -50,6 +53,7 @@ class RefreshableFamily(NamedTuple):
     refresh_expires_at: datetime
     created_at: datetime
     facts: str | None
+    auth_at: datetime
     session_id: UUID | None
     require_group: str | None
     account: Account | None
@@ -67,6 +71,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.refresh_expires_at,
         Family.created_at,
         Family.facts,
+        func.coalesce(Family.auth_at, Family.created_at).label("auth_at"),
         Family.session_id,
         Client.require_group,
         *ACCOUNT_COLUMNS,
@@ -114,8 +119,8 @@ def refresh(
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
     inactive, of another client, behind its token, older than `family-lifetime`, or for a resource
     that was removed; `InvalidTarget` for another resource than the family's; `InvalidScope`,
-    `GroupRequired`, what an account condition raises, and what `codes.family.check` raises. These
-    write nothing.
+    `GroupRequired`, `PolicyNotMet`, what an account condition raises, and what
+    `codes.family.check` raises. These write nothing.
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
@@ -185,10 +190,13 @@ def _find_allowed(
         raise InvalidGrant  # a request of another client changes nothing
     if family.account:
         check_account(ctx, family.account)
+        if not policy.is_met(ctx.settings, unpack(family.facts).amr, clock.now()):
+            raise PolicyNotMet
     if family.session_id is not None:  # what its client requires is checked there
         return family, code_families.check(ctx, family.id)
     if family.account:
-        client_groups.check(family.account, family.require_group)
+        acr = acr_of(unpack(family.facts).amr)
+        client_groups.check(family.account, family.require_group, acr)
     return family, OTHER
 
 

@@ -72,6 +72,7 @@ class TokenPair:
     """An access and a refresh token; ``expires_in``: seconds that the access token has left.
 
     ``id_token``: of an application that signs a user in (OpenID Connect Core 1.0, section 2).
+    ``recovery_codes``: those made with a first second factor.
     """
 
     access_token: str
@@ -79,6 +80,7 @@ class TokenPair:
     expires_in: int
     scope: str
     id_token: str | None = None
+    recovery_codes: tuple[str, ...] = ()
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:

@@ -26,11 +26,15 @@ from .lookup import Known
 
 
 class Browser(NamedTuple):
-    """What a browser wants of a sign-in. ``former_key``: the key of the session that it has."""
+    """What a browser wants of a sign-in. ``former_key``: the key of the session that it has.
+
+    ``remembered``: as of `Target`.
+    """
 
     former_key: str | None
     remember: bool = False
     next: str | None = None
+    remembered: str | None = None
 
 
 def enter_known(
@@ -77,7 +81,12 @@ def _enter(
 ) -> BegunSession | Pending:
     if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
         raise WrongCredentials(ctx.settings.login_identifiers)
-    target = Target(remember=browser.remember, next=browser.next, identity_id=identity_id)
+    target = Target(
+        remember=browser.remember,
+        next=browser.next,
+        identity_id=identity_id,
+        remembered=browser.remembered,
+    )
     done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
     user_id = verified.account.id
     record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))

@@ -28,12 +28,16 @@ from .waiting import Waiting
 
 
 class Visit(NamedTuple):
-    """``by_mail``: the form or page has the token of a mailed link, which proves the address."""
+    """``by_mail``: the form or page has the token of a mailed link, which proves the address.
+
+    ``remembered``: as of `Target`.
+    """
 
     provider: Provider
     waiting: Waiting
     found: Found
     by_mail: bool
+    remembered: str | None = None
 
     @property
     def address(self) -> str:
@@ -44,7 +48,8 @@ class Visit(NamedTuple):
 
     def browser(self, former_key: str | None) -> Browser:
         """What the browser wants, as it began."""
-        return Browser(former_key, self.waiting.remember, self.waiting.next)
+        waits = self.waiting
+        return Browser(former_key, waits.remember, waits.next, self.remembered)
 
 
 def open_visit(

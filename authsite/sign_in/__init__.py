@@ -11,15 +11,20 @@ from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 from authsite.sign_in.methods.mail_code import mails as code_mails
 from authsite.sign_in.methods.mail_code import service as mail_code
+from authsite.sign_in.methods.passkeys import assertion as passkeys
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
-from .factors import remembered
+from .factors import banner, recovering, remembered
+from .factors import notices as factor_notices
 from .factors.models import RememberedBrowser
 from .methods.passkeys.models import Passkey
+from .methods.recovery_codes import method as recovery_codes
 from .methods.recovery_codes.models import RecoveryCode
+from .methods.totp import method as totp
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
 from .pending import purge
+from .sessions.models import BrowserSession
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -49,6 +54,11 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
     config.add_sign_in_method(password.METHOD)
+    config.add_sign_in_method(passkeys.METHOD)
+    config.add_sign_in_method(totp.METHOD)
+    config.add_sign_in_method(recovery_codes.METHOD)
+    config.at_recovery(recovering.after_recovery)
+    factor_notices.SIGN_INS.add(config, BrowserSession)
     config.add_sign_in_method(mail_code.METHOD)
     for name, builder in code_mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
@@ -56,6 +66,12 @@ def includeme(config: "Configurator") -> None:
     ours = config.registry["authsite.http"].standalone or config.route_prefix
     config.add_route("authsite.home", "/", static=not ours)
     config.add_route("authsite.login.page", "/login")
+    config.add_route("authsite.login.factor", "/login/factor")
+    config.add_route("authsite.login.factor.done", "/login/factor/done")
+    config.add_route("authsite.login.factor.mail", "/login/factor/mail")
+    config.add_route("authsite.login.passkey", "/login/passkey")
+    config.add_route("authsite.login.passkey.options", "/login/passkey/options")
+    config.add_route("authsite.passkeys.origins", "/.well-known/webauthn")
     if config.registry["authsite"].settings.email_sign_in:
         config.add_route("authsite.login.email", "/login/email")
         config.scan(".methods.mail_code.sign_in_pages")
@@ -63,10 +79,13 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.code.link", "/login/code/{token}")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
+    config.add_request_attribute("factor_day", banner.factor_day)
     config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)
     config.scan(".pages")
+    config.scan(".methods.passkeys.pages")
+    config.scan(".factors.pages")
     config.scan(".methods.mail_code.pages")
     config.add_user_data(UserData("pending_logins", PendingLogin))
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")

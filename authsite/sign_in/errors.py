@@ -46,17 +46,49 @@ class MissingCurrentPassword(ValidationFailed):
         super().__init__(details=[missing, *others])
 
 
+class MissingMailCode(ValidationFailed):
+    """A mailed code is asked for, and the request has none."""
+
+    def __init__(self, others: Sequence[FieldError] = ()) -> None:
+        """``others``: the errors of the other fields."""
+        message = _("Enter the code that we mailed to you. You can ask for a new one.")
+        missing = FieldError("required", "mail_code", message)
+        super().__init__(details=[missing, *others])
+
+
+class WrongMailCode(ValidationFailed):
+    """The mailed code is wrong, or has expired. Its failure is recorded apart."""
+
+    def __init__(self) -> None:
+        message = _("This is not the code that we mailed to you, or it has expired. Try again.")
+        super().__init__(details=[FieldError("invalid_code", "mail_code", message)])
+
+
 class InsufficientUserAuthentication(ApiError):
-    """The login is older than the route's ``fresh`` (RFC 9470, section 3)."""
+    """The sign-in is too old for the route, or its level is too low (RFC 9470, section 3).
+
+    ``max_age`` and ``acr_values`` are what the route needs. ``verify_page`` is the path or URL of
+    the page that asks for what is missing; None if no browser asks.
+    """
 
     status = 401
     code = "insufficient_user_authentication"
     message = "This endpoint needs a more recent login: log in again, and use the new token."
+    too_weak: str = (
+        "This endpoint needs a login with a second factor: log in again with one, and use the new "
+        "token."
+    )
+    verify_page: str | None = None
 
-    def __init__(self, max_age: timedelta) -> None:
-        seconds = int(max_age.total_seconds())
-        challenge = f'Bearer error="{self.code}", max_age={seconds}'
-        super().__init__(headers={"WWW-Authenticate": challenge})
+    def __init__(self, max_age: timedelta | None = None, acr_values: str | None = None) -> None:
+        challenge = f'Bearer error="{self.code}"'
+        if acr_values:
+            challenge += f', acr_values="{acr_values}"'
+        if max_age is not None:
+            challenge += f", max_age={int(max_age.total_seconds())}"
+        message = self.too_weak if acr_values else None
+        super().__init__(message, headers={"WWW-Authenticate": challenge})
+        self.max_age, self.acr_values = max_age, acr_values
 
 
 class ProofRequired(InsufficientUserAuthentication):
@@ -76,7 +108,21 @@ class ProofRequired(InsufficientUserAuthentication):
         super().__init__(PROOF_LIFETIME)
 
 
-PROOF_ERRORS = (WrongCurrentPassword, ProofRequired)
+class StepUpRequired(InsufficientUserAuthentication):
+    """A change needs a recent sign-in, and one with a second factor where the user has one."""
+
+    summary = (
+        "The user has a second factor or a passkey, and the sign-in was without one, or its last "
+        "proof is 10 minutes ago or longer (RFC 9470, section 3)."
+    )
+    message = _("Confirm first that it is you: sign in again with your second factor.")
+    too_weak = message
+
+    def __init__(self, acr_values: str | None = None) -> None:
+        super().__init__(PROOF_LIFETIME, acr_values)
+
+
+PROOF_ERRORS = (WrongCurrentPassword, ProofRequired, StepUpRequired)
 """Of a view that calls `require_proof`, for the API documentation."""
 
 

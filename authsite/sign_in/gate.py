@@ -20,14 +20,15 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
-from authsite.users.account import Account
-from authsite.users.levels import PASSWORD, REMEMBERED
+from authsite.users.account import Account, under_new_epoch
+from authsite.users.levels import PASSWORD, RECOVERY_CODE, REMEMBERED
 
 from . import mailbox
 from . import pending as pending_logins
 from .attempts import attempts_of
 from .conditions import Denial, check_account, find_denial
-from .factors import remembered, state
+from .factors import notices as factor_notices
+from .factors import recovering, remembered, state
 from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
 
 
@@ -106,8 +107,13 @@ def resume(
         wrong = verified or Wrong()
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
+        if set(PASSWORD) <= set(found.amr):
+            factor_notices.note_failure(ctx, found.user)
         return wrong
-    return _go_on(ctx, verified, found)
+    done = _go_on(ctx, verified, found)
+    if after := _method(ctx, method).after:
+        after(ctx, verified.account)
+    return done
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -202,6 +208,12 @@ def carried_over(
     return Complete(account, amr, auth_at, recognized, notify=False, target=Target())
 
 
+def under_epoch(done: Complete, epoch: int) -> Complete:
+    """``done`` after the other sign-ins of its user were ended, which has raised the epoch."""
+    account = under_new_epoch(done.account, epoch)
+    return Complete(account, done.amr, done.auth_at, done.recognized, done.notify, done.target)
+
+
 def without_proof(account: Account) -> Complete:
     """A sign-in without any proof. Only for `authsite.testing`, and for test data."""
     return Complete(account, PASSWORD, clock.now(), None, notify=False, target=Target())
@@ -264,6 +276,8 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
+    if verified.amr == RECOVERY_CODE:
+        recovering.end_waiting(ctx, account.id)
     version = pending.recognition_version
     if confirmed := _confirm(ctx, verified, pending):
         account, version = confirmed

@@ -19,7 +19,8 @@ class Target(NamedTuple):
 
     ``remember``: "stay signed in"; ``next``: the checked page that the sign-in leads to.
     ``identity_id``: the identity at a provider with which it began. ``remembered``: the cookie of a
-    browser that was remembered after a second factor, which is never stored.
+    browser that was remembered after a second factor, which is never stored. ``resource``: the
+    URI of the resource that the tokens are for.
     """
 
     client_id: uuid.UUID | None = None
@@ -29,6 +30,7 @@ class Target(NamedTuple):
     next: str | None = None
     identity_id: uuid.UUID | None = None
     remembered: str | None = None
+    resource: str | None = None
 
 
 class Pending(NamedTuple):
@@ -38,7 +40,8 @@ class Pending(NamedTuple):
     possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
     ``auth_at``: as of `Verified`. ``account``: None where the name with which it began belongs to
     no user; while ``amr`` is empty, nothing that is shown may depend on it. ``name_hash``: of that
-    name. ``registered``: the browser has just registered the account.
+    name. ``registered``: the browser has just registered the account. ``expires_at``: None until it
+    is stored.
     """
 
     key: str
@@ -55,6 +58,7 @@ class Pending(NamedTuple):
     id: uuid.UUID = uuid.UUID(int=0)
     name_hash: str | None = None
     registered: bool = False
+    expires_at: datetime | None = None
 
     @property
     def user(self) -> Account:
@@ -112,7 +116,8 @@ class Method(NamedTuple):
     made, or `Wrong`. A method that begins a sign-in returns None for a wrong proof, whose failure
     it records itself. No transaction is open during `verify`. ``page``: the name of the route that
     asks for it after a first proof. ``always``: every user to whom it is offered is asked for a
-    second factor, whatever the account says.
+    second factor, whatever the account says. ``after``: what follows when its proof has continued
+    a pending login, in the request's transaction.
     """
 
     name: str
@@ -121,6 +126,7 @@ class Method(NamedTuple):
     verify: Verify
     page: str | None = None
     always: bool = False
+    after: Callable[[Context, Account], None] | None = None
 
 
 METHODS = Registered[Method]("ways to sign in")

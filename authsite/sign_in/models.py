@@ -17,7 +17,8 @@ class PendingLogin(Base):
     ``client_id`` is NULL for a browser session. ``amr``: what was proved, separated by blanks.
     ``enroll``: the user must add a second factor. ``recognized``: since when the browser has been
     recognized; ``unrecognized``: neither the browser nor the address was. ``identity_id``: the
-    identity at a provider with which the sign-in began. ``auth_at``: when the first proof was given
+    identity at a provider with which the sign-in began. ``resource``: the URI of the resource that
+    the tokens are for. ``auth_at``: when the first proof was given
     elsewhere, NULL for now. ``factor_version``: that of the user; the login ends when another is.
     ``session_id``: the sign-in that a mailed code was requested for; such a row is not a login.
     ``name_hash``: of the name with which a sign-in by mail began. ``registered``: the browser has
@@ -44,6 +45,7 @@ class PendingLogin(Base):
     unrecognized: Mapped[bool]
     next: Mapped[str | None] = mapped_column(String(2048))
     identity_id: Mapped[uuid.UUID | None]
+    resource: Mapped[str | None] = mapped_column(String(2048))
     auth_at: Mapped[datetime | None]
     factor_version: Mapped[int] = mapped_column(default=0, server_default="0")
     session_id: Mapped[uuid.UUID | None]

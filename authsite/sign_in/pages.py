@@ -15,8 +15,10 @@ from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
+from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.fields import require_filled
-from authsite.sign_in.method import METHODS, Pending, Target
+from authsite.sign_in.method import METHODS, Pending
+from authsite.sign_in.methods.passkeys.registration import can_add
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.sign_in.wording import wording
@@ -29,6 +31,7 @@ from .onward import onward_of
 from .pending_cookie import forget_key, keep_key
 
 LOGIN = "authsite:templates/login/login.jinja2"
+FACTOR_PAGE = "authsite.login.factor"
 LOGOUT = "authsite:templates/login/logout.jinja2"
 
 
@@ -60,7 +63,7 @@ def login_form(request: Request) -> dict[str, Any]:
     """The form, with ``unsaved`` if a guard redirected the POST of another form here.
 
     ``again``: the signed-in user, if a route's ``fresh`` requires a new login. ``onward``: the
-    application that the login leads to.
+    application that the login leads to. ``passkeys``: whether one can sign in with them.
     """
     caller = signed_in(request) if _prompts(request) else None
     onward = onward_of(request)
@@ -69,6 +72,7 @@ def login_form(request: Request) -> dict[str, Any]:
         "unsaved": request.GET.get("unsaved"),
         "again": caller and caller.user,
         "onward": onward,
+        "passkeys": can_add(request.authsite.ctx),
         "label": wording(request.authsite.settings.login_identifiers).label,
         "remember_for": duration_words(request.authsite.settings.session_remember, language),
     }
@@ -97,7 +101,7 @@ def log_in_page(request: Request) -> Response:
     ctx = request.authsite.ctx
     given: LoginForm = request.authsite.validated
     name, password = require_filled(ctx.settings, given.username, given.password)
-    target = Target(remember=given.remember is not None, next=request.authsite.next)
+    target = target_of(request, remember=given.remember is not None, next=request.authsite.next)
     former_key = cookies.session_key(request)
     return lead_in(request, service.sign_in(ctx, name, password, target, former_key=former_key))
 
@@ -149,8 +153,5 @@ def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
 
 def _page_of(request: Request, pending: Pending) -> str:
     methods = METHODS.of(request.authsite.services)
-    page = next((page for name in pending.methods if (page := methods[name].page)), None)
-    if page is None:
-        names = ", ".join(pending.methods)
-        raise RuntimeError(f"no method of {names} has a page: register one of them with its page")
-    return page
+    asked = (methods[name] for name in pending.methods if name in methods)
+    return next((each.page for each in asked if each.page), FACTOR_PAGE)

@@ -58,6 +58,7 @@ class StoredLogin(NamedTuple):
     scope: str | None
     remember: bool
     identity_id: uuid.UUID | None
+    resource: str | None
     amr: str
     recognized: datetime | None
     unrecognized: bool
@@ -65,6 +66,7 @@ class StoredLogin(NamedTuple):
     auth_at: datetime | None
     name_hash: str | None
     registered: bool
+    expires_at: datetime
     recognition_version: int | None
     second_factor_at: datetime | None
     factor_version: int | None
@@ -104,6 +106,7 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.scope,
         PendingLogin.remember,
         PendingLogin.identity_id,
+        PendingLogin.resource,
         PendingLogin.amr,
         PendingLogin.recognized,
         PendingLogin.unrecognized,
@@ -111,6 +114,7 @@ STORED_LOGIN = PreparedQuery(
         PendingLogin.auth_at,
         PendingLogin.name_hash,
         PendingLogin.registered,
+        PendingLogin.expires_at,
         User.recognition_version,
         User.second_factor_at,
         User.factor_version,
@@ -168,6 +172,7 @@ def store(ctx: Context, pending: Pending) -> None:
         unrecognized=pending.unrecognized,
         next=target.next,
         identity_id=target.identity_id,
+        resource=target.resource,
         auth_at=pending.auth_at,
         name_hash=pending.name_hash,
         registered=pending.registered,
@@ -204,7 +209,13 @@ def find(ctx: Context, key: str) -> Pending | None:
         amr=amr,
         methods=missing.methods,
         target=Target(
-            row.client_id, row.client_epoch, row.scope, row.remember, row.next, row.identity_id
+            row.client_id,
+            row.client_epoch,
+            row.scope,
+            row.remember,
+            row.next,
+            row.identity_id,
+            resource=row.resource,
         ),
         factors=factors,
         recognized=row.recognized,
@@ -214,6 +225,7 @@ def find(ctx: Context, key: str) -> Pending | None:
         id=row.id,
         name_hash=row.name_hash,
         registered=row.registered,
+        expires_at=row.expires_at,
     )
 
 
@@ -241,11 +253,15 @@ def note_proof(
 
 
 def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
-    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+    """Let the pending login go on, whose user has another epoch now: that of ``account``.
+
+    The same change may have raised ``factor_version``.
+    """
+    version = select(User.factor_version).where(User.id == account.id).scalar_subquery()
     ctx.db.execute(
         update(PendingLogin)
         .where(PendingLogin.key_hash == _hash(pending.key))
-        .values(user_epoch=account.epoch)
+        .values(user_epoch=account.epoch, factor_version=version)
         .execution_options(synchronize_session=False)
     )
     return pending._replace(account=account)

@@ -1,15 +1,17 @@
 """Prove again who one is, before a sensitive change (OWASP ASVS 7.5.1): one rule for all of them.
 
-A user with a password gives it. A user without one proves at a linked provider to be who they are
-(purpose ``confirm``), in the same browser session and less than `PROOF_LIFETIME` before; a sign-in
-does not count.
+A user with a second factor or a passkey has given it at this sign-in, or on the page
+`/login/verify`, and the last proof is less than `PROOF_LIFETIME` ago. A user with a password gives
+it as well. A user with neither proves at a linked provider to be who they are (purpose
+``confirm``), or with a mailed code, in the same browser session and less than `PROOF_LIFETIME`
+before; a sign-in does not count.
 """
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import and_, bindparam, exists, select
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -23,21 +25,57 @@ from authsite.request_state import Request
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of
 from authsite.users.identities import service as identities
+from authsite.users.levels import AAL2, acr_of, is_old, reaches
 from authsite.users.models import User
 
-from .errors import PROOF_LIFETIME, MissingCurrentPassword, ProofRequired, WrongCurrentPassword
+from .errors import (
+    PROOF_LIFETIME,
+    MissingCurrentPassword,
+    MissingMailCode,
+    ProofRequired,
+    StepUpRequired,
+    WrongCurrentPassword,
+    WrongMailCode,
+)
+from .methods.mail_code.session_codes import check_of_session
+from .methods.passkeys.models import Passkey
+from .methods.totp.models import TotpFactor
 from .sessions.models import BrowserSession
 
 
 class StoredProof(NamedTuple):
-    """The hash of the user's password, and when the session was last confirmed, if ever."""
+    """The hash of the user's password, and when the session was last confirmed, if ever.
+
+    The others are of the user's second factors: see `FactorState`, and whether there is one.
+    """
 
     password_hash: str | None
     confirmed_at: datetime | None
+    recognition_version: int
+    second_factor_at: datetime | None
+    factor_version: int
+    has_totp: bool
+    has_passkey: bool
+
+    @property
+    def has_factor(self) -> bool:
+        """Whether a second factor is asked for. A passkey counts, also one to sign in with alone.
+
+        A factor that no key opens counts as enrolled.
+        """
+        return self.second_factor_at is not None or self.has_totp or self.has_passkey
 
 
 STORED_PROOF = PreparedQuery(
-    select(User.password_hash, BrowserSession.confirmed_at)
+    select(
+        User.password_hash,
+        BrowserSession.confirmed_at,
+        User.recognition_version,
+        User.second_factor_at,
+        User.factor_version,
+        exists().where(TotpFactor.user_id == User.id).label("has_totp"),
+        exists().where(Passkey.user_id == User.id).label("has_passkey"),
+    )
     .outerjoin(
         BrowserSession,
         and_(
@@ -50,21 +88,35 @@ STORED_PROOF = PreparedQuery(
 )
 
 
+class ProofFields(NamedTuple):
+    """What a request gives as proof: the current password, and a mailed code."""
+
+    current_password: str | None = None
+    mail_code: str | None = None
+
+    @classmethod
+    def of(cls, given: object) -> "ProofFields":
+        """The fields of a validated body that has them."""
+        return cls(getattr(given, "current_password", None), getattr(given, "mail_code", None))
+
+
 class ProofState(NamedTuple):
     """What a sensitive change asks of a user, for the pages.
 
-    ``by_password``: the current password; otherwise a confirmation at one of ``providers``, and
-    ``confirmed`` says whether there is one that still counts.
+    ``step_up``: first a second factor, on another page. ``by_password``: the current password;
+    otherwise a confirmation at one of ``providers``, and ``confirmed`` says whether there is one
+    that still counts, or a second factor in its place.
     """
 
     by_password: bool
     confirmed: bool = False
     providers: Sequence[Provider] = ()
+    step_up: StepUpRequired | None = None
 
     @property
     def can_change(self) -> bool:
         """Whether the page can show its forms: what is missing is a field of them."""
-        return self.by_password or self.confirmed
+        return self.step_up is None and (self.by_password or self.confirmed)
 
 
 def is_recent(proved_at: datetime | None) -> bool:
@@ -74,9 +126,12 @@ def is_recent(proved_at: datetime | None) -> bool:
 
 def proof_state(ctx: Context, user: SignedInUser) -> ProofState:
     """What `require_proof` asks of the user now."""
-    stored = _read(ctx, user)
+    stored = read(ctx, user)
+    step_up = missing_step_up(user, stored)
     if stored is None or stored.password_hash is not None:
-        return ProofState(by_password=True)
+        return ProofState(by_password=True, step_up=step_up)
+    if stored.has_factor:
+        return ProofState(by_password=False, confirmed=True, step_up=step_up)
     found = identities.may_confirm(ctx.settings, identities.list_of(ctx, user.account.id))
     return ProofState(False, is_recent(stored.confirmed_at), found)
 
@@ -89,32 +144,64 @@ def proof(request: Request) -> ProofState:
 def require_proof(
     ctx: Context,
     user: SignedInUser,
-    password: str | None,
+    given: ProofFields,
     check_others: Callable[[], Sequence[FieldError]] = tuple,
+    *,
+    with_code: bool = False,
 ) -> None:
-    """Ask a signed-in user for a proof; a password is limited and recorded.
+    """Ask a signed-in user for a proof: the one function that all sensitive changes call.
 
-    ``password``: what the user has given as the current one. ``check_others`` returns the errors of
+    A password is limited and recorded. Of a user with a second factor the sign-in is looked at
+    first, so that a person with a stolen session cannot guess the password.
+
+    ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
+    confirmation at a provider. ``check_others`` returns the errors of
     the other fields, so that one response has all errors. It runs after the password was checked.
-    Call this function before the request has written anything. Raises `MissingCurrentPassword`;
+    Call this function before the request has written anything. Raises `StepUpRequired` for a user
+    with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
     `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept;
-    `ProofRequired` for a user without password who has not confirmed; `ValidationFailed` if only
-    other fields are wrong; `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
+    `ProofRequired` for a user with neither who has not confirmed; `WrongMailCode`;
+    `ValidationFailed` if only other
+    fields are wrong; `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
     """
-    stored = _read(ctx, user)
+    stored, password = read(ctx, user), given.current_password
+    if error := missing_step_up(user, stored):
+        raise error
     if stored is not None and stored.password_hash is None:
-        if not is_recent(stored.confirmed_at):
-            raise ProofRequired
+        if not stored.has_factor and not is_recent(stored.confirmed_at):
+            if given.mail_code is None:
+                raise ProofRequired
+            with_code = True
     elif password is None:
-        raise MissingCurrentPassword(check_others())
-    elif not _check_password(ctx, user, password, stored):
+        raise MissingCurrentPassword([*_missing_code(given, with_code), *check_others()])
+    elif not check_password(ctx, user, password, stored):
         raise WrongCurrentPassword(check_others())
-    if others := check_others():
+    if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
+    # Last: a refused request does not use the code up.
+    if with_code and not check_of_session(ctx, user, given.mail_code or ""):
+        raise WrongMailCode
 
 
-def _read(ctx: Context, user: SignedInUser) -> StoredProof | None:
-    """None if the epoch is not the user's any more: then no password is right."""
+def _missing_code(given: ProofFields, with_code: bool) -> Sequence[FieldError]:
+    return MissingMailCode().details if with_code and not given.mail_code else ()
+
+
+def missing_step_up(user: SignedInUser, stored: StoredProof | None) -> StepUpRequired | None:
+    """What a user with a second factor lacks; None if nothing, and for all others."""
+    if stored is None or not stored.has_factor:
+        return None
+    low = not reaches(acr_of(user.proved_by), AAL2)
+    if low or is_old(user.auth_at, PROOF_LIFETIME, clock.now()):
+        return StepUpRequired(AAL2 if low else None)
+    return None
+
+
+def read(ctx: Context, user: SignedInUser) -> StoredProof | None:
+    """What is stored of the user; None if the epoch is not the user's any more.
+
+    Then no password is right.
+    """
     return STORED_PROOF.one(
         ctx.database,
         session_id=user.browser_session_id,
@@ -123,9 +210,13 @@ def _read(ctx: Context, user: SignedInUser) -> StoredProof | None:
     )
 
 
-def _check_password(
+def check_password(
     ctx: Context, user: SignedInUser, password: str, stored: StoredProof | None
 ) -> bool:
+    """Whether this is the current password: limited, and a wrong one is recorded.
+
+    Raises `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
+    """
     with ctx.limits.reauthentication(
         limit_subject(user.account.id), str(user.session_id)
     ) as attempt:

@@ -41,6 +41,11 @@ class Account(NamedTuple):
         return self if self.confirmed else self._replace(email_verified_at=moment)
 
 
+def under_new_epoch(account: Account, epoch: int) -> Account:
+    """The account after its user's epoch was raised in this request."""
+    return account._replace(epoch=epoch)
+
+
 def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
     """Whether the settings require a confirmed e-mail address and this user has none."""
     return settings.confirmation_required and account is not None and not account.confirmed
@@ -48,11 +53,16 @@ def lacks_confirmation(account: Account | None, settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SignedInUser:
-    """A user, with the session of the request: a token family or a browser session."""
+    """A user, with the session of the request: a token family or a browser session.
+
+    ``proved_by`` and ``auth_at``: how and when the user proved to be who they are.
+    """
 
     account: Account
     family_id: UUID | None = None
     browser_session_id: UUID | None = None
+    proved_by: tuple[str, ...] = ()
+    auth_at: datetime | None = None
 
     @property
     def session_id(self) -> UUID | None:

@@ -1,6 +1,7 @@
 """The caller of a guarded route."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from uuid import UUID
 
 from authsite.request_state import Request
@@ -8,6 +9,7 @@ from authsite.request_state import Request
 from .account import Account, SignedInUser, as_json
 from .errors import UserRequired
 from .groups import labels
+from .levels import acr_of, shown_amr
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,9 @@ class Caller:
     """The credential of a request.
 
     Host applications use ``guard``, ``user``, ``email``, ``email_verified``, ``scope``,
-    ``client_id``, ``client_name``, ``session_id``, ``groups`` and `require_user` (docs/guards.md),
-    whose values fit into JSON. The other attributes are for authsite's own views.
+    ``client_id``, ``client_name``, ``session_id``, ``groups``, ``acr``, ``amr``, ``auth_time`` and
+    `require_user` (docs/guards.md), whose values fit into JSON. The other attributes are for
+    authsite's own views.
     """
 
     guard: str
@@ -57,11 +60,10 @@ class Caller:
     """The name of the client that the token was issued to; None for a browser session."""
     browser_uuid: UUID | None = None
     """The id of the browser session; None for a token."""
-    amr: tuple[str, ...] = ()
-    """How the user proved to be who they are, at this sign-in (RFC 8176).
-
-    Empty for a client that acts for itself, and for a personal access token.
-    """
+    proved_by: tuple[str, ...] = ()
+    """How the user proved to be who they are, at this sign-in, in all our values; see ``amr``."""
+    auth_at: datetime | None = None
+    """When the user last proved to be who they are, at this sign-in; see ``auth_time``."""
     third_party: bool | None = None
     """Whether the token is one of an application of a third party, which opens only what names a
     scope that the token has. False for a first-party application that uses codes; None for a client
@@ -113,12 +115,37 @@ class Caller:
         return self.family_uuid or self.browser_uuid
 
     @property
+    def acr(self) -> str | None:
+        """The level of the sign-in: ``"aal1"``, ``"aal2"`` or ``"phr"``; see `levels`.
+
+        None for a client that acts for itself, and for a personal access token.
+        """
+        return acr_of(self.proved_by) if self.proved_by else None
+
+    @property
+    def amr(self) -> tuple[str, ...]:
+        """How the user proved to be who they are, at this sign-in, in the values of RFC 8176.
+
+        Empty for a client that acts for itself, for a personal access token, and for proofs that
+        have no value there.
+        """
+        return tuple(shown_amr(self.proved_by))
+
+    @property
+    def auth_time(self) -> int | None:
+        """When the user last proved to be who they are, in seconds since 1970.
+
+        None for a client that acts for itself, and for a personal access token.
+        """
+        return int(self.auth_at.timestamp()) if self.auth_at else None
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The names of the user's groups that count in this request; see `labels.shown`.
 
         Empty for a client that acts for itself.
         """
-        return labels.shown(self.account.labels) if self.account else ()
+        return labels.shown(self.account.labels, self.acr) if self.account else ()
 
     def require_user(self) -> CallerUser:
         """The user this request acts for; raises `UserRequired` if it acts for none."""
@@ -135,7 +162,13 @@ class Caller:
 
     def signed_in_user(self) -> SignedInUser:
         """The account and its session; raises `UserRequired` without a user."""
-        return SignedInUser(self.acting_user(), self.family_uuid, self.browser_uuid)
+        return SignedInUser(
+            self.acting_user(),
+            self.family_uuid,
+            self.browser_uuid,
+            self.proved_by,
+            self.auth_at,
+        )
 
     def __json__(self, request: object) -> dict[str, object]:
         """The value for Pyramid's JSON renderer: the documented attributes."""
@@ -149,6 +182,9 @@ class Caller:
             "client_name": self.client_name,
             "session_id": self.session_id,
             "groups": list(self.groups),
+            "acr": self.acr,
+            "amr": list(self.amr),
+            "auth_time": self.auth_time,
         }
 
 

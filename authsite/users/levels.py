@@ -7,6 +7,7 @@ The levels are ``aal1`` (one factor), ``aal2`` (two factors, as the AAL2 of NIST
 """
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 AAL1, AAL2, PHR = "aal1", "aal2", "phr"
 LEVELS = (AAL1, AAL2, PHR)
@@ -41,6 +42,14 @@ def reaches(acr: str | None, wanted: str) -> bool:
     if acr not in LEVELS or wanted not in LEVELS:
         return False
     return LEVELS.index(acr) >= LEVELS.index(wanted)
+
+
+def is_old(auth_at: datetime | None, max_age: timedelta, now: datetime) -> bool:
+    """Whether the last proof of a sign-in is ``max_age`` ago, or longer; None is too old.
+
+    Another machine's clock may be ahead: a proof in the future is a recent one.
+    """
+    return auth_at is None or now - auth_at >= max_age
 
 
 def shown_amr(amr: Iterable[str]) -> list[str]:

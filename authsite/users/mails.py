@@ -103,7 +103,4 @@ def forgot_page(job: MailJob) -> str | None:
     return f"{base_url}/password/forgot" if base_url else None
 
 
-BUILDERS: dict[str, MailBuilder] = {
-    "password_changed": build_security_notice,
-    "welcome": build_notice,
-}
+BUILDERS: dict[str, MailBuilder] = {"welcome": build_notice}

@@ -27,6 +27,7 @@ def includeme(config: "Configurator") -> None:
         "/v1/email/verification-notification",
         guard="api",
         unconfirmed=True,
+        unenrolled=True,
         anonymous=cfg.confirms_as_in_variant_b,
     )
     config.add_route(

@@ -86,13 +86,12 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
 
 
 def sign_in(
-    ctx: Context, user: User, next_url: str | None, *, former_key: str | None
+    ctx: Context, user: User, target: Target, *, former_key: str | None
 ) -> BegunSession | Pending | None:
     """Begin a session for the ``user`` whose address was just confirmed with the mailed link.
 
     The caller knows that this browser has registered the account. None if the gate denies it.
     """
-    target = Target(next=next_url)
     try:
         verified = gate.admit(ctx, account_of(user), EMAIL, user.recognition_version)
     except gate.Denied:

@@ -15,7 +15,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
 from authsite.sign_in.fields import address_errors, read_address
 from authsite.sign_in.identifiers import Identifier, normalized_key
-from authsite.sign_in.reauthentication import require_proof
+from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import former, pending
@@ -33,11 +33,11 @@ from .service import choose_page, mail_link, may_mail, may_mail_own_address, not
 def request_change(
     ctx: Context,
     user: SignedInUser,
-    current_password: str | None,
+    given: ProofFields,
     email: str,
     page_url: str | None = None,
 ) -> None:
-    """Check the current password, then begin a change of address.
+    """Ask for a proof, then begin a change of address.
 
     A link goes to the new address, and a notice to the present one. Over the limit of an address
     the mail to it is not sent; the response does not reveal that. The link of an earlier request
@@ -50,7 +50,7 @@ def request_change(
     the user's epoch was raised in the meantime.
     """
     page_url, account = choose_page(ctx, page_url), user.account
-    require_proof(ctx, user, current_password, lambda: address_errors(ctx.settings, email))
+    require_proof(ctx, user, given, lambda: address_errors(ctx.settings, email))
     address = read_address(email)
     found = find_credential(ctx, email, ["email"])
     owner = found.account if found and found.account.id != account.id else None

@@ -17,6 +17,7 @@ from authsite.platform.http.return_to import forget_next, keep_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
+from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.sessions import cookies
@@ -80,9 +81,8 @@ def verify(request: Request) -> dict[str, Any] | Response:
     user = done.confirmed
     if user and not caller and is_registered_here(request, user):
         forget_registered(request)
-        outcome = confirmation.sign_in(
-            ctx, user, request.authsite.next, former_key=cookies.session_key(request)
-        )
+        target = target_of(request, next=request.authsite.next)
+        outcome = confirmation.sign_in(ctx, user, target, former_key=cookies.session_key(request))
         if outcome:
             return lead_in(request, outcome)
     cookies.renew_session(request, done.renewed)

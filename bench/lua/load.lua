@@ -1,6 +1,6 @@
 -- One wrk script for every measurement. The environment says what is sent:
 -- BENCH_METHOD, BENCH_PATH, BENCH_BODIES (a file, one body a line), BENCH_TOKENS (a file, one
--- bearer token a line), BENCH_REFRESH (a file of refresh tokens: every answer's new one is queued).
+-- bearer token a line), BENCH_COOKIES (a file, one Cookie header a line), BENCH_REFRESH (a file of refresh tokens: every answer's new one is queued).
 local method, path = os.getenv("BENCH_METHOD") or "GET", os.getenv("BENCH_PATH") or "/"
 local form = { ["Content-Type"] = "application/x-www-form-urlencoded" }
 local requests, at, queue, head, tail, extra = {}, 0, {}, 1, 0, ""
@@ -17,6 +17,9 @@ end
 function init(args)
   for _, token in ipairs(lines("BENCH_TOKENS")) do
     requests[#requests + 1] = wrk.format(method, path, { ["Authorization"] = "Bearer " .. token })
+  end
+  for _, cookie in ipairs(lines("BENCH_COOKIES")) do
+    requests[#requests + 1] = wrk.format(method, path, { ["Cookie"] = cookie })
   end
   for _, body in ipairs(lines("BENCH_BODIES")) do
     requests[#requests + 1] = wrk.format(method, path, form, body)

@@ -26,8 +26,10 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Uuid(), nullable=True),
         sa.Column("name_hash", sa.String(length=16), nullable=True),
         sa.Column("registered", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("resource", sa.String(length=2048), nullable=True),
     ):
         op.add_column("pending_logins", column)
+    op.add_column("outbox", sa.Column("about_since", MOMENT, nullable=True))
     op.create_table(
         "totp_factors",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -100,7 +102,8 @@ def _user_of(table: str) -> sa.ForeignKeyConstraint:
 def downgrade() -> None:
     for table in ("remembered_browsers", "recovery_codes", "passkeys", "totp_factors"):
         op.drop_table(table)
-    for name in ("registered", "name_hash", "session_id", "factor_version", "auth_at"):
+    op.drop_column("outbox", "about_since")
+    for name in ("resource", "registered", "name_hash", "session_id", "factor_version", "auth_at"):
         op.drop_column("pending_logins", name)
     for name in ("passkey_after_password", "factor_version", "factors_since", "second_factor_at"):
         op.drop_column("users", name)

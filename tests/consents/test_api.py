@@ -30,8 +30,8 @@ def test_what_was_allowed_is_listed_the_newest_first(site, ann, headers):
     connected.allow(site, ann, wiki, "openid email")
     connected.allow(site, ann, mail, "openid")
     connected.allow(site, site.user("bob@example.com"), wiki, "openid profile")
+    connected.note_use(site, ann, wiki)
     with site.db() as db:
-        service.note_use(connected.context(site, db), ann.id, wiki)
         rows = service.list_of(connected.context(site, db), ann.id)
     created = {row.client_id: rfc3339(row.created_at) for row in rows}
     [newest, oldest] = listed(site, headers)

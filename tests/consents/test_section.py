@@ -2,7 +2,6 @@
 
 import pytest
 
-from authsite.oauth.consents import service
 from tests.support import connected
 from tests.support.pages import sign_in, submit
 from tests.support.statements import counted
@@ -31,8 +30,7 @@ def test_the_section_says_what_was_allowed_since_when_and_the_last_use(ann):
     wiki, mail = connected.application(ann), connected.application(ann, "Mail <b>")
     connected.allow(ann, ann.ann, wiki, "openid wiki:edit offline_access")
     connected.allow(ann, ann.ann, mail, "")
-    with ann.db() as db:
-        service.note_use(connected.context(ann, db), ann.ann.id, wiki)
+    connected.note_use(ann, ann.ann, wiki)
     shown = section(ann)
     words = "Sign you in · Edit pages of the wiki · Keep access after you sign out Allowed"
     assert f"Wiki {words}" in shown

@@ -91,13 +91,11 @@ def test_requests_at_the_same_time_all_add(site, ann):
 
 def test_a_use_is_noted_only_while_there_is_a_consent(site, ann):
     wiki = connected.application(site)
-    with site.db() as db:
-        assert not service.note_use(connected.context(site, db), ann.id, wiki)
+    assert not connected.note_use(site, ann, wiki)
     connected.allow(site, ann, wiki)
     assert [each.used_at for each in listed(site, ann)] == [None]
     before = clock.now()
-    with site.db() as db:
-        assert service.note_use(connected.context(site, db), ann.id, wiki)
+    assert connected.note_use(site, ann, wiki)
     [shown] = listed(site, ann)
     assert before <= shown.used_at <= clock.now()
     assert (shown.name, shown.scopes) == ("Wiki", ["openid", "email"])

@@ -204,4 +204,4 @@ def test_an_application_s_token_has_the_methods_of_its_sign_in(host_with):
         set_facts(site, keys.client_id, **about)
         site.http.get("/x", headers=bearer(tokens["access_token"]), status=200)
     assert [caller.third_party for caller in seen] == [None, True, False]
-    assert {caller.amr for caller in seen} == {("pwd",)}
+    assert {caller.proved_by for caller in seen} == {("pwd",)}

@@ -7,6 +7,7 @@ from pyramid.httpexceptions import HTTPNoContent
 from sqlalchemy import update
 
 from authsite.oauth.models import Family
+from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.pages import sign_in
@@ -15,6 +16,7 @@ from tests.support.site import bearer
 ATTRIBUTES = (
     *("guard", "user", "email", "email_verified"),
     *("scope", "client_id", "client_name", "session_id", "groups"),
+    *("acr", "amr", "auth_time"),
 )
 USER = (
     *("id", "email", "username", "phone", "name"),
@@ -74,6 +76,9 @@ def test_trial_14_the_caller_of_a_token_is_json_ready(site):
         "client_name": "test",
         "session_id": session["id"],
         "groups": [],
+        "acr": "aal1",
+        "amr": ["pwd"],
+        "auth_time": int(clock.now().timestamp()),
     }
     assert site.http.get("/api/caller", headers=headers).json == wanted
     assert site.http.get("/api/values", headers=headers).json == wanted
@@ -104,7 +109,6 @@ def test_trial_14_the_caller_of_a_browser_session_is_json_ready(site):
 
 
 def test_the_caller_has_how_the_user_signed_in_and_the_groups_of_the_user(host_with):
-    """How is for later parts; JSON does not show it."""
     seen = []
 
     def look(config):
@@ -113,7 +117,8 @@ def test_the_caller_has_how_the_user_signed_in_and_the_groups_of_the_user(host_w
             config.add_view(view, route_name=f"{guard}.look", renderer="json")
 
     def view(request):
-        seen.append((request.authsite.caller.amr, request.authsite.caller.groups))
+        caller = request.authsite.caller
+        seen.append((caller.proved_by, caller.groups))
         return request.authsite.caller
 
     made = host_with(look)
@@ -131,7 +136,37 @@ def test_the_caller_has_how_the_user_signed_in_and_the_groups_of_the_user(host_w
             db.execute(update(model).values(facts='{"amr":["pwd","otp"]}'))
     seen.clear()
     shown = [made.http.get("/api/look", headers=token), made.http.get("/web/look")]
-    assert [each.json["groups"] for each in shown] == [["ops"]] * 2
-    assert seen == [(("pwd", "otp"), ("ops",))] * 2
-    made.http.get("/api/look", headers=machine)
+    assert [each.json["groups"] for each in shown] == [["ops", "finance"]] * 2
+    assert [(each.json["acr"], each.json["amr"]) for each in shown] == [
+        ("aal2", ["pwd", "otp", "mfa"])
+    ] * 2
+    assert seen == [(("pwd", "otp"), ("ops", "finance"))] * 2
+    of_client = made.http.get("/api/look", headers=machine).json
     assert seen[-1] == ((), ())
+    assert (of_client["acr"], of_client["amr"], of_client["auth_time"]) == (None, [], None)
+
+
+def test_the_caller_has_the_time_of_the_proof(host_with, frozen):
+    def look(config):
+        for guard in ("api", "web"):
+            config.add_route(f"{guard}.look", f"/{guard}/look", guard=guard)
+            config.add_view(
+                lambda request: request.authsite.caller, route_name=f"{guard}.look", renderer="json"
+            )
+
+    made = host_with(look)
+    made.user()
+    now = int(clock.now().timestamp())
+    keys = made.client()
+    first = made.login(keys)
+    sign_in(made)
+    frozen.advance(30)
+    refreshed = made.token(keys, grant_type="refresh_token", refresh_token=first["refresh_token"])
+    token = bearer(refreshed.json["access_token"])
+    assert made.http.get("/api/look", headers=token).json["auth_time"] == now
+    assert made.http.get("/web/look").json["auth_time"] == now
+    with made.db() as db:  # of before the column
+        for model in (Family, BrowserSession):
+            db.execute(update(model).values(auth_at=None, created_at=clock.now()))
+    assert made.http.get("/api/look", headers=token).json["auth_time"] == now + 30
+    assert made.http.get("/web/look").json["auth_time"] == now + 30

@@ -6,11 +6,12 @@ from uuid import UUID
 import pytest
 from pyramid.config import not_
 from pyramid.exceptions import ConfigurationError
-from sqlalchemy import select, update
+from sqlalchemy import select
 from webtest import TestApp
 
-from authsite.guards.fresh import require_fresh
-from authsite.oauth.models import Family
+from authsite.guards.route_options import Rules
+from authsite.guards.step_up import find_shortfall
+from authsite.platform.runtime import clock
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
@@ -22,7 +23,7 @@ from tests.support.site import PASSWORD, bearer
 
 CHALLENGE = 'Bearer error="insufficient_user_authentication", max_age=600'
 OURS = "http://localhost"
-AGAIN = "For your security, sign in again to continue."
+VERIFY = "/login/verify?next="
 
 
 @pytest.fixture
@@ -40,6 +41,11 @@ def pages(config):
     config.add_view(hello, route_name="billing", request_method=("GET", "POST"))
     config.add_view(hello, route_name="page", request_method="GET")
     config.add_view(hello, route_name="act", request_method="POST")
+
+
+def session_of(site):
+    with site.db() as db:
+        return db.scalars(select(BrowserSession.id)).one()
 
 
 @pytest.fixture
@@ -96,9 +102,10 @@ def test_a_token_that_acts_for_no_user_needs_a_user_first(api):
 
 
 def test_a_personal_access_token_is_no_login(api):
-    token = api.login(api.client())["access_token"]
-    with api.db() as db:
-        db.execute(update(Family).values(kind="pat", client_id=None, client_epoch=None))
+    login = api.login(api.client())["access_token"]
+    asked = {"name": "backup", "current_password": PASSWORD}
+    made = api.http.post_json("/v1/user/tokens", asked, headers=bearer(login), status=201)
+    token = made.json["token"]
     assert reports(api, token, 401).headers["WWW-Authenticate"] == CHALLENGE
     api.me(token)
 
@@ -130,43 +137,42 @@ def test_what_a_new_login_would_not_change_is_said_first(host_with, frozen):
     assert reports(site, token, 401).headers["WWW-Authenticate"] == CHALLENGE
 
 
-def test_a_page_asks_for_a_new_login_and_is_then_shown(web, frozen):
+def test_a_page_asks_for_a_proof_and_is_then_shown(web, frozen):
     web.http.get("/billing", status=200)
-    former = web.http.cookies["authsite"]
+    former, session = web.http.cookies["authsite"], session_of(web)
     frozen.advance(600)
     answer = web.http.get("/billing?month=5", status=302)
-    assert answer.location == f"{OURS}/login?next=/billing%3Fmonth%3D5&prompt=login"
-    page = web.http.get(answer.location, status=200)
-    assert AGAIN in page.text
-    form = page.forms[0]
-    assert form["username"].value == "ann@example.com"
-    form["password"] = PASSWORD
+    assert answer.location == f"{OURS}{VERIFY}%2Fbilling%3Fmonth%3D5&max_age=600"
+    form = web.http.get(answer.location, status=200).forms["factor"]
+    assert "code" not in form.fields
+    form["current_password"] = PASSWORD
     back = form.submit(status=303)
     assert back.location == f"{OURS}/billing?month=5"
     assert web.http.get(back.location, status=200).text == "hello ann@example.com"
-    with web.db() as db:  # the former session has ended
-        assert len(db.scalars(select(BrowserSession.id)).all()) == 1
+    assert session_of(web) == session
     stolen = TestApp(web.app)
     stolen.set_cookie("authsite", former)
-    assert "prompt" not in stolen.get("/billing", status=302).location
+    assert "/login?" in stolen.get("/billing", status=302).location
 
 
 def test_another_user_may_log_in_and_replaces_the_session(web, frozen):
     frozen.advance(600)
-    form = web.http.get(web.http.get("/billing").location).forms[0]
+    page = web.http.get(web.http.get("/billing").location)
+    other = page.html.select_one("p.foot a")["href"]
+    form = web.http.get(other).forms[0]
     form["username"], form["password"] = "bo@example.com", PASSWORD
     assert web.http.get(form.submit(status=303).location).text == "hello bo@example.com"
     with web.db() as db:
         assert len(db.scalars(select(BrowserSession.id)).all()) == 1
 
 
-def test_a_login_that_fails_keeps_the_session_and_the_way_back(web, frozen):
+def test_a_proof_that_fails_keeps_the_session_and_the_way_back(web, frozen):
     frozen.advance(600)
-    form = web.http.get(web.http.get("/billing").location).forms[0]
-    form["password"] = "wrong 123 wrong"
-    again = form.submit(status=422).forms[0]
+    form = web.http.get(web.http.get("/billing").location).forms["factor"]
+    form["current_password"] = "wrong 123 wrong"
+    again = form.submit(status=422).forms["factor"]
     web.http.get("/account", status=200)
-    again["password"] = PASSWORD
+    again["current_password"] = PASSWORD
     assert again.submit(status=303).location == f"{OURS}/billing"
 
 
@@ -180,26 +186,26 @@ def test_a_script_on_a_page_gets_401(web, frozen):
 @pytest.mark.parametrize(
     ("path", "referer", "query"),
     [
-        ("/billing", None, "next=/billing&unsaved=1&prompt=login"),
-        ("/act", f"{OURS}/page?id=5", "next=/page%3Fid%3D5&unsaved=1&prompt=login"),
-        ("/act", None, "unsaved=1&prompt=login"),
+        ("/billing", None, "next=%2Fbilling&max_age=600&unsaved=1"),
+        ("/act", f"{OURS}/page?id=5", "next=%2Fpage%3Fid%3D5&max_age=600&unsaved=1"),
+        ("/act", None, "max_age=600&unsaved=1"),
     ],
 )
-def test_after_a_form_the_login_leads_back_to_the_page_of_the_form(
+def test_after_a_form_the_proof_leads_back_to_the_page_of_the_form(
     web, frozen, path, referer, query
 ):
     frozen.advance(600)
     answer = web.http.post(path, {}, headers={"Referer": referer} if referer else {}, status=302)
-    assert answer.location == f"{OURS}/login?{query}"
+    assert answer.location == f"{OURS}/login/verify?{query}"
     page = web.http.get(answer.location, status=200)
-    assert f"{AGAIN} Your changes were not saved." in page.text
+    assert "Your changes were not saved." in page.text
 
 
 def test_without_a_session_the_login_page_is_the_usual_one(web):
     web.http.reset()
     answer = web.http.get("/billing", status=302)
     assert answer.location == f"{OURS}/login?next=/billing"
-    assert AGAIN not in web.http.get(f"{answer.location}&prompt=login", status=200).text
+    assert "sign in again" not in web.http.get(f"{answer.location}&prompt=login", status=200).text
 
 
 def test_a_signed_in_user_is_still_sent_on_from_the_login_page(web):
@@ -212,26 +218,24 @@ def test_a_new_id_of_the_same_session_is_no_login(web, frozen):
     former = web.http.cookies["authsite"]
     submit(web, "/account/sessions/end-others", page="/account")
     assert web.http.cookies["authsite"] != former
-    assert "prompt=login" in web.http.get("/billing", status=302).location
+    assert "/login/verify" in web.http.get("/billing", status=302).location
 
 
-def test_a_login_page_of_another_origin_is_told_to_show_its_form(host_with, frozen):
+def test_the_page_that_asks_is_ours_also_with_a_login_page_of_another_origin(host_with, frozen):
     elsewhere = host_with(pages, login_page_url="https://sso.example.org/in")
     elsewhere.user()
     sign_in(elsewhere)
     frozen.advance(600)
-    target = f"https://sso.example.org/in?next={OURS.replace(':', '%3A')}/page&prompt=login"
-    assert elsewhere.http.get("/page", status=302).location == target
-    answer = elsewhere.http.post("/act", {}, headers={"Referer": f"{OURS}/page"}, status=302)
-    page = elsewhere.http.get(answer.location, status=200)
-    assert page.html.select_one("main a")["href"] == target
-    assert "Sign in again" in page.text
+    answer = elsewhere.http.get("/page", status=302)
+    assert answer.location == f"{OURS}{VERIFY}%2Fpage&max_age=600"
+    elsewhere.http.get(answer.location, status=200)
 
 
-def test_the_rule_itself_refuses_a_session_that_has_ended_meanwhile(web):
+def test_the_rule_itself_refuses_a_caller_without_a_time(web):
     caller = Caller(guard="web", account=web.user("eve@example.com"), browser_uuid=UUID(int=7))
-    with pytest.raises(InsufficientUserAuthentication):
-        require_fresh(web.database, caller, timedelta(minutes=10))
+    rules = Rules(guard="web", fresh=timedelta(minutes=10))
+    error = find_shortfall(rules, caller, web.cfg, clock.now())
+    assert isinstance(error, InsufficientUserAuthentication)
 
 
 @pytest.mark.parametrize(

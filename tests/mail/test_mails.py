@@ -25,6 +25,8 @@ MAILS = (
     "already_registered", "token_created", "email_replaced",
     "new_device", "app_signed_out", "failed_logins", "admin_granted", "admin_revoked",
     "provider_link", "provider_afresh", "identity_linked", "identity_new", "identity_unlinked",
+    "factor_added", "factor_removed", "passkey_added", "passkey_removed", "recovery_codes_created",
+    "recovery_code_used", "passkey_cloned", "factors_reset", "password_known",
 )  # fmt: skip
 AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
@@ -53,7 +55,8 @@ def words(html):
 
 
 def test_every_template_is_a_mail_of_this_test_and_every_mail_is_registered(site):
-    files = {path.stem for path in TEMPLATES.iterdir()} - {"layout", "pieces", "footer", "facts"}
+    shared = {"layout", "pieces", "footer", "facts", "factor_change"}
+    files = {path.stem for path in TEMPLATES.iterdir()} - shared
     assert files == set(MAILS)
     assert set(MAIL_BUILDERS.of(site.app.registry["authsite"])) == set(MAILS)
 

@@ -90,24 +90,6 @@ def test_one_family_is_exempted_and_only_if_it_is_the_user_s_and_was_active(site
     assert stored(site, Family)[family.id]["user_epoch"] == 6
 
 
-def test_only_a_login_of_a_user_has_a_time(site, family):
-    def login(family_id=family.id):
-        return families.LOGIN_OF_FAMILY.one(site.database, family_id=family_id)
-
-    later = family.created_at + timedelta(hours=1)
-    with site.db() as db:
-        beside = update(Family).where(Family.id.in_(BOTH))
-        db.execute(beside.values(created_at=later, auth_at=later))
-    assert login() == (family.auth_at,)
-    set_family(site, family, auth_at=None)  # of before the column
-    assert login() == (family.created_at,)
-    assert login(uuid4()) is None
-    set_family(site, family, kind="pat")
-    assert login() is None
-    set_family(site, family, kind="oauth", owner_kind="client", user_id=None, user_epoch=None)
-    assert login() is None
-
-
 def test_a_token_is_active_by_its_own_family(site, keys, family, tokens):
     token = Token(family.id, 0, 2**40)
     assert site.me(tokens["access_token"]).json["email"] == "ann@example.com"

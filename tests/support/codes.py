@@ -8,6 +8,7 @@ from authsite.oauth import registered
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.codes.redeem import s256
 from authsite.oauth.codes.service import NewCode, SignInFacts, store
+from authsite.oauth.consents import service as consents
 from authsite.oauth.models import Client
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.sign_in.sessions.models import BrowserSession
@@ -57,17 +58,21 @@ def code_of(site, keys, scope="openid", *, session=None, verifier=VERIFIER, **mo
     services = site.app.registry["authsite"]
     with site.db() as db:
         ctx = acting(db, services)
-        new = NewCode(
-            client=registered.find(ctx, keys.client_id),
-            account=account_of(db.get(User, session.user_id)),
-            session=SignInFacts(session.id, session.facts, session.auth_at, session.recognized),
-            redirect_uri=CALLBACK,
-            code_challenge=s256(verifier) if verifier else None,
-            scope=scope,
-            audience=None,
-            nonce=None,
-        )
-        return store(ctx, new._replace(**more))
+        client = registered.find(ctx, keys.client_id)
+        if not client.first_party:
+            consents.give(ctx, session.user_id, client.id, scope)
+        account = account_of(db.get(User, session.user_id))
+    new = NewCode(
+        client=client,
+        account=account,
+        session=SignInFacts(session.id, session.facts, session.auth_at, session.recognized),
+        redirect_uri=CALLBACK,
+        code_challenge=s256(verifier) if verifier else None,
+        scope=scope,
+        audience=None,
+        nonce=None,
+    )
+    return store(ctx, new._replace(**more))
 
 
 def redeem(site, keys, code, status=200, *, verifier=VERIFIER, **form):

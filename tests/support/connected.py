@@ -29,6 +29,12 @@ def allow(site, user, client_id, scope="openid email"):
         service.give(context(site, db), user.id, client_id, scope)
 
 
+def note_use(site, user, client_id):
+    """A sign-in of a user at a client; whether there is still a consent."""
+    query, values = service.noting_use(user.id, client_id, clock.now())
+    return query.one(site.database, **values) is not None
+
+
 def context(site, db):
     """The context of use cases of ``site``."""
     return acting(db, site.app.registry["authsite"])

@@ -17,6 +17,7 @@ from authsite.platform.http.bodies import (
     CurrentPassword,
     Email,
     Flag,
+    MailCode,
     Missing,
     Password,
     Token,
@@ -28,6 +29,7 @@ from authsite.platform.rate_limit import device_cookie
 from authsite.recovery import service as recovery
 from authsite.request_state import Request
 from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
 from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
@@ -43,6 +45,7 @@ class EmailForm(Body):
 
     email: Annotated[Email, Missing(_("Enter your new e-mail address."))]
     current_password: CurrentPassword = None
+    mail_code: MailCode = None
 
 
 class EndSessionForm(Body):
@@ -105,7 +108,7 @@ def change_email(request: Request) -> Response:
     """Request a change of the e-mail address."""
     user = caller_of(request).signed_in_user()
     given: EmailForm = request.authsite.validated
-    email_change.request_change(request.authsite.ctx, user, given.current_password, given.email)
+    email_change.request_change(request.authsite.ctx, user, ProofFields.of(given), given.email)
     return back(request, "email")
 
 
@@ -129,7 +132,7 @@ def change_password(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
     given: PasswordBody = request.authsite.validated
     renewed = service.change_password(
-        request.authsite.ctx, user, given.current_password, given.password
+        request.authsite.ctx, user, ProofFields.of(given), given.password
     )
     cookies.renew_session(request, renewed)
     return back(request, "password")
@@ -181,7 +184,7 @@ def download(request: Request) -> Response:
     """Everything that is stored about the user, as a file."""
     user = caller_of(request).signed_in_user()
     given: ExportBody = request.authsite.validated
-    found = export.export_own(request.authsite.ctx, user, given.current_password)
+    found = export.export_own(request.authsite.ctx, user, ProofFields.of(given))
     response: Response = request.response
     response.content_type, response.charset = "application/json", "utf-8"
     response.content_disposition = 'attachment; filename="account-data.json"'
@@ -194,7 +197,7 @@ def delete(request: Request) -> Response:
     """Delete the account."""
     user = caller_of(request).signed_in_user()
     given: DeleteBody = request.authsite.validated
-    service.delete(request.authsite.ctx, user, given.current_password)
+    service.delete(request.authsite.ctx, user, ProofFields.of(given))
     cookies.clear_session(request)
     return see_other(request, f"{home_path(request)}?done=deleted")
 

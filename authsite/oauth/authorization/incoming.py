@@ -64,7 +64,7 @@ def visit_of(request: Request, incoming: Incoming, *, allowed: bool = False) -> 
     waits = key is not None and pending.find(ctx, key) is not None
     if caller is None or caller.browser_uuid is None:
         return Visit(None, pending=waits)
-    who = service.signed_in(ctx, caller.acting_user(), caller.browser_uuid, caller.amr)
+    who = service.signed_in(ctx, caller.acting_user(), caller.browser_uuid, caller.proved_by)
     if who is None:
         return Visit(None, pending=waits)
     fresh = chosen = False

@@ -6,7 +6,7 @@ from pyramid.view import view_config
 
 from authsite.guards.session import confirm_page
 from authsite.oauth.scopes import parse
-from authsite.platform.db.transaction import transaction
+from authsite.platform.db.transaction import commit_and_begin, transaction
 from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import set_errors
@@ -137,8 +137,10 @@ def _answer(
     request: Request, incoming: Incoming, checked: Checked, visit: Visit, who: SignedIn
 ) -> Response:
     ctx = request.authsite.ctx
-    with transaction(request):
-        code = service.grant(ctx, checked, who, allowed=visit.allowed)
+    if visit.allowed:
+        service.give_consent(ctx, checked, who.account)
+        commit_and_begin(request)  # the code is stored in a transaction of its connection
+    code = service.grant(ctx, checked, who)
     if code is None:
         return _page(request, Step.CONSENT, incoming, checked, who)
     url = code_url(ctx.services, checked.answer_to, code)

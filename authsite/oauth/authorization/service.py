@@ -19,6 +19,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
+from authsite.users.levels import acr_of
 
 from . import levels
 from .checks import Checked
@@ -115,7 +116,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         level_low=level_low,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
-        not_in_group=not client_groups.is_allowed(account, client.require_group),
+        not_in_group=not client_groups.is_allowed(account, client.require_group, acr_of(who.amr)),
         consent_missing=not client.first_party
         and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, account))),
         wants_consent=CONSENT in asked.prompt or checked.to_program,
@@ -142,42 +143,34 @@ def refused(checked: Checked, reason: Reason, account: Account | None = None) ->
     return refused
 
 
-def grant(ctx: Context, checked: Checked, who: SignedIn, *, allowed: bool) -> str | None:
-    """A code, in the transaction of ``ctx``; None if the user has just withdrawn the consent.
+def give_consent(ctx: Context, checked: Checked, account: Account) -> None:
+    """Store that the user allows a third party what it asks for, in the transaction of ``ctx``.
 
-    ``allowed``: the user has just allowed it, which is stored for a third party.
+    Raises `Refused` if no group of the user gives any of it.
     """
-    account, client, asked = who.account, checked.client, checked.request
-    scope = held_scope(ctx, checked, account)
-    if not client.first_party:
-        if allowed:
-            consents.give(ctx, account.id, client.id, scope)
-        if not consents.note_use(ctx, account.id, client.id):
-            return None
-    code = codes.store(
+    if not checked.client.first_party:
+        consents.give(ctx, account.id, checked.client.id, held_scope(ctx, checked, account))
+
+
+def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
+    """A code; None if the user has just withdrawn the consent.
+
+    Call it outside of a transaction: it has one, which is committed on return.
+    """
+    account, asked, session = who.account, checked.request, who.session
+    return codes.store(
         ctx,
         NewCode(
-            client,
+            checked.client,
             account,
-            SignInFacts(
-                who.session_id, who.session.facts, who.session.auth_at, who.session.recognized
-            ),
+            SignInFacts(who.session_id, session.facts, session.auth_at, session.recognized),
             checked.answer_to.redirect_uri,
             asked.code_challenge,
-            scope,
+            held_scope(ctx, checked, account),
             checked.audience,
             asked.nonce,
         ),
     )
-    details = {"scope": scope, "session": str(who.session_id)}
-    record(
-        ctx,
-        Event.AUTHORIZATION_GRANTED,
-        user_id=account.id,
-        client_id=client.id,
-        details=details,
-    )
-    return code
 
 
 def deny(ctx: Context, checked: Checked, account: Account) -> None:

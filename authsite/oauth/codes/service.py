@@ -1,14 +1,21 @@
 """Store an authorization code (RFC 6749, section 4.1.2)."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID, uuid4
 
-from sqlalchemy import insert
+from sqlalchemy import Table, bindparam, exists, insert, select
+from sqlalchemy.sql.expression import true
 
 from authsite.context import Context
+from authsite.oauth.consents import service as consents
+from authsite.oauth.consents.models import Consent
 from authsite.oauth.registered import RegisteredClient
 from authsite.oauth.tokens import expiry
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 
@@ -54,34 +61,83 @@ class NewCode(NamedTuple):
     nonce: str | None
 
 
-def store(ctx: Context, new: NewCode) -> str:
-    """Insert the code in the transaction of ``ctx``; its text, for the redirect.
+class StoredCode(NamedTuple):
+    """A code that was inserted."""
 
+    id: UUID
+
+
+CODES = cast(Table, AuthorizationCode.__table__)
+
+
+def _store_query(*, with_consent: bool) -> PreparedQuery[StoredCode]:
+    """INSERT … SELECT; ``with_consent``: if there is the consent whose use was just noted."""
+    columns = [column for column in CODES.columns if column.name != "used_at"]
+    new = {each.name: bindparam(f"new_{each.name}", type_=each.type) for each in columns}
+    condition = (
+        exists().where(
+            Consent.user_id == new["user_id"],
+            Consent.client_id == new["client_id"],
+            Consent.used_at == new["created_at"],
+        )
+        if with_consent
+        else true()
+    )
+    values = select(*new.values()).where(condition)
+    return PreparedQuery(
+        insert(CODES).from_select(columns, values).returning(CODES.c.id), StoredCode
+    )
+
+
+STORE = _store_query(with_consent=False)
+STORE_WITH_CONSENT = _store_query(with_consent=True)
+RECORD_IF_STORED = recording_if(exists().where(AuthorizationCode.id == bindparam("code_id")))
+
+
+def store(ctx: Context, new: NewCode) -> str | None:
+    """Store the code and record it, in one transaction, committed on return; the code's text.
+
+    The client of a third party needs a consent, whose use is noted: None if it has been withdrawn.
     Raises `FeatureNotOpen` for a code with an audience, until the database is upgraded.
     """
-    if new.audience is not None:
-        features.use(ctx, features.AUDIENCE)
-    now, code_id = clock.now(), uuid4()
+    now, code_id, client = clock.now(), uuid4(), new.client
     expires_at = expiry(now, ctx.settings.code_expires_in)
-    ctx.db.execute(
-        insert(AuthorizationCode).values(
-            id=code_id,
-            client_id=new.client.id,
-            client_epoch=new.client.epoch,
-            user_id=new.account.id,
-            user_epoch=new.account.epoch,
-            session_id=new.session.id,
-            redirect_uri=new.redirect_uri,
-            code_challenge=new.code_challenge,
-            scope=new.scope,
-            audience=new.audience,
-            nonce=new.nonce,
-            facts=new.session.facts,
-            auth_at=new.session.auth_at,
-            recognized=new.session.recognized,
-            created_at=now,
-            expires_at=expires_at,
-        )
+    values = {
+        "new_id": code_id,
+        "new_client_id": client.id,
+        "new_client_epoch": client.epoch,
+        "new_user_id": new.account.id,
+        "new_user_epoch": new.account.epoch,
+        "new_session_id": new.session.id,
+        "new_redirect_uri": new.redirect_uri,
+        "new_code_challenge": new.code_challenge,
+        "new_scope": new.scope,
+        "new_audience": new.audience,
+        "new_nonce": new.nonce,
+        "new_facts": new.session.facts,
+        "new_auth_at": new.session.auth_at,
+        "new_recognized": new.session.recognized,
+        "new_created_at": now,
+        "new_expires_at": expires_at,
+    }
+    details = {"scope": new.scope, "session": str(new.session.id)}
+    event = event_values(
+        ctx,
+        Event.AUTHORIZATION_GRANTED,
+        user_id=new.account.id,
+        client_id=client.id,
+        details=details,
     )
+    queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
+        (STORE if client.first_party else STORE_WITH_CONSENT, values),
+        (RECORD_IF_STORED, {**event, "code_id": code_id}),
+    ]
+    if not client.first_party:
+        queries.insert(0, consents.noting_use(new.account.id, client.id, now))
+    if new.audience is not None:
+        queries.append(features.used(ctx.services, features.AUDIENCE))
+    stored = run_together(ctx.database, *queries)[0 if client.first_party else 1]
+    if stored is None:
+        return None
     code = text.CodeText(code_id, int(expires_at.timestamp()))
     return text.encode(ctx.services.keys, code)

@@ -4,7 +4,7 @@ A client that asks for more than was allowed asks the user again. Clients of our
 only if they became first-party later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -46,6 +46,12 @@ class AllowedScope(NamedTuple):
     scope: str
 
 
+class UsedConsent(NamedTuple):
+    """A consent whose use was noted."""
+
+    client_id: UUID
+
+
 class ListedConsent(NamedTuple):
     """A consent as lists show it, with the name of the client."""
 
@@ -66,6 +72,16 @@ ALLOWED = PreparedQuery(
         Consent.user_id == bindparam("user_id"), Consent.client_id == bindparam("client_id")
     ),
     AllowedScope,
+)
+NOTE_USE = PreparedQuery(
+    update(Consent)
+    .where(
+        Consent.user_id == bindparam("of_user", type_=Consent.__table__.c.user_id.type),
+        Consent.client_id == bindparam("of_client", type_=Consent.__table__.c.client_id.type),
+    )
+    .values(used_at=bindparam("now", type_=Consent.__table__.c.used_at.type))
+    .returning(Consent.client_id),
+    UsedConsent,
 )
 CONSENTS = PreparedQuery(
     select(Consent.client_id, Client.name, Consent.scope, Consent.created_at, Consent.used_at)
@@ -117,20 +133,15 @@ def give(ctx: Context, user_id: UUID, client_id: UUID, scope: str) -> None:
     record(ctx, Event.CONSENT_GIVEN, user_id=user_id, client_id=client_id, details=details)
 
 
-def note_use(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
-    """Note a sign-in at a client, and lock the consent; False if there is none any more.
+def noting_use(
+    user_id: UUID, client_id: UUID, now: datetime
+) -> tuple[PreparedQuery[UsedConsent], Mapping[str, object]]:
+    """A query that notes a sign-in at a client, and locks the consent if there is still one.
 
-    Call it in the transaction that stores the code: then a consent that is withdrawn at the same
-    time leaves no code behind. A client of our own may have no consent.
+    Run it together with the query that stores the code: then a consent that is withdrawn at the
+    same time leaves no code behind. A client of our own may have no consent.
     """
-    used = ctx.db.scalar(
-        update(Consent)
-        .where(Consent.user_id == user_id, Consent.client_id == client_id)
-        .values(used_at=clock.now())
-        .returning(Consent.client_id)
-        .execution_options(synchronize_session=False)
-    )
-    return used is not None
+    return NOTE_USE, {"of_user": user_id, "of_client": client_id, "now": now}
 
 
 def list_of(ctx: Context, user_id: UUID) -> list[ListedConsent]:

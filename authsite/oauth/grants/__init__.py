@@ -20,12 +20,21 @@ from authsite.platform.http.errors import ApiError
 from .authorization_code import by_authorization_code
 from .client_credentials import by_client_credentials
 from .grant import Grant, GrantBody
+from .mfa import by_mfa
+from .passkey import by_passkey
 from .password import by_password
 from .refresh_token import by_refresh_token
 
 GRANTS: Mapping[str, Grant[Any]] = {
     each.name: each
-    for each in (by_password, by_client_credentials, by_refresh_token, by_authorization_code)
+    for each in (
+        by_password,
+        by_client_credentials,
+        by_refresh_token,
+        by_authorization_code,
+        by_mfa,
+        by_passkey,
+    )
 }
 
 

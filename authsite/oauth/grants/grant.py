@@ -59,12 +59,12 @@ class Grant(Generic[Parameters]):
 
     name: str
     body: type[Parameters]
-    errors: tuple[type[ApiError], ...]
+    errors: tuple[type[ApiError] | ApiError, ...]
     issue: Issue[Parameters]
 
 
 def grant(
-    name: str, *, body: type[Parameters], errors: tuple[type[ApiError], ...] = ()
+    name: str, *, body: type[Parameters], errors: tuple[type[ApiError] | ApiError, ...] = ()
 ) -> Callable[[Issue[Parameters]], Grant[Parameters]]:
     """Decorator that makes a `Grant` of the function that issues its tokens.
 

@@ -1,27 +1,18 @@
 """The password grant: a first-party client acts for a user (RFC 6749, section 4.3)."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
-from uuid import uuid4
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from authsite.context import Context
-from authsite.oauth import client_groups, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import (
-    GroupRequired,
-    InvalidGrant,
-    InvalidScope,
-    InvalidTarget,
-    LoginFailed,
-)
-from authsite.oauth.issue import issue
+from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
+from authsite.oauth.mfa import service
+from authsite.oauth.mfa.errors import MfaRequired
+from authsite.oauth.models import PASSWORD_GRANT
 from authsite.oauth.parameters import Name, Secret
 from authsite.oauth.tokens import TokenPair
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.platform.audit.service import record_apart
-from authsite.sign_in import gate, notices
-from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.methods.password import NAME as PASSWORD
 
 from .grant import GrantBody, grant
@@ -44,13 +35,20 @@ class PasswordGrant(GrantBody):
     """Grant `password`: the user's e-mail address, or another login name that is enabled."""
     password: Secret = ""
     """Grant `password`: the user's password."""
+    otp: Annotated[str, Field(max_length=64, examples=["123456"])] = ""
+    """Grant `password`: a code of the user's authenticator app, or a recovery code. It is read only
+    if the password is right and a second step is needed."""
 
 
-@grant("password", body=PasswordGrant, errors=(InvalidGrant, InvalidScope, InvalidTarget))
+@grant(
+    PASSWORD_GRANT,
+    body=PasswordGrant,
+    errors=(InvalidGrant, MfaRequired, InvalidScope, InvalidTarget),
+)
 def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordGrant) -> TokenPair:
     """Raises as `issue_by_password`."""
     given = {"username": body.username, "password": body.password}
-    return issue_by_password(ctx, client, given, body.scope, body.resource)
+    return issue_by_password(ctx, client, given, body.scope, body.resource, body.otp)
 
 
 def issue_by_password(
@@ -59,34 +57,12 @@ def issue_by_password(
     given: Mapping[str, str],
     requested_scope: str | None,
     requested_resource: str | None = None,
+    otp: str = "",
 ) -> TokenPair:
     """The token pair of a user. ``given``: what the password as a way to sign in reads.
 
-    Raises `LoginFailed`, `InvalidScope`, `InvalidTarget`, `TooManyAttempts`,
-    `HashCapacityExceeded`, what an account condition raises, `GroupRequired`, and a plain
-    `InvalidGrant` where the gate wants another proof: no grant takes one yet.
+    Raises `LoginFailed`, `MfaRequired`, `InvalidScope`, `InvalidTarget`, `TooManyAttempts`,
+    `HashCapacityExceeded`, what an account condition raises, and `GroupRequired`.
     """
-    allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
-    scope = scopes.choose(requested_scope, allowed, default)
-    resource = resources.choose(ctx, requested_resource, client.default_resource)
-    scope = resources.scope_for(resource, scope)
-    done = gate.sign_in(ctx, PASSWORD, given, Target(client.id, client.epoch, scope))
-    if done is None:
-        raise LoginFailed
-    if isinstance(done, Pending):
-        raise InvalidGrant
-    if not client_groups.is_allowed(done.account, client.require_group):
-        record_apart(
-            ctx,
-            Event.LOGIN_FAILED,
-            user_id=done.account.id,
-            client_id=client.id,
-            details={"reason": FailureReason.GROUP_MISSING},
-        )
-        raise GroupRequired
-    family_id = uuid4()
-    audience = resource.uri if resource else None
-    pair = issue(ctx, client, done, scope, family_id, audience=audience)
-    if done.notify:
-        notices.send_new_device(ctx, done.account, family_id)
-    return pair
+    asked = service.ask(ctx, client, requested_scope, requested_resource)
+    return service.begin(ctx, client, PASSWORD, given, asked, otp)

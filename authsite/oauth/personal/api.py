@@ -9,12 +9,13 @@ from typing_extensions import TypedDict
 
 from authsite.oauth.listed import ListedToken
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.http.bodies import Body, CurrentPassword, MaybeEmpty, Missing
+from authsite.platform.http.bodies import Body, CurrentPassword, MailCode, MaybeEmpty, Missing
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 
@@ -41,6 +42,8 @@ class TokenBody(Body):
     """The lifetime, such as `12h` or `30d`: at most `365d`, by default `90d`."""
     current_password: CurrentPassword = None
     """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
 
 
 class TokenPath(Parameters):
@@ -113,7 +116,7 @@ def create(request: Request) -> CreatedTokenAnswer:
     made, text = service.create(
         request.authsite.ctx,
         caller.signed_in_user(),
-        given.current_password,
+        ProofFields.of(given),
         service.RequestedToken(given.name, given.scope, given.expires_in),
         caller.scope,
     )

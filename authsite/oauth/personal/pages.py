@@ -4,9 +4,10 @@ from typing import Any
 
 from pyramid.response import Response
 
-from authsite.platform.http.bodies import Body, CurrentPassword
+from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
 from authsite.users.groups import group_scopes
@@ -22,6 +23,7 @@ class TokenForm(Body):
     name: Name
     expires_in: Lifetime | None = None
     current_password: CurrentPassword = None
+    mail_code: MailCode = None
 
 
 def values(request: Request) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def create(request: Request) -> dict[str, Any]:
     _made, text = service.create(
         request.authsite.ctx,
         caller_of(request).signed_in_user(),
-        given.current_password,
+        ProofFields.of(given),
         service.RequestedToken(given.name, " ".join(chosen), given.expires_in),
         allowed,
     )

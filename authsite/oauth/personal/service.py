@@ -25,7 +25,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
-from authsite.sign_in.reauthentication import require_proof
+from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
@@ -53,11 +53,11 @@ class RequestedToken:
 def create(
     ctx: Context,
     user: SignedInUser,
-    current_password: str | None,
+    given: ProofFields,
     requested: RequestedToken,
     allowed: Collection[str],
 ) -> tuple[ListedToken, str]:
-    """Create a token after checking the current password; the owner is notified by mail.
+    """Create a token after a proof of who the user is; the owner is notified by mail.
 
     Returns it and its text, which is not stored: it is shown once.
 
@@ -68,7 +68,7 @@ def create(
     `SignInEnded` if the user's epoch was raised since the guard read it.
     """
     name, scope, lifetime = _read(requested, allowed)
-    require_proof(ctx, user, current_password)
+    require_proof(ctx, user, given)
     account = user.account
     # After the password: a person with only a token cannot use up the limit of the owner.
     ctx.limits.count("personal-tokens", limit_subject(account.id))

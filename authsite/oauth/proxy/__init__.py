@@ -16,7 +16,7 @@ API_TAG = Tag(
 
 
 def includeme(config: "Configurator") -> None:
-    """Two login paths and one refresh path for every client; `/app` unless `app-page` is off."""
+    """The paths of every client for login and refresh; `/app` unless `app-page` is off."""
     config.add_route("authsite.proxy.login", "/v1/clients/{client}/login", errors="oauth")
     config.add_route(
         "authsite.proxy.users_login", "/v1/clients/{client}/users/login", errors="oauth"
@@ -24,6 +24,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.proxy.refresh", "/v1/clients/{client}/refresh", errors="oauth")
     config.at_logout(clear_all)
     config.scan(".api")
+    config.include(".mfa")
     if config.registry["authsite"].settings.app_page:
         config.add_route("authsite.app", "/app")
         config.scan(".pages")

@@ -9,7 +9,9 @@ from pyramid.view import view_config
 
 from authsite.oauth.api import TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
+from authsite.oauth.mfa.errors import MfaRequired
 from authsite.oauth.parameters import REFRESH_TOKEN, Name, TokenText
+from authsite.oauth.tokens import TokenPair
 from authsite.platform.http.api_metadata import (
     REFRESH_COOKIE,
     Operation,
@@ -50,6 +52,9 @@ class LoginBody(Body):
     """Instead of `username`, where phone numbers are enabled."""
     password: Password
     """The user's password."""
+    otp: Annotated[str, Field(max_length=64, examples=["123456"])] = ""
+    """A code of the user's authenticator app, or a recovery code. It is read only if the password
+    is right and a second step is needed."""
     scope: MaybeEmpty | None = None
     """Scopes, separated by spaces. The default is the client's."""
 
@@ -80,7 +85,7 @@ class ClientPath(Parameters):
         return {"client": sorted(cfg.clients, key=lambda name: (name != "web", name))}
 
 
-_COOKIES = {
+COOKIES = {
     "Set-Cookie": ResponseHeader(
         "The refresh cookie, and on https its witness `__Host-authsite-refresh-<client>`; a login "
         "sets the cookie of a recognized browser as well.",
@@ -89,7 +94,7 @@ _COOKIES = {
     )
 }
 # Errors of the configured credentials.
-_CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
+CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 
 
 @view_config(
@@ -109,7 +114,7 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 @Operation(
     "Log a user in for a first-party client, whose credentials the server adds",
     {200: TokenAnswer},
-    headers={200: _COOKIES},
+    headers={200: COOKIES},
     description=(
         "The refresh token is also set as the cookie `refreshToken`, which scripts cannot read "
         "and which browsers send only to the routes of this client, from pages of the same site. "
@@ -118,10 +123,11 @@ _CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
     errors=(
         OneIdentifierRequired(["username"]),
         InvalidGrant,
+        MfaRequired,
         InvalidScope,
         ForeignOrigin,
         TooManyAttempts(60),
-        *_CLIENT_ERRORS,
+        *CLIENT_ERRORS,
     ),
     path=ClientPath,
 )
@@ -132,10 +138,15 @@ def login(request: Request) -> TokenAnswer:
     body: LoginBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
     identifiers = {"username": body.username, "email": body.email, "phone": body.phone}
-    pair = service.log_in(ctx, client, identifiers, body.password, body.scope)
+    pair = service.log_in(ctx, client, identifiers, body.password, body.scope, body.otp)
+    return logged_in(request, pair, body.scope)
+
+
+def logged_in(request: Request, pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
+    """The answer to a login that is complete, with its cookies."""
     cookie.set_cookies(request, pair.refresh_token)
     device_cookie.set_cookie(request)
-    return token_response(pair, body.scope)
+    return token_response(pair, requested_scope)
 
 
 @view_config(
@@ -148,7 +159,7 @@ def login(request: Request) -> TokenAnswer:
 @Operation(
     "Renew the tokens for a first-party client, by cookie or by parameter",
     {200: TokenAnswer},
-    headers={200: _COOKIES},
+    headers={200: COOKIES},
     description=(
         "For our own pages, for origins in `cors-origins`, and for programs other than browsers. "
         "With the cookie and without an `Origin` header, send `Content-Type: application/json`. "
@@ -161,7 +172,7 @@ def login(request: Request) -> TokenAnswer:
         InvalidGrant,
         InvalidScope,
         ForeignOrigin,
-        *_CLIENT_ERRORS,
+        *CLIENT_ERRORS,
     ),
     credentials=REFRESH_COOKIE,
     path=ClientPath,

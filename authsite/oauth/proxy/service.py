@@ -8,8 +8,12 @@ from authsite.context import Context
 from authsite.oauth import refresh as rotation
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
 from authsite.oauth.grants import check_allowed
+from authsite.oauth.grants.mfa import by_mfa
+from authsite.oauth.grants.passkey import by_passkey, issue_by_passkey
 from authsite.oauth.grants.password import by_password, issue_by_password
 from authsite.oauth.grants.refresh_token import by_refresh_token
+from authsite.oauth.mfa import service as mfa
+from authsite.oauth.mfa.service import PasskeyOptions
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.settings import canonical_client
 
@@ -39,6 +43,7 @@ def log_in(
     identifiers: Mapping[str, str | None],
     password: str,
     scope: str | None,
+    otp: str = "",
 ) -> TokenPair:
     """The token pair of a user, by the password grant.
 
@@ -48,7 +53,33 @@ def log_in(
     username, kinds = choose_identifier(identifiers, ctx.settings.login_identifiers)
     check_allowed(client, by_password)
     given = {"username": username, "password": password, "kinds": kinds}
-    return issue_by_password(ctx, client, given, scope)
+    return issue_by_password(ctx, client, given, scope, otp=otp)
+
+
+def go_on(
+    ctx: Context,
+    client: AuthenticatedClient,
+    mfa_token: str,
+    method: str,
+    given: Mapping[str, str],
+) -> TokenPair:
+    """The token pair of a user who gives a further proof. Raises what the grant raises."""
+    check_allowed(client, by_mfa)
+    return mfa.go_on(ctx, client, mfa_token, method, given)
+
+
+def passkey_options(ctx: Context, client: AuthenticatedClient) -> PasskeyOptions:
+    """Options for a sign-in by passkey. Raises `UnauthorizedClient` and `PasskeysOff`."""
+    check_allowed(client, by_passkey)
+    return mfa.passkey_options(ctx, client.id)
+
+
+def sign_in_by_passkey(
+    ctx: Context, client: AuthenticatedClient, credential: str, scope: str | None
+) -> TokenPair:
+    """The token pair of the user of a passkey. Raises what the grant raises."""
+    check_allowed(client, by_passkey)
+    return issue_by_passkey(ctx, client, credential, scope)
 
 
 def refresh(

@@ -20,4 +20,9 @@ class FailureReason(Explained):
     )
     UNCONFIRMED = "unconfirmed", "The password was right, but the e-mail address is not confirmed."
     UNKNOWN_NAME = "unknown_name", "No user has this login name."
+    UNKNOWN_PASSKEY = "unknown_passkey", "No user has this passkey."
+    WRONG_PASSKEY = (
+        "wrong_passkey",
+        "The use of the passkey was invalid, too old, repeated, or had not verified the user.",
+    )
     WRONG_PASSWORD = "wrong_password", "The password was wrong."

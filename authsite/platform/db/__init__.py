@@ -9,7 +9,7 @@ from pyramid.config import Configurator
 
 from .engine import Database, open_database
 from .prepared import NoRow, PreparedQuery, run_together
-from .transaction import after_commit, commit_and_begin, request_session
+from .transaction import after_commit, commit_and_begin, commit_session, request_session
 
 __all__ = [
     "Database",
@@ -17,6 +17,7 @@ __all__ = [
     "PreparedQuery",
     "after_commit",
     "commit_and_begin",
+    "commit_session",
     "open_database",
     "request_session",
     "run_together",

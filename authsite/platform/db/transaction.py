@@ -110,6 +110,14 @@ def commit_and_begin(request: Request) -> None:
     request.tm.begin()
 
 
+def commit_session(session: Session) -> None:
+    """As `commit_and_begin`, for a use case, which has the request's `Context.db` alone."""
+    if session.in_transaction():
+        manager = session.info["tm"]
+        manager.commit()
+        manager.begin()
+
+
 def rollback_and_begin(request: Request) -> None:
     """Roll back the request's transaction and begin another one.
 

@@ -30,7 +30,17 @@ from .cached_response import (
 
 FOLDER = Path(authsite.__file__).parent / "static"
 # In this order one stylesheet: authsite.css.
-STYLES = ("base", "forms", "page", "messages", "account", "lists", "providers", "applications")
+STYLES = (
+    "base",
+    "forms",
+    "page",
+    "messages",
+    "account",
+    "lists",
+    "providers",
+    "applications",
+    "factors",
+)
 ROUTE = "authsite.static"
 ONE_YEAR = "public, max-age=31536000, immutable"
 # For a URL with the fingerprint of another release: the content may change.

@@ -63,7 +63,13 @@ Password = Annotated[
 CURRENT_PASSWORD_MISSING = _("Enter your current password.")
 # Optional in every model: a user without a password proves who they are in another way.
 CurrentPassword = Annotated[Password | None, Missing(CURRENT_PASSWORD_MISSING)]
+# Optional, too: it is asked for only in some cases. An empty one is none.
+MailCode = Annotated[
+    Annotated[str, _text(64, required=False)] | None,
+    Field(examples=["WDJB-MJHT"]),
+]
 NewPassword = Annotated[Password, Missing(_("Choose a password."))]
+Short = Annotated[str, _text(64)]
 Token = Annotated[str, _text(512)]
 Url = Annotated[str, _text(2048), Field(json_schema_extra={"format": "uri"})]
 Text = Annotated[str, _text(1024)]

@@ -18,14 +18,27 @@ SESSION, GUARD = "authsite", "authsite-guard"
 CSRF, NEXT, ADDRESS = "authsite-csrf", "authsite-next", "authsite-address"
 LANGUAGE, UNDO = "authsite-language", "authsite-undo"
 LOGIN, REGISTERED = "authsite-login", "authsite-registered"
-PROVIDER = "authsite-provider"
+PROVIDER, FACTOR, LATER = "authsite-provider", "authsite-factor", "authsite-later"
 DEVICE, REFRESH = "device", "refreshToken"
 WITNESS = "authsite-refresh-"  # and the name of the client
 
 HOST, SECURE = "__Host-", "__Secure-"  # prefixes of names on https
 # The names of all our cookies, as patterns: what follows the prefix, or has none. A reverse proxy
 # removes these cookies from what it passes on (docs/forward-auth.md).
-_WITH_HOST = (SESSION, CSRF, NEXT, ADDRESS, LANGUAGE, UNDO, LOGIN, REGISTERED, PROVIDER, DEVICE)
+_WITH_HOST = (
+    SESSION,
+    CSRF,
+    NEXT,
+    ADDRESS,
+    LANGUAGE,
+    UNDO,
+    LOGIN,
+    REGISTERED,
+    PROVIDER,
+    FACTOR,
+    LATER,
+    DEVICE,
+)
 _WITH_SECURE = (GUARD, SESSION)  # the session cookie of versions before the guard cookie
 _WITHOUT = (REFRESH, f"{HOST}{WITNESS}[0-9A-Za-z_-]+")
 NAMES = "|".join(

@@ -1,6 +1,6 @@
 """The JSON error bodies."""
 
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -45,6 +45,19 @@ class OAuthErrorBody(TypedDict):
     """Details, if there are any."""
     request_id: NotRequired[str]
     """With status 500 only: the id to report."""
+    mfa_token: NotRequired[str]
+    """With `mfa_required` at a login only: what the second step sends, once right and five times
+    wrong at most."""
+    expires_in: NotRequired[int]
+    """With `mfa_token`: the seconds that it is valid for."""
+    mfa_methods: NotRequired[list[str]]
+    """With `mfa_token`: what can be given next, one of `passkey`, `totp`, `recovery_code` and
+    `email`."""
+    mfa_enroll: NotRequired[bool]
+    """With `mfa_token`: whether the user must add a second factor now (`/v1/mfa/enroll`)."""
+    passkey_options: NotRequired[dict[str, Any]]
+    """With `mfa_token`, where a passkey can be given: the options for
+    `PublicKeyCredential.parseRequestOptionsFromJSON`."""
 
 
 @response_body("The invalid fields of a request, as Laravel lists them (setting `apiato-errors`).")
@@ -105,4 +118,4 @@ def oauth_body(error: ApiError, request_id: str) -> OAuthErrorBody:
         body["errors"] = json_body(error, request_id)["errors"]
     if error.status == 500:
         body["request_id"] = request_id
-    return body
+    return cast(OAuthErrorBody, {**body, **error.members})

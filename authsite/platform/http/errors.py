@@ -6,6 +6,7 @@ Each error has a status, a code and a message. Packages subclass `ApiError`, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
@@ -38,7 +39,7 @@ class ApiError(Exception):
     body. With ``shown_again`` a form is shown again with the error, whatever the status is. With
     ``keeps_writes`` the transaction is committed, for a revocation or an audit event
     before the error. ``audit_event`` is recorded with ``client_id``, at most once an hour for each
-    client address.
+    client address. ``members``: further members of a body at the OAuth endpoints.
     """
 
     summary = ""
@@ -52,6 +53,7 @@ class ApiError(Exception):
     keeps_writes = False
     reason: str | None = None
     audit_event: "Event | None" = None
+    members: Mapping[str, object] = MappingProxyType({})
     client_id: UUID | None = None
 
     def __init__(

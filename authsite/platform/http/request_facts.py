@@ -44,6 +44,7 @@ def request_info(request: Request) -> RequestInfo:
         request.authsite.base_urls,
         language,
         language if chosen or accepted else None,
+        request.environ.get("SERVER_PORT"),
     )
 
 

@@ -14,6 +14,7 @@ class RequestInfo:
     ``base_urls`` are the base URLs of the application; links in mails begin with the first one,
     which is that of the request. ``language`` is the language of these mails and of pages;
     ``stated_language`` is the same, or None if neither a person nor a browser has stated one.
+    ``port``: on which the server listens, whatever the request says.
     """
 
     address: str | None = None
@@ -22,6 +23,7 @@ class RequestInfo:
     base_urls: tuple[str, ...] = ("",)
     language: str = "en"
     stated_language: str | None = None
+    port: str | None = None
 
     @property
     def base_url(self) -> str:

@@ -28,9 +28,9 @@ def includeme(config: "Configurator") -> None:
         UserData(
             "mails",
             OutboxMessage,
-            "id kind address about_id page_url base_url language from_address from_agent state"
-            " created_at expires_at give_up_at next_attempt_at delivery_attempts last_error"
-            " ended_at",
+            "id kind address about_id about_since page_url base_url language from_address"
+            " from_agent state created_at expires_at give_up_at next_attempt_at delivery_attempts"
+            " last_error ended_at",
             erase=erase,
         )
     )

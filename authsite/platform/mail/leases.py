@@ -37,6 +37,7 @@ class ClaimedMail:
     give_up_at: datetime
     lease_until: datetime
     about_id: uuid.UUID | None = None
+    about_since: datetime | None = None
     from_address: str | None = None
     from_agent: str | None = None
 

@@ -28,6 +28,7 @@ class OutboxMessage(Base):
     user_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
     address: Mapped[str] = mapped_column(String(254))
     about_id: Mapped[uuid.UUID | None]  # the row that the mail is about; its builder reads it
+    about_since: Mapped[datetime | None]  # when that began
     page_url: Mapped[str | None] = mapped_column(String(2048))
     base_url: Mapped[str | None] = mapped_column(String(2048))
     language: Mapped[str] = mapped_column(String(16))

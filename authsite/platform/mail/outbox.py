@@ -55,6 +55,8 @@ class NewMail(NamedTuple):
     recipient: Recipient
     about_id: uuid.UUID | None = None
     """The row that the mail is about."""
+    about_since: datetime | None = None
+    """When that began."""
     page_url: str | None = None
     """The page that the link in the mail leads to."""
     expires_at: datetime | None = None
@@ -69,35 +71,45 @@ def put(ctx: Context, mail: NewMail) -> uuid.UUID:
     A later change of the user's address does not redirect the mail. Raises ValueError for a text
     that is not exactly one e-mail address.
     """
+    values = _values(ctx, mail)
+    ctx.db.execute(_INSERT, [values])
+    id_: uuid.UUID = values["id"]
+    return id_
+
+
+def put_apart(ctx: Context, mail: NewMail) -> None:
+    """`put` in a separate transaction, since that of a denied request is rolled back.
+
+    On SQLite the caller must not hold the write lock.
+    """
+    with Session(ctx.database.autocommit) as db:
+        db.execute(_INSERT, [_values(ctx, mail)])
+
+
+def _values(ctx: Context, mail: NewMail) -> dict[str, Any]:
     recipient = mail.recipient
     if not _ADDRESS.fullmatch(recipient.address):
         raise ValueError("not one plain e-mail address; normalize it before it is stored")
     now, info = clock.now(), ctx.request_info
-    id_ = uuid.uuid4()
-    ctx.db.execute(
-        _INSERT,
-        [
-            {
-                "id": id_,
-                "kind": mail.kind,
-                "user_id": recipient.user_id,
-                "address": recipient.address,
-                "about_id": mail.about_id,
-                "page_url": mail.page_url,
-                "base_url": info.base_url,
-                "language": info.language,
-                "from_address": info.address if mail.names_device else None,
-                "from_agent": info.agent if mail.names_device else None,
-                "expires_at": mail.expires_at,
-                "created_at": now,
-                "give_up_at": now + KEEP_TRYING,
-                "state": "waiting",
-                "delivery_attempts": 0,
-                "next_attempt_at": now,
-            }
-        ],
-    )
-    return id_
+    return {
+        "id": uuid.uuid4(),
+        "kind": mail.kind,
+        "user_id": recipient.user_id,
+        "address": recipient.address,
+        "about_id": mail.about_id,
+        "about_since": mail.about_since,
+        "page_url": mail.page_url,
+        "base_url": info.base_url,
+        "language": info.language,
+        "from_address": info.address if mail.names_device else None,
+        "from_agent": info.agent if mail.names_device else None,
+        "expires_at": mail.expires_at,
+        "created_at": now,
+        "give_up_at": now + KEEP_TRYING,
+        "state": "waiting",
+        "delivery_attempts": 0,
+        "next_attempt_at": now,
+    }
 
 
 class Found(NamedTuple):

@@ -9,6 +9,7 @@ from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
+from .relying_party import passkey_obstacle, wrong_rp_id
 from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
 from .secret import is_guessable
 
@@ -112,6 +113,21 @@ RULES: tuple[Rule, ...] = (
         "production needs https, since passwords and tokens travel (http only on localhost), not"
         " {found}",
         REFUSED,
+    ),
+    Rule(
+        "passkey-rp-id-wrong",
+        "passkey_rp_id",
+        wrong_rp_id,
+        "{found}: give the host of base-url or a parent of all its hosts, or leave it out",
+        START,
+    ),
+    Rule(
+        "passkeys-off",
+        "passkey_rp_id",
+        lambda s: "passkey" in s.factors and not s.passkey_rp_id and passkey_obstacle(s),
+        "there are no passkeys: {found}; set base-url or passkey-rp-id to a domain, or remove"
+        " passkey from factors",
+        WARNED,
     ),
     Rule(
         "sealing-key-unset",

@@ -9,7 +9,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.http.bodies import Body, CurrentPassword
+from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
@@ -17,6 +17,7 @@ from authsite.platform.settings import Settings
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.methods.provider import start_url
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 from authsite.users.identities import service as identities
@@ -54,6 +55,8 @@ class UnlinkBody(Body):
 
     current_password: CurrentPassword = None
     """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
 
 
 @response_body("A provider with which users can sign in.")
@@ -144,7 +147,7 @@ def unlink(request: Request) -> Response:
     user = caller_of(request).signed_in_user()
     given: UnlinkBody = request.authsite.validated
     wanted = as_id(request.matchdict["id"])
-    service.unlink(request.authsite.ctx, user, wanted, given.current_password)
+    service.unlink(request.authsite.ctx, user, wanted, ProofFields.of(given))
     request.response.status_int = 204
     return request.response
 

@@ -7,6 +7,7 @@ from pyramid.response import Response
 from authsite.platform.http.rendering import home_path, see_other
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
@@ -51,7 +52,7 @@ def unlink(request: Request) -> Response:
     """Disconnect a provider; the browser is signed out if its session began with it."""
     user, given = caller_of(request).signed_in_user(), request.authsite.validated
     wanted = as_id(request.matchdict["id"])
-    if service.unlink(request.authsite.ctx, user, wanted, given.current_password):
+    if service.unlink(request.authsite.ctx, user, wanted, ProofFields.of(given)):
         cookies.clear_session(request)
         return see_other(request, f"{home_path(request)}?done=signed-out")
     return back(request, "disconnected")

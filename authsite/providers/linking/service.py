@@ -20,7 +20,7 @@ from authsite.sign_in.methods.provider import (
     ProviderRefused,
     is_allowed,
 )
-from authsite.sign_in.reauthentication import is_recent, require_proof
+from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.users import service as users
@@ -30,7 +30,7 @@ from authsite.users.errors import SignInEnded
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
-from authsite.users.levels import PROVIDER
+from authsite.users.levels import AAL2, PROVIDER, reaches
 from authsite.users.models import User
 from authsite.verification.service import may_mail_own_address
 
@@ -83,7 +83,13 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
         raise SignInEnded
     now = clock.now()
     renewed = sessions.confirm(
-        ctx, account, caller.browser_uuid, PROVIDER, min(provided.auth_time, now)
+        ctx,
+        account,
+        caller.browser_uuid,
+        PROVIDER,
+        min(provided.auth_time, now),
+        # A second factor is asked for next (`sign_in.step_up`): alone this would lower the level.
+        whole=not reaches(caller.acr, AAL2),
     )
     if renewed is None:
         raise SignInEnded
@@ -92,9 +98,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     return renewed
 
 
-def unlink(
-    ctx: Context, user: SignedInUser, identity_id: UUID | None, password: str | None
-) -> bool:
+def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: ProofFields) -> bool:
     """Remove one identity of the user, and end the sessions that began with it.
 
     Returns whether the present session was one of them. The user gets a notice.
@@ -102,7 +106,7 @@ def unlink(
     Raises what `require_proof` raises, `UnknownIdentity` (also for None),
     `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
     """
-    require_proof(ctx, user, password)
+    require_proof(ctx, user, given)
     account = user.account
     notify = may_mail_own_address(ctx, account)
     row = _lock(ctx, account)

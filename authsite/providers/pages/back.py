@@ -14,6 +14,7 @@ from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import go_on, render_page, see_other
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
+from authsite.sign_in.factors.browser import remembered_cookie
 from authsite.sign_in.methods.provider import (
     WHILE_A_MAIL_IS_AWAITED,
     ProviderFailure,
@@ -94,7 +95,8 @@ def _sign_in(request: Request, provider: Provider, returned: Returned) -> Respon
 def _enter(request: Request, found: Found, returned: Returned) -> Response:
     """Begin the session, or show the login page with the error of a wrong password."""
     start = returned.start
-    browser = Browser(cookies.session_key(request), start.remember, start.next)
+    key, remembered = cookies.session_key(request), remembered_cookie(request)
+    browser = Browser(key, start.remember, start.next, remembered)
     if found.known is None:
         raise RuntimeError("a known identity has a user")
     try:

@@ -7,7 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.platform.http.address import route_path
-from authsite.platform.http.bodies import Body, Password
+from authsite.platform.http.bodies import Body, MailCode, Password
 from authsite.platform.http.errors import MalformedRequest, NotFound
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, lead_on, page_path, see_other
@@ -16,7 +16,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
 from authsite.sign_in.onward import onward_of
-from authsite.sign_in.reauthentication import proof_state, require_proof
+from authsite.sign_in.reauthentication import ProofFields, proof_state, require_proof
 from authsite.users.caller import signed_in
 from authsite.users.identities import service as identities
 
@@ -29,6 +29,7 @@ class StartForm(Body):
     purpose: str = Purpose.SIGN_IN  # see `_purpose`: every unknown one is the same error
     remember: Annotated[str, Field(max_length=8)] | None = None
     current_password: Password | None = None
+    mail_code: MailCode = None
 
 
 def provider_of(request: Request) -> Provider:
@@ -81,7 +82,7 @@ def start(request: Request) -> Response:
         return see_other(request, page_path(request, "login.page"))
     ctx.limits.count("login-address", ctx.limits.address)
     if purpose is Purpose.LINK and caller:
-        require_proof(ctx, caller.signed_in_user(), given.current_password)
+        require_proof(ctx, caller.signed_in_user(), ProofFields.of(given))
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
     going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
     onward = onward_of(request)

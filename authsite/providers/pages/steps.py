@@ -25,6 +25,7 @@ from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import duration_words
 from authsite.platform.passwords import policy
 from authsite.request_state import Request
+from authsite.sign_in.factors.browser import remembered_cookie
 from authsite.sign_in.methods.provider import (
     WHILE_A_MAIL_IS_AWAITED,
     ProviderFailure,
@@ -100,7 +101,7 @@ def _open(request: Request, given: Mapping[str, str]) -> Visit:
         refuse(provider, visit.found, visit.waiting.provided.subject)
         if visit.found.step is Step.SIGN_IN:  # another tab has finished
             raise ProviderRefused(ProviderFailure.ENDED, provider)
-    return visit
+    return visit._replace(remembered=remembered_cookie(request))
 
 
 def _sent(request: Request) -> Visit:

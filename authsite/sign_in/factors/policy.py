@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from authsite.platform.settings import Settings
 from authsite.users.account import Account
 from authsite.users.groups.reserved import is_reserved
-from authsite.users.levels import EMAIL
+from authsite.users.levels import AAL2, EMAIL, REMEMBERED, acr_of, reaches
 
 RECOGNIZED_FOR_AT_LEAST = timedelta(days=7)
 """How long a browser must have been recognized before it may add a first factor without a code."""
@@ -17,6 +17,16 @@ def is_required(settings: Settings, now: datetime) -> bool:
         return False
     start = settings.second_factor_from
     return start is None or now >= datetime.combine(start, time(), UTC)
+
+
+def is_met(settings: Settings, amr: tuple[str, ...], now: datetime) -> bool:
+    """Whether a sign-in with this ``amr`` may go on, in a browser session or by a refresh.
+
+    One in a remembered browser may: its second factor was given there before.
+    """
+    if not is_required(settings, now):
+        return True
+    return reaches(acr_of(amr), AAL2) or set(REMEMBERED) <= set(amr)
 
 
 def may_enroll(

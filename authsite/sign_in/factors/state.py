@@ -46,3 +46,8 @@ def change(
         .execution_options(synchronize_session="fetch")
     )
     return changed is not None
+
+
+def locked_version(ctx: Context, user_id: UUID) -> int | None:
+    """The user's ``factor_version`` in the request's transaction, which has locked the row."""
+    return ctx.db.scalar(select(User.factor_version).where(User.id == user_id))

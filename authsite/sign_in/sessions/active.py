@@ -1,4 +1,4 @@
-"""The queries of the web guard: an active browser session and its user, and when they logged in.
+"""The query of the web guard: an active browser session and its user.
 
 A session is active while it is neither idle nor old for too long, its user is enabled, and the
 epoch that was copied into it is the user's: raising the epoch ends all sessions of the user.
@@ -12,7 +12,6 @@ from sqlalchemy import Table, bindparam, func, select
 
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
-from authsite.platform.db.prepared import columns_of
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
@@ -24,13 +23,14 @@ SESSIONS = cast(Table, BrowserSession.__table__)
 
 
 class ActiveBrowserSession(NamedTuple):
-    """A browser session and its user."""
+    """A browser session and its user. ``auth_at``: when the user proved to be who they are."""
 
     id: uuid.UUID
     used_at: datetime
     remember: bool
     expires_at: datetime
     facts: str | None
+    auth_at: datetime
     account: Account
 
     def ends_at(self, idle: timedelta) -> datetime:
@@ -43,24 +43,18 @@ class ActiveBrowserSession(NamedTuple):
 # The user of a session that no raised epoch has ended.
 ACTIVE_USER = user_of(BrowserSession)
 ACTIVE_SESSION = PreparedQuery(
-    select(*columns_of(BrowserSession, ActiveBrowserSession), *ACCOUNT_COLUMNS)
+    select(
+        BrowserSession.id,
+        BrowserSession.used_at,
+        BrowserSession.remember,
+        BrowserSession.expires_at,
+        BrowserSession.facts,
+        func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
+        *ACCOUNT_COLUMNS,
+    )
     .join(User, ACTIVE_USER)
     .where(BrowserSession.key_hash == bindparam("key_hash")),
     ActiveBrowserSession,
-)
-
-
-class SessionLogin(NamedTuple):
-    """When a user logged in with a browser."""
-
-    auth_at: datetime
-
-
-LOGIN_OF_SESSION = PreparedQuery(
-    select(func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at")).where(
-        BrowserSession.id == bindparam("session_id")
-    ),
-    SessionLogin,
 )
 
 

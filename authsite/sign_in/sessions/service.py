@@ -203,12 +203,27 @@ def renew(
 
 
 def confirm(
-    ctx: Context, account: Account, session_id: uuid.UUID, amr: tuple[str, ...], at: datetime
+    ctx: Context,
+    account: Account,
+    session_id: uuid.UUID,
+    amr: tuple[str, ...],
+    at: datetime,
+    *,
+    whole: bool = True,
 ) -> RenewedSession | None:
     """Note that the user has proved again, ``at`` that moment and by ``amr``, to be who they are.
 
-    The session goes on under a new key. Returns None if it has ended.
+    ``whole``: this is all that the sign-in rests on, whose ``amr`` and time it becomes; otherwise
+    another proof is missing. The session goes on under a new key. Returns None if it has ended.
     """
+    proved = {"facts": facts.pack(amr), "auth_at": at} if whole else {}
+    return renew_proved(ctx, account, session_id, {"confirmed_at": at, **proved})
+
+
+def renew_proved(
+    ctx: Context, account: Account, session_id: uuid.UUID, values: dict[str, Any]
+) -> RenewedSession | None:
+    """Write the ``values`` of a proof into a session, under a new key; None if it has ended."""
     key = secrets.token_urlsafe(32)
     remember = ctx.db.scalar(
         update(BrowserSession)
@@ -217,7 +232,7 @@ def confirm(
             BrowserSession.user_id == account.id,
             BrowserSession.user_epoch == account.epoch,
         )
-        .values(key_hash=_row_hash(ctx, key), facts=facts.pack(amr), auth_at=at, confirmed_at=at)
+        .values(key_hash=_row_hash(ctx, key), **values)
         .returning(BrowserSession.remember)
         .execution_options(synchronize_session=False)
     )

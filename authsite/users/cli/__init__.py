@@ -2,7 +2,7 @@
 
 import click
 
-from . import account, changes
+from . import account, changes, factors
 
 
 @click.group()
@@ -18,6 +18,8 @@ for _command in (
     changes.set_email,
     changes.confirm,
     changes.set_password,
+    factors.factors,
+    factors.reset_factors,
     changes.sign_out,
     changes.disable,
     changes.enable,

@@ -158,7 +158,11 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool) -> D
 @password_option
 @result_command
 def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> Done:
-    """Set a new password and end all sign-ins."""
+    """Set a new password and end all sign-ins.
+
+    Second factors that the user has had for a week or longer stay, and are asked for as before; so
+    do those of an administrator. To remove them, run `authsite user reset-factors`.
+    """
     from authsite.platform.passwords import policy
 
     password = read_password(password_stdin)
@@ -167,4 +171,7 @@ def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> Done:
         policy.require_strong(cfg, ctx.passwords, password, found)
         service.set_password(ctx, found.id, ctx.passwords.hash(password))
         ctx.db.refresh(found)
-    return done(found, "The password is set; tokens and sessions are ended.")
+    text = "The password is set; tokens and sessions are ended."
+    if found.factors_since:
+        text += " The second factors stay: `authsite user factors` shows them."
+    return done(found, text)

@@ -29,6 +29,15 @@ def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
     return tuple(name for name, _, required in pairs if not required or reaches(acr, required))
 
 
+def level_of(labels: str | None, name: str) -> str | None:
+    """The level from which on the user is in the group ``name``; None if it has none.
+
+    Also None if the user is not in the group.
+    """
+    pairs = (each.partition("=") for each in (labels or "").split())
+    return next((required for group, _, required in pairs if group == name and required), None)
+
+
 def write(db: Session, user_id: uuid.UUID) -> None:
     """Compute the labels of a user from the memberships. The caller has locked the user's row."""
     # A separate statement, after the lock: it reads what the transaction before has committed.

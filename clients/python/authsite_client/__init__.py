@@ -26,6 +26,7 @@ from .errors import (
     InvalidScope,
     InvalidToken,
     LoginFailed,
+    MfaRequired,
     MissingToken,
     TemporarilyUnavailable,
     TooManyAttempts,
@@ -39,6 +40,7 @@ from .errors import (
     VerificationError,
 )
 from .identity import Identity
+from .second_steps import Enrollment
 from .session import Session
 from .tokens import Tokens
 from .verifier import Verifier
@@ -55,6 +57,7 @@ __all__ = [
     "ClientRequired",
     "CodeLogin",
     "EmailNotVerified",
+    "Enrollment",
     "FieldError",
     "Forbidden",
     "Identity",
@@ -65,6 +68,7 @@ __all__ = [
     "InvalidScope",
     "InvalidToken",
     "LoginFailed",
+    "MfaRequired",
     "MissingToken",
     "Service",
     "Session",

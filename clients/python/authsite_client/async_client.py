@@ -1,10 +1,12 @@
 """`Client` for asyncio: what waits for authsite is a coroutine, and runs in a thread."""
 
 import asyncio
+from functools import partial
 
 from .async_session import AsyncSession
 from .client import Client, Save
 from .connections import Service
+from .second_steps import Enrollment
 from .tokens import Tokens
 
 
@@ -19,11 +21,51 @@ class AsyncClient:
         self._client = Client(service, client_id, client_secret)
 
     async def login(
-        self, username: str, password: str, scope: str = "", save: Save | None = None
+        self,
+        username: str,
+        password: str,
+        scope: str = "",
+        save: Save | None = None,
+        *,
+        otp: str = "",
     ) -> AsyncSession:
         """See `Client.login`."""
-        login = self._client.login
-        return AsyncSession(await asyncio.to_thread(login, username, password, scope, save))
+        login = partial(self._client.login, username, password, scope, save, otp=otp)
+        return AsyncSession(await asyncio.to_thread(login))
+
+    async def second_step(
+        self,
+        mfa_token: str,
+        method: str,
+        code: str = "",
+        *,
+        credential: str = "",
+        enrollment: str = "",
+        save: Save | None = None,
+    ) -> AsyncSession:
+        """See `Client.second_step`."""
+        step = partial(self._client.second_step, mfa_token, method, code, save=save)
+        proof = {"credential": credential, "enrollment": enrollment}
+        return AsyncSession(await asyncio.to_thread(step, **proof))
+
+    async def mail_code(self, mfa_token: str) -> None:
+        """See `Client.mail_code`."""
+        await asyncio.to_thread(self._client.mail_code, mfa_token)
+
+    async def enroll(self, mfa_token: str) -> Enrollment:
+        """See `Client.enroll`."""
+        return await asyncio.to_thread(self._client.enroll, mfa_token)
+
+    async def passkey_options(self) -> object:
+        """See `Client.passkey_options`."""
+        return await asyncio.to_thread(self._client.passkey_options)
+
+    async def login_by_passkey(
+        self, credential: str, scope: str = "", save: Save | None = None
+    ) -> AsyncSession:
+        """See `Client.login_by_passkey`."""
+        login = self._client.login_by_passkey
+        return AsyncSession(await asyncio.to_thread(login, credential, scope, save))
 
     def login_as_client(self, scope: str = "", save: Save | None = None) -> AsyncSession:
         """See `Client.login_as_client`: nothing is sent, so this is not a coroutine."""

@@ -21,6 +21,11 @@ class AsyncSession:
         """See `Session.tokens`."""
         return self.session.tokens
 
+    @property
+    def recovery_codes(self) -> tuple[str, ...]:
+        """See `Session`."""
+        return self.session.recovery_codes
+
     async def access_token(self, rejected: str | None = None) -> str:
         """See `Session.access_token`."""
         return await asyncio.to_thread(self.session.access_token, rejected)

@@ -8,6 +8,13 @@ from . import clock
 from .connections import Connections, Request, Service
 from .errors import Unreachable
 from .responses import read_json
+from .second_steps import (
+    MFA_GRANT,
+    PASSKEY_GRANT,
+    Enrollment,
+    read_enrollment,
+    read_recovery_codes,
+)
 from .session import Session
 from .tokens import Tokens, read_id_token, read_tokens
 from .verifier import basic
@@ -36,14 +43,72 @@ class Client:
         }
 
     def login(
-        self, username: str, password: str, scope: str = "", save: Save | None = None
+        self,
+        username: str,
+        password: str,
+        scope: str = "",
+        save: Save | None = None,
+        *,
+        otp: str = "",
     ) -> Session:
-        """Log a user in by password (a client of type ``password``)."""
+        """Log a user in by password (a client of type ``password``).
+
+        Raises `MfaRequired` where a second step is needed. ``otp``: a code of the user's second
+        factor, where it is known already.
+        """
         form = {"grant_type": "password", "username": username, "password": password}
-        tokens = self._tokens({**form, "scope": scope})
-        if save:
-            save(tokens)
-        return Session(self, tokens, save)
+        return self._begin({**form, "scope": scope, "otp": otp}, save)
+
+    def second_step(
+        self,
+        mfa_token: str,
+        method: str,
+        code: str = "",
+        *,
+        credential: str = "",
+        enrollment: str = "",
+        save: Save | None = None,
+    ) -> Session:
+        """Go on with a login that raised `MfaRequired`, by one of its ``methods``.
+
+        ``code``, or for a passkey ``credential``: the JSON text of the browser's
+        ``credential.toJSON()``. ``enrollment``: with the first code of a new authenticator app,
+        that of `enroll`; `Session.recovery_codes` are then to be shown. Raises `InvalidGrant`: with
+        a code in ``errors`` the user may try again, without one the login has ended. Raises
+        `MfaRequired` again where a factor must be added after a mailed code.
+        """
+        form = {"grant_type": MFA_GRANT, "mfa_token": mfa_token, "mfa_method": method}
+        proof = {"code": code, "credential": credential, "enrollment": enrollment}
+        return self._begin({**form, **proof}, save)
+
+    def mail_code(self, mfa_token: str) -> None:
+        """Have a code mailed, where ``email`` is among the methods of `MfaRequired`."""
+        self._post("/v1/mfa/email", {"mfa_token": mfa_token}, repeatable=False)
+
+    def enroll(self, mfa_token: str) -> Enrollment:
+        """A new authenticator app, where `MfaRequired` has ``enroll``: show it to the user.
+
+        Its first code goes on with the login: `second_step` with ``totp`` and ``enrollment``.
+        """
+        body = self._post("/v1/mfa/enroll", {"mfa_token": mfa_token}, repeatable=False)
+        try:
+            return read_enrollment(body)
+        except ValueError as error:
+            raise Unreachable(str(error)) from error
+
+    def passkey_options(self) -> object:
+        """What a browser needs for a sign-in by passkey, once, within ten minutes.
+
+        It is for ``PublicKeyCredential.parseRequestOptionsFromJSON``.
+        """
+        return self._post("/v1/passkeys/options", {}, repeatable=False)
+
+    def login_by_passkey(
+        self, credential: str, scope: str = "", save: Save | None = None
+    ) -> Session:
+        """Sign a user in by a passkey alone; ``credential``: as of `second_step`."""
+        form = {"grant_type": PASSKEY_GRANT, "credential": credential, "scope": scope}
+        return self._begin(form, save)
 
     def login_as_client(self, scope: str = "", save: Save | None = None) -> Session:
         """A session of the client itself (type ``personal``).
@@ -93,6 +158,19 @@ class Client:
     def close(self) -> None:
         """Close the idle connections."""
         self.connections.close()
+
+    def _begin(self, form: dict[str, str], save: Save | None) -> Session:
+        asked_at = clock.time()
+        body = self._post("/v1/oauth/token", form, repeatable=False)
+        try:
+            tokens, recovery_codes = read_tokens(body, asked_at), read_recovery_codes(body)
+        except ValueError as error:
+            raise Unreachable(str(error)) from error
+        if save:
+            save(tokens)
+        session = Session(self, tokens, save)
+        session.recovery_codes = recovery_codes
+        return session
 
     def _tokens(
         self, form: dict[str, str], *, repeatable: bool = False, timeout: float = math.inf

@@ -9,6 +9,7 @@ AuthsiteError
 """
 
 import json
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 REALM = "authsite"
@@ -162,6 +163,22 @@ class InvalidClient(ApiError):
 
 class InvalidGrant(ApiError):
     """The credentials of the user are wrong, or the refresh token is not active any more."""
+
+
+class MfaRequired(ApiError):
+    """The password was right, and a second step is needed: go on with `Client.second_step`.
+
+    ``methods``: what the user can give, of ``passkey``, ``totp``, ``recovery_code`` and ``email``
+    (first `Client.mail_code`). ``enroll``: the user must add a second factor now, with
+    `Client.enroll`. ``expires_in`` is in seconds. ``passkey_options`` is for
+    ``PublicKeyCredential.parseRequestOptionsFromJSON`` in a browser, where a passkey can be given.
+    """
+
+    mfa_token: str = ""
+    expires_in: int = 0
+    methods: tuple[str, ...] = ()
+    enroll: bool = False
+    passkey_options: Mapping[str, object] | None = None
 
 
 class UnauthorizedClient(ApiError):

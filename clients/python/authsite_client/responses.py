@@ -11,6 +11,7 @@ from .errors import (
     InvalidGrant,
     InvalidRequest,
     InvalidScope,
+    MfaRequired,
     TemporarilyUnavailable,
     TooManyAttempts,
     Unauthenticated,
@@ -19,11 +20,13 @@ from .errors import (
     UnsupportedGrantType,
     ValidationFailed,
 )
+from .numbers import is_seconds
 
 _BY_CODE = {
     "invalid_request": InvalidRequest,
     "invalid_client": InvalidClient,
     "invalid_grant": InvalidGrant,
+    "mfa_required": MfaRequired,
     "unauthorized_client": UnauthorizedClient,
     "unsupported_grant_type": UnsupportedGrantType,
     "invalid_scope": InvalidScope,
@@ -60,9 +63,21 @@ def _error(response: Response) -> ApiError:
     kind = _BY_CODE.get(oauth_code) or _BY_STATUS.get(response.status) or ApiError
     error = kind(response.status, code, _text(body.get("message")) or "(no message)")
     error.errors = entries
+    if isinstance(error, MfaRequired):
+        _read_step(error, body)
     error.retry_after = response.retry_after
     error.request_id = response.headers.get("X-Request-Id")
     return error
+
+
+def _read_step(error: MfaRequired, body: dict[str, object]) -> None:
+    lifetime, methods = body.get("expires_in"), body.get("mfa_methods")
+    error.mfa_token = _text(body.get("mfa_token"))
+    error.expires_in = int(lifetime) if is_seconds(lifetime) else 0
+    error.methods = tuple(map(_text, methods)) if isinstance(methods, list) else ()
+    error.enroll = body.get("mfa_enroll") is True
+    options = body.get("passkey_options")
+    error.passkey_options = options if isinstance(options, dict) else None
 
 
 def _object(body: bytes) -> dict[str, object]:

@@ -57,6 +57,9 @@ class Session:
         self._renewal: Future[Tokens] | None = None
         self._unsaved: Tokens | None = None
         self._retry_at = 0.0
+        self.recovery_codes: tuple[str, ...] = ()
+        """Made with a second factor that the user added at this login: show them to the user, who
+        finds them nowhere else."""
 
     @property
     def tokens(self) -> Tokens | None:

@@ -15,7 +15,6 @@ from authsite.oauth.oidc.keys.ring import require_signers
 from authsite.platform.http.api_metadata import Operation, response_body
 from authsite.request_state import Request
 from authsite.users.caller import Caller, caller_of
-from authsite.users.levels import acr_of
 
 _EMAIL = "ann@example.com"
 
@@ -75,5 +74,5 @@ def answer(ctx: Context, caller: Caller) -> dict[str, Any]:
     """The members of the answer. Raises `SigningUnavailable`, as the token endpoint does."""
     require_signers(ctx)
     account = caller.acting_user()
-    claims = user_claims(ctx, account, caller.scope, acr_of(caller.amr))
+    claims = user_claims(ctx, account, caller.scope, caller.acr)
     return {"sub": str(account.id), **claims}

@@ -1,0 +1,249 @@
+"""The section of second factors on the account pages, its forms, and the pages that add one."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field
+from pyramid.response import Response
+from pyramid.view import view_config
+
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode
+from authsite.platform.http.forms import PageView, form_view
+from authsite.platform.http.rendering import found, go_on, page_path
+from authsite.platform.http.return_to import forget_next
+from authsite.request_state import Request
+from authsite.sign_in.factors import banner
+from authsite.sign_in.factors import service as factors
+from authsite.sign_in.factors.errors import InvalidEnrollment
+from authsite.sign_in.factors.pages import show_codes
+from authsite.sign_in.methods.mail_code.session_codes import send_to_session
+from authsite.sign_in.methods.passkeys import registration
+from authsite.sign_in.methods.totp import enrollment as totp
+from authsite.sign_in.reauthentication import ProofFields
+from authsite.sign_in.sessions import cookies
+from authsite.users.account import SignedInUser
+from authsite.users.account_pages import (
+    AccountSection,
+    account_form,
+    back,
+    common_values,
+    page_of,
+    show,
+)
+from authsite.users.caller import caller_of
+
+from . import proof, service
+from .apps import apps_with_password
+from .service import Changed
+
+ADD = "authsite:templates/account/factor.jinja2"
+CHOOSE = "authsite:templates/account/choose_factor.jinja2"
+SECURITY = "authsite.account.security"
+TOTP = "authsite.account.factors.totp"
+
+
+class ProofForm(Body):
+    """The proof of the user."""
+
+    current_password: CurrentPassword = None
+    mail_code: MailCode = None
+
+
+class ConfirmForm(Body):
+    """The first code of an authenticator app.
+
+    ``asked``: the form had a box for ``end_others``. Of a box that is not ticked a browser sends
+    nothing.
+    """
+
+    enrollment: Annotated[str, Field(max_length=1024)] = ""
+    code: Annotated[str, Field(max_length=64)] = ""
+    asked: Flag | None = None
+    end_others: Flag | None = None
+
+
+class AfterPasswordForm(ProofForm):
+    """Whether a passkey is asked for after the password, too."""
+
+    after_password: Flag
+
+
+def values(request: Request) -> dict[str, Any]:
+    """The factors of the user, and what the settings let them add."""
+    user = caller_of(request).signed_in_user()
+    return {
+        "factors": factors.overview(request.authsite.ctx, user.account.id),
+        "may_add": kinds_to_add(request),
+    }
+
+
+SECTION = AccountSection(
+    "factors",
+    "authsite:templates/account/factors.jinja2",
+    "account.security",
+    values,
+    after="password",
+)
+
+
+def kinds_to_add(request: Request) -> tuple[str, ...]:
+    """The kinds of factors that the settings let users add."""
+    ctx = request.authsite.ctx
+    offered = {
+        factors.TOTP: totp.is_offered(ctx),
+        factors.PASSKEY: registration.can_add(ctx),
+    }
+    return tuple(kind for kind, is_offered in offered.items() if is_offered)
+
+
+def show_as(form: str) -> PageView:
+    """The account page after a mistake in one of its forms, which the template calls ``form``."""
+
+    def show_again(request: Request) -> dict[str, Any]:
+        return {**show(request), "which": form.format(**request.matchdict)}
+
+    return show_again
+
+
+def adding(request: Request, kind: str) -> dict[str, Any]:
+    """The first step of adding a factor: what the page asks for."""
+    ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
+    overview = factors.overview(ctx, user.account.id)
+    needs_code = proof.needs_mail_code(ctx, user)
+    first = overview.totp is None and not overview.passkeys
+    return {
+        **common_values(request, page_of(request)),
+        "kind": kind,
+        "enrollment": None,
+        "passkey_options": None,
+        "replaces": kind == factors.TOTP and overview.totp is not None,
+        "first": first,
+        "needs_code": needs_code,
+        "unconfirmed": needs_code and not user.account.confirmed,
+        "code_sent": False,
+        "clients": apps_with_password(ctx, user.account.id) if first else [],
+    }
+
+
+totp_page = partial(adding, kind=factors.TOTP)
+
+
+def confirm_page(request: Request) -> dict[str, Any]:
+    """The second step after a wrong code, with the same secret; the first one if it has expired."""
+    shown, ctx, user = totp_page(request), request.authsite.ctx, _user(request)
+    given = request.authsite.form_data.get("enrollment", "")
+    try:
+        again = totp.shown_again(ctx, user.account, service.session_id(user), given)
+    except InvalidEnrollment:
+        return shown
+    return {**shown, "enrollment": again}
+
+
+def to_totp(request: Request) -> Response:
+    """Redirect the path of a form to its page."""
+    return found(request, page_path(request, TOTP.removeprefix("authsite.")))
+
+
+@view_config(route_name="authsite.account.factors", request_method="GET", renderer=CHOOSE)
+def choose(request: Request) -> dict[str, Any]:
+    """The choice of a second factor, for a user who needs one."""
+    return {**common_values(request, page_of(request)), **values(request)}
+
+
+@form_view(TOTP, ProofForm, show=totp_page, renderer=ADD)
+def begin_totp(request: Request) -> dict[str, Any]:
+    """Check the proof, and show a new secret."""
+    given = ProofFields.of(request.authsite.validated)
+    begun = service.begin_totp(request.authsite.ctx, _user(request), given)
+    return {**totp_page(request), "enrollment": begun}
+
+
+@form_view(f"{TOTP}.mail", ProofForm, show=totp_page, get=to_totp, renderer=ADD)
+def mail_for_totp(request: Request) -> dict[str, Any]:
+    """Mail the code that the page asks for."""
+    mail_code(request)
+    return {**totp_page(request), "code_sent": True}
+
+
+@form_view(f"{TOTP}.confirm", ConfirmForm, show=confirm_page, get=to_totp, renderer=ADD)
+def confirm_totp(request: Request) -> Response:
+    """Store the authenticator app, and show the recovery codes that came with it."""
+    given: ConfirmForm = request.authsite.validated
+    changed = service.confirm_totp(
+        request.authsite.ctx, _user(request), given.enrollment, given.code, ends_others(given)
+    )
+    return after_adding(request, changed, "totp")
+
+
+@account_form(f"{TOTP}.remove", ProofForm, show=show_as("factors-totp"))
+def remove_totp(request: Request) -> Response:
+    """Remove the authenticator app."""
+    given = ProofFields.of(request.authsite.validated)
+    service.remove_totp(request.authsite.ctx, _user(request), given)
+    return back(request, "totp-removed")
+
+
+@account_form("authsite.account.factors.codes", ProofForm, show=show_as("factors-codes"))
+def make_codes(request: Request) -> Response:
+    """Show new recovery codes, once."""
+    given = ProofFields.of(request.authsite.validated)
+    made = service.make_codes(request.authsite.ctx, _user(request), given)
+    return show_codes(request, made, route_path(request, SECURITY), added=False)
+
+
+@account_form(
+    "authsite.account.factors.after_password",
+    AfterPasswordForm,
+    show=show_as("factors-after-password"),
+)
+def ask_after_password(request: Request) -> Response:
+    """Whether a passkey is asked for after the password, too."""
+    given: AfterPasswordForm = request.authsite.validated
+    service.ask_after_password(
+        request.authsite.ctx, _user(request), given.after_password, ProofFields.of(given)
+    )
+    return back(request, "after-password")
+
+
+@account_form("authsite.account.factors.later")
+def put_off(request: Request) -> Response:
+    """Do not ask for a second factor for a day: the policy does not require one yet."""
+    banner.put_off(request)
+    target = request.authsite.next or route_path(request, "authsite.account")
+    forget_next(request)
+    return go_on(request, target)
+
+
+@account_form("authsite.account.factors.browsers")
+def forget_browsers(request: Request) -> Response:
+    """Ask for the second factor again in every browser."""
+    service.forget_browsers(request.authsite.ctx, _user(request))
+    return back(request, "browsers")
+
+
+def ends_others(given: Any) -> bool | None:
+    """Whether the other sign-ins end: as the box says, or by default where there was none."""
+    return bool(given.end_others) if given.asked else None
+
+
+def after_adding(request: Request, changed: Changed, done: str) -> Response:
+    """Show the recovery codes that were made, or lead on."""
+    cookies.renew_session(request, changed.renewed)
+    target = request.authsite.next
+    forget_next(request)
+    if changed.recovery_codes:
+        onward = target or route_path(request, SECURITY)
+        return show_codes(request, changed.recovery_codes, onward, added=True)
+    return go_on(request, target) if target else back(request, done)
+
+
+def mail_code(request: Request) -> None:
+    """Mail a code to the user, if adding a factor needs one."""
+    ctx, user = request.authsite.ctx, _user(request)
+    if proof.needs_mail_code(ctx, user):
+        send_to_session(ctx, user)
+
+
+def _user(request: Request) -> SignedInUser:
+    return caller_of(request).signed_in_user()

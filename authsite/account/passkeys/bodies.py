@@ -1,0 +1,119 @@
+"""The bodies of requests and responses about passkeys."""
+
+import json
+from typing import Annotated, Any, NotRequired
+
+from pydantic import BeforeValidator, Field, StringConstraints
+from typing_extensions import TypedDict
+
+from authsite.platform.http.api_metadata import Parameters, response_body
+from authsite.platform.http.bodies import Body, Flag, Missing
+from authsite.platform.i18n import _
+from authsite.platform.runtime.clock import rfc3339
+from authsite.sign_in.methods.passkeys.models import Passkey
+
+Credential = Annotated[
+    str,
+    BeforeValidator(
+        lambda value: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+    ),
+    StringConstraints(min_length=1, max_length=64 * 1024),
+    Field(examples=['{"id":"…","rawId":"…","type":"public-key","response":{…}}']),
+]
+"""What the browser made: the object of `PublicKeyCredential.toJSON`, or its JSON text."""
+
+_Name = Annotated[str, StringConstraints(max_length=64), Field(examples=["My phone"])]
+_Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+_Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
+
+
+class PasskeyBody(Body):
+    description = "A new passkey."
+
+    credential: Credential
+    """What the browser made with the options: `toJSON()` of it, as an object or as JSON text. At
+    most 16 KiB."""
+    name: _Name | None = None
+    """What the user calls it. By default who keeps it, or else the browser and system."""
+    end_others: Annotated[Flag | None, Field(examples=[False])] = None
+    """Whether all other sign-ins of the user end. By default only with a first factor."""
+
+
+class NameBody(Body):
+    description = "Another name of a passkey."
+
+    name: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=64, strip_whitespace=True),
+        Missing(_("Enter a name.")),
+        Field(examples=["My phone"]),
+    ]
+    """What the user calls it."""
+
+
+class PasskeyPath(Parameters):
+    """Path of one passkey."""
+
+    id: _Id
+    """Its id in the list."""
+
+
+@response_body("A passkey.")
+class PasskeyAnswer(TypedDict):
+    id: _Id
+    """Its id."""
+    name: Annotated[str, Field(examples=["iCloud Keychain"])]
+    """What the user calls it."""
+    created_at: _Moment
+    """When the user added it."""
+    last_used_at: _Moment | None
+    """When the user last signed in with it."""
+    synced: bool
+    """Whether it may be copied to other devices of the user."""
+
+
+@response_body("A new passkey.")
+class NewPasskeyAnswer(TypedDict):
+    id: _Id
+    """Its id."""
+    name: Annotated[str, Field(examples=["iCloud Keychain"])]
+    """What the user calls it."""
+    created_at: _Moment
+    """When the user added it."""
+    last_used_at: _Moment | None
+    """When the user last signed in with it."""
+    synced: bool
+    """Whether it may be copied to other devices of the user."""
+    recovery_codes: NotRequired[list[str]]
+    """Shown once, if they were made with this passkey."""
+
+
+@response_body("What `PublicKeyCredential.parseCreationOptionsFromJSON` reads.")
+class CreationOptions(TypedDict):
+    rp: dict[str, Any]
+    """The relying party: its `id`, a domain, and `name`."""
+    user: dict[str, Any]
+    """The `id`, `name` and `displayName` that the passkey is kept under."""
+    challenge: str
+    """Valid for ten minutes, once, in this sign-in alone."""
+    pubKeyCredParams: list[dict[str, Any]]
+    """The algorithms: ES256, EdDSA, RS256."""
+    timeout: int
+    """Milliseconds."""
+    excludeCredentials: list[dict[str, Any]]
+    """The passkeys that the user has."""
+    authenticatorSelection: dict[str, Any]
+    """What kind of passkey is asked for."""
+    attestation: str
+    """`none`."""
+
+
+def as_json(row: Passkey) -> PasskeyAnswer:
+    """A passkey as the API shows it."""
+    return {
+        "id": str(row.id),
+        "name": row.name,
+        "created_at": rfc3339(row.created_at),
+        "last_used_at": rfc3339(row.used_at) if row.used_at else None,
+        "synced": row.backup_eligible,
+    }

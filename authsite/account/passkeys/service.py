@@ -1,0 +1,54 @@
+"""Changes of passkeys by their user: each with its proof."""
+
+from typing import Any
+from uuid import UUID
+
+from authsite.account.factors import proof
+from authsite.account.factors.service import Changed, finish
+from authsite.context import Context
+from authsite.sign_in.factors.errors import NotOffered
+from authsite.sign_in.methods.passkeys import changes, registration
+from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.reauthentication import ProofFields
+from authsite.users.account import SignedInUser
+from authsite.users.errors import SignInEnded
+
+
+def begin(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any]:
+    """The options of a new passkey, whose challenge stands for the proof in this sign-in.
+
+    Raises `NotOffered`, `TooManyPasskeys`, and what `proof.require_for_adding` raises.
+    """
+    if not registration.can_add(ctx):
+        raise NotOffered
+    proved = proof.require_for_adding(ctx, user, given)
+    return registration.options(ctx, user.account, _session_id(user), proved)
+
+
+def add(
+    ctx: Context,
+    user: SignedInUser,
+    credential: str,
+    name: str | None,
+    end_others: bool | None,
+) -> tuple[Passkey, Changed]:
+    """Add the passkey that was made with the options of `begin`.
+
+    ``end_others``: see `finish`. Raises what `registration.register` raises.
+    """
+    account, session_id = user.account, _session_id(user)
+    made = registration.register(ctx, account, session_id, credential, name, session_id=session_id)
+    changed = finish(ctx, user, made.added, made.proved, made.amr, end_others)
+    return made.passkey, changed
+
+
+def remove(ctx: Context, user: SignedInUser, passkey_id: UUID | None, given: ProofFields) -> None:
+    """Remove a passkey. Raises what `proof.require` and `changes.remove` raise."""
+    proof.require(ctx, user, given)
+    changes.remove(ctx, user.account, passkey_id, user.session_id)
+
+
+def _session_id(user: SignedInUser) -> UUID:
+    if user.session_id is None:
+        raise SignInEnded
+    return user.session_id

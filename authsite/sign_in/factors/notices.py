@@ -1,0 +1,146 @@
+"""Notices by mail about second factors and passkeys, and about a password that somebody knows.
+
+They go only to an address that the user has confirmed. Those about a change have the link "This was
+not me" (`authsite.account.not_me`).
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import bindparam, exists, func, literal_column, select
+
+from authsite.context import Context
+from authsite.platform.db import PreparedQuery
+from authsite.platform.mail import outbox
+from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.registrations import Registered
+from authsite.platform.runtime import clock
+from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.totp.models import TotpFactor
+from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.notices import LINK_LIFETIME
+from authsite.users.account import Account
+from authsite.users.models import User
+
+Kind: TypeAlias = Literal[
+    "factor_added",
+    "factor_removed",
+    "passkey_added",
+    "passkey_removed",
+    "recovery_codes_created",
+    "recovery_code_used",
+    "passkey_cloned",
+]
+KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # of the alias
+FAILURES = 3  # after which the notice "Somebody knows your password" goes out
+DAY = timedelta(days=1)
+AT_ONCE = timedelta(seconds=0.5)  # between two writes of one request
+
+# The tables whose rows are sign-ins, with an `id` and a `created_at`.
+SIGN_INS = Registered[type[Any]]("tables of sign-ins")
+
+
+class Failed(NamedTuple):
+    """The wrong factors after a right password, and whether a notice of them was mailed."""
+
+    failures: int | None
+    notified: bool
+
+
+_SINCE = bindparam("since", type_=PendingLogin.__table__.c.created_at.type)
+FAILED = PreparedQuery(
+    select(
+        func.sum(PendingLogin.failures).label("failures"),
+        exists()
+        .where(
+            OutboxMessage.user_id == bindparam("user_id"),
+            OutboxMessage.kind == literal_column("'password_known'"),
+            OutboxMessage.created_at > _SINCE,
+        )
+        .label("notified"),
+    )
+    .join(User, User.id == PendingLogin.user_id)
+    .where(
+        PendingLogin.user_id == bindparam("user_id"),
+        # Not those before the last recovery, or change of the factors.
+        PendingLogin.factor_version == User.factor_version,
+        PendingLogin.amr.startswith(literal_column("'pwd'")),
+        PendingLogin.created_at > _SINCE,
+    ),
+    Failed,
+)
+
+
+def changed(ctx: Context, account: Account, kind: Kind, session_id: UUID | None) -> None:
+    """Enqueue the notice of a change, in its transaction and after its writes.
+
+    ``session_id``: the sign-in that made it; None for a sign-in that is not complete, or a clone.
+    The link removes what was added since that sign-in.
+    """
+    ctx.db.flush()
+    user = ctx.db.execute(
+        select(User.email, User.email_verified_at, User.factors_since).where(User.id == account.id)
+    ).one_or_none()
+    if user is None or user.email_verified_at is None:
+        return
+    at = clock.now()
+    if kind in ("factor_added", "passkey_added") and _is_first(ctx, account.id, user.factors_since):
+        at = min(at, user.factors_since)
+    outbox.put(
+        ctx,
+        outbox.NewMail(
+            kind,
+            Recipient(account.id, user.email),
+            about_id=session_id,
+            about_since=_begun(ctx, session_id) or at - AT_ONCE,
+            expires_at=at + LINK_LIFETIME,
+            names_device=True,
+        ),
+    )
+
+
+def send_reset(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that an administrator has removed all factors."""
+    outbox.put(ctx, outbox.NewMail("factors_reset", recipient))
+
+
+def note_failure(ctx: Context, account: Account) -> None:
+    """Tell the user, once a day, that somebody has given wrong factors after the right password.
+
+    Call it after a failed attempt has been counted, and before the transaction has written: the
+    notice is committed apart. It needs `FAILURES` of them, over all pending logins of a day.
+    """
+    now = clock.now()
+    counted = FAILED.one(ctx.database, user_id=account.id, since=now - DAY)
+    if counted is None or (counted.failures or 0) < FAILURES or counted.notified:
+        return
+    subject = limit_subject(account.id), "second factor"
+    if account.confirmed and ctx.limits.allows("failed-logins-notice", *subject):
+        recipient = Recipient(account.id, account.email)
+        outbox.put_apart(ctx, outbox.NewMail("password_known", recipient, names_device=True))
+
+
+def _is_first(ctx: Context, user_id: UUID, since: datetime | None) -> bool:
+    """Whether the user's only factor is the one with which ``factors_since`` began."""
+    created = [
+        at
+        for model in (TotpFactor, Passkey)
+        for at in ctx.db.scalars(select(model.created_at).where(model.user_id == user_id))
+    ]
+    return since is not None and len(created) == 1 and abs(created[0] - since) < AT_ONCE
+
+
+def _begun(ctx: Context, session_id: UUID | None) -> datetime | None:
+    """When the sign-in began; None if it is not known."""
+    if session_id is None:
+        return None
+    for model in SIGN_INS.of(ctx.services).values():
+        began: datetime | None = ctx.db.scalar(
+            select(model.created_at).where(model.id == session_id)
+        )
+        if began is not None:
+            return began
+    return None

@@ -1,0 +1,50 @@
+"""Errors of the pages on which a second factor is given."""
+
+from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
+from authsite.platform.i18n import _
+
+_CODE_USED = _("This code was used already. Wait until the app shows the next one, and enter that.")
+_WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
+_WRONG = {
+    "totp": _("This code is not right. Enter the one that the app shows now."),
+    "recovery_code": _("This code is not right or was already used. Enter another one."),
+    "email": _("This code is not right, or it has expired. Enter the one of the latest e-mail."),
+}
+_MISSING = {
+    "totp": _("Enter the 6-digit code from the app."),
+    "recovery_code": _("Enter one of your recovery codes."),
+    "email": _("Enter the code from the e-mail."),
+}
+_WRONG_PROOF = _("This was not accepted. Try again, or use another way.")
+
+
+class WrongFactor(ValidationFailed):
+    """The second proof was wrong: ``invalid_code``, ``code_used`` or ``invalid_credential``."""
+
+    def __init__(self, method: str, code: str) -> None:
+        """``method``: its name; ``code``: that of `Wrong`."""
+        if code == "invalid_credential":
+            wrong = FieldError(code, None, _WRONG_PASSKEY)
+        elif code == "code_used":
+            wrong = FieldError(code, "code", _CODE_USED)
+        else:
+            wrong = FieldError(code, "code", _WRONG.get(method, _WRONG_PROOF))
+        super().__init__(details=[wrong])
+
+
+class FactorMissing(ValidationFailed):
+    """The field of the second proof is empty."""
+
+    def __init__(self, method: str) -> None:
+        message = _MISSING.get(method)
+        field = "code" if message else None
+        super().__init__(details=[FieldError("required", field, message or _WRONG_PASSKEY)])
+
+
+class SignInEnded(ApiError):
+    """The pending login has ended, or there is none in this browser."""
+
+    status = 403
+    code = "sign_in_ended"
+    message = _("This took too long, or there were too many attempts. Sign in again.")
+    listed = False

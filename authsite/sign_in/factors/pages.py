@@ -1,0 +1,219 @@
+"""The page that asks for a second proof after the first one: ``/login/factor``.
+
+Where the user must have a second factor and has none, the page sets one up.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, Short
+from authsite.platform.http.forms import form_view
+from authsite.platform.http.rendering import found, go_on, render_page, see_other
+from authsite.platform.http.return_to import forget_next
+from authsite.platform.i18n import duration_words
+from authsite.request_state import Request
+from authsite.sign_in import gate
+from authsite.sign_in.login_url import login_url
+from authsite.sign_in.method import Pending, Wrong
+from authsite.sign_in.methods.mail_code import service as mail_code
+from authsite.sign_in.methods.passkeys import assertion
+from authsite.sign_in.methods.totp import enrollment
+from authsite.sign_in.methods.totp.enrollment import Enrollment
+from authsite.sign_in.pages import FACTOR_PAGE, lead_in
+from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.sessions import cookies, service
+from authsite.sign_in.sessions.service import BegunSession
+
+from . import browser, choice, enrolling, entering
+from .entering import BegunWithCodes
+from .errors import InvalidEnrollment
+from .missing import MAIL_CODE
+from .page_errors import FactorMissing, SignInEnded, WrongFactor
+from .service import PASSKEY
+
+ASK = "authsite:templates/login/factor.jinja2"
+CODES = "authsite:templates/factors/codes.jinja2"
+MAX_CREDENTIAL = 16384  # characters
+
+
+class FactorForm(Body):
+    """A second proof. ``remember_browser``: the user is not asked for it here for a while."""
+
+    method: Short
+    code: Short | None = None
+    credential: Annotated[str, Field(max_length=MAX_CREDENTIAL)] | None = None
+    enrollment: Annotated[str, Field(max_length=1024)] | None = None
+    remember_browser: Annotated[str, Field(max_length=8)] | None = None
+
+
+def find_pending(request: Request) -> Pending:
+    """The pending login of this browser. Raises `SignInEnded`."""
+    try:
+        return gate.find_pending(request.authsite.ctx, read_key(request))
+    except gate.PendingEnded:
+        raise SignInEnded from None
+
+
+def factor_page(request: Request) -> dict[str, Any]:
+    """The page that asks for a method, sets a factor up, or says that the login has ended."""
+    try:
+        pending = find_pending(request)
+    except SignInEnded as error:
+        request.response.status_int = max(request.response.status_int, error.status)
+        return {"state": "ended", "login": login_url(request, request.authsite.next)}
+    if entering.is_awaited(pending):
+        return {"state": "enroll", **_enrolling(request, pending)}
+    return _asking(request, pending)
+
+
+def show_factor(request: Request) -> dict[str, Any] | Response:
+    """The page; without a pending login it leads to the login page."""
+    if read_key(request) is None:
+        return see_other(request, login_url(request, request.authsite.next))
+    return factor_page(request)
+
+
+def to_factor(request: Request) -> Response:
+    """Redirect the path of a form to the page."""
+    return found(request, route_path(request, FACTOR_PAGE))
+
+
+def _asking(request: Request, pending: Pending) -> dict[str, Any]:
+    """One of the methods is asked for; the query or the form may name another one."""
+    ctx, language = request.authsite.ctx, request.authsite.request_info.language
+    methods = choice.in_order(ctx, pending)
+    wanted = (request.authsite.form_data or request.GET).get("method")
+    shown = wanted if wanted in methods else next(iter(methods), None)
+    options = assertion.pending_options(ctx, pending) if shown == PASSKEY else None
+    return {
+        "state": "ask" if shown else "none",
+        "method": shown,
+        "others": [each for each in methods if each != shown],
+        "address": _address(request, pending),
+        "passkey_options": options,
+        "sent_again": request.GET.get("sent"),
+        "may_remember": browser.may_remember(ctx, pending),
+        "remember_for": duration_words(ctx.settings.remember_factor, language),
+    }
+
+
+def _address(request: Request, pending: Pending) -> str | None:
+    """The address to show; before the first proof the one that was entered."""
+    if not pending.amr or pending.account is None:
+        known: str | None = request.authsite.known_address
+        return known
+    return pending.account.email
+
+
+def _enrolling(request: Request, pending: Pending) -> dict[str, Any]:
+    ctx = request.authsite.ctx
+    return {
+        "address": pending.user.email,
+        "enrollment": _enrollment(request, pending) if enrollment.is_offered(ctx) else None,
+        "passkey_options": assertion.pending_options(ctx, pending),
+    }
+
+
+def _enrollment(request: Request, pending: Pending) -> Enrollment:
+    """A new secret, or after a wrong code the one that the app has by now."""
+    ctx, given = request.authsite.ctx, request.authsite.form_data.get("enrollment")
+    if given:
+        try:
+            return enrollment.shown_again(ctx, pending.user, pending.id, given)
+        except InvalidEnrollment:
+            pass
+    return enrolling.begin_totp(ctx, pending)
+
+
+@form_view(
+    "authsite.login.factor",
+    FactorForm,
+    show=factor_page,
+    get=show_factor,
+    renderer=ASK,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def give_factor(request: Request) -> Response:
+    """Check the proof, and begin the session, or ask for what is still missing."""
+    form: FactorForm = request.authsite.validated
+    pending = find_pending(request)
+    given = {"code": form.code, "credential": form.credential}
+    proof = {name: value for name, value in given.items() if value}
+    if not proof:
+        raise FactorMissing(form.method)
+    if form.enrollment:
+        proof["enrollment"] = form.enrollment
+    try:
+        done = _resume(request, pending, form.method, proof)
+    except gate.PendingEnded:
+        raise SignInEnded from None
+    if isinstance(done, Wrong):
+        raise WrongFactor(form.method, done.code)
+    if isinstance(done, BegunWithCodes):
+        return show_codes_after(request, done)
+    if isinstance(done, BegunSession) and form.remember_browser:
+        browser.remember(request, pending, done.user_id)
+    return lead_in(request, done)
+
+
+def _resume(
+    request: Request, pending: Pending, method: str, proof: Mapping[str, str]
+) -> BegunSession | BegunWithCodes | Pending | Wrong:
+    ctx, former_key = request.authsite.ctx, cookies.session_key(request)
+    if entering.is_awaited(pending):
+        return entering.resume(ctx, pending, method, proof, former_key=former_key)
+    return service.resume(ctx, pending.key, method, proof, former_key=former_key)
+
+
+def show_codes_after(request: Request, done: BegunWithCodes) -> Response:
+    """The page with the recovery codes, once; without any, on to the page of the sign-in."""
+    onward = done.begun.target.next or route_path(request, "authsite.account")
+    response = lead_in(request, done.begun)
+    if done.recovery_codes is None:
+        return response
+    return show_codes(request, done.recovery_codes, onward, added=True)
+
+
+def show_codes(request: Request, codes: tuple[str, ...], onward: str, *, added: bool) -> Response:
+    """The page with recovery codes that were just made, which leads to ``onward``.
+
+    ``added``: a factor was added with them.
+    """
+    response: Response = request.response
+    response.text = render_page(request, CODES, {"codes": codes, "onward": onward, "added": added})
+    return response
+
+
+@form_view(
+    "authsite.login.factor.mail",
+    show=factor_page,
+    get=to_factor,
+    renderer=ASK,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def mail_again(request: Request) -> Response:
+    """Mail the code again; the answer is the same over the limits."""
+    pending = find_pending(request)
+    if MAIL_CODE in pending.methods:
+        mail_code.send(request.authsite.ctx, pending)
+    return see_other(request, route_path(request, FACTOR_PAGE, _query={"sent": "1"}))
+
+
+@view_config(
+    route_name="authsite.login.factor.done",
+    request_method="POST",
+    form=Body,
+    show=None,
+    permission=NO_PERMISSION_REQUIRED,
+)
+def go_on_after_codes(request: Request) -> Response:
+    """Lead from the recovery codes to the page that the sign-in was for."""
+    target = request.authsite.next or route_path(request, "authsite.account.security")
+    forget_next(request)
+    return go_on(request, target)

@@ -1,0 +1,179 @@
+"""What the recovery of an account does to its second factors and passkeys.
+
+A recovery is what its mailbox can do: a reset, taking a change of address back, "This was not me".
+An administrator who sets a password is one, too. The mailbox of the user is not to open an account
+with a second factor, and a factor that an intruder has just added is not to lock its user out. So
+the time since which the account has had one decides (`User.factors_since`): see `SETTLED`.
+
+The factors of administrators change by a proof or a command alone.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, ScalarSelect, delete, exists, func, select
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.totp.models import TotpFactor
+from authsite.users.account import account_of
+from authsite.users.models import User
+
+from . import notices, policy, remembered, state
+
+SETTLED = timedelta(days=7)
+"""An account that has had a factor for so long keeps its factors at a recovery."""
+_KINDS: tuple[tuple[str, type[Any]], ...] = (("totp", TotpFactor), ("passkey", Passkey))
+
+
+class Named(NamedTuple):
+    """The sign-in that a link "This was not me" names, or the change and its sign-in.
+
+    ``since``: when the sign-in began. ``at``: when the sign-in or the change took place, which is
+    when the link was mailed.
+    """
+
+    session_id: UUID | None
+    since: datetime
+    at: datetime
+
+
+class Left(NamedTuple):
+    """What a user has of factors: the app, and how many passkeys and unused recovery codes."""
+
+    totp: bool
+    passkeys: int
+    recovery_codes: int
+
+
+def find_left(db: Session, user_id: UUID) -> Left:
+    """The factors of the user, also those that cannot be used at present."""
+    unused = RecoveryCode.used_at.is_(None)
+    totp, passkeys, codes = db.execute(
+        select(
+            exists().where(TotpFactor.user_id == user_id),
+            _number(Passkey, Passkey.user_id == user_id),
+            _number(RecoveryCode, RecoveryCode.user_id == user_id, unused),
+        )
+    ).one()
+    return Left(totp, passkeys, codes)
+
+
+def _number(model: type[Any], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(model).where(*conditions).scalar_subquery()
+
+
+def after_recovery(ctx: Context, user_id: UUID) -> None:
+    """Take back what an intruder may have added; registered `at_recovery`.
+
+    Pending logins and remembered browsers end. All factors and recovery codes go where the account
+    has had one for less than `SETTLED`.
+    """
+    user = ctx.db.get_one(User, user_id, populate_existing=True)
+    since = user.factors_since
+    values: dict[str, Any] = {}
+    if since is not None and clock.now() - since < SETTLED and not _is_administrator(user):
+        _remove(ctx, user_id, None)
+        values = _of_what_is_left(user, Left(totp=False, passkeys=0, recovery_codes=0))
+    _store(ctx, user_id, **values)
+
+
+def disown(ctx: Context, user: User, factors_since: datetime | None, named: Named) -> None:
+    """What "This was not me" does beyond `after_recovery`, which has run.
+
+    What was added since the sign-in goes. ``factors_since``: the user's before the recovery. Where
+    it was set before the sign-in or change, a second factor goes on being asked for; where none is
+    left, a recovery code or the support helps. So it does where a link did this before.
+    """
+    values: dict[str, Any] = {}
+    waits = factors_since is None and user.second_factor_at is not None
+    if not _is_administrator(user):
+        _remove(ctx, user.id, named.since)
+        values = _of_what_is_left(user, find_left(ctx.db, user.id))
+    if waits or (factors_since is not None and factors_since < named.at):
+        values["second_factor_at"] = user.second_factor_at or clock.now()
+        left = find_left(ctx.db, user.id)
+        values["passkey_after_password"] = bool(left.passkeys) and (
+            user.passkey_after_password or not left.totp
+        )
+    _store(ctx, user.id, **values)
+
+
+def end_waiting(ctx: Context, user_id: UUID) -> None:
+    """Ask for no factor any more, where none is left: the user has just given a recovery code."""
+    none_left = [~exists().where(model.user_id == User.id) for _, model in _KINDS]
+    state.change(
+        ctx, user_id, {"second_factor_at": None}, User.second_factor_at.is_not(None), *none_left
+    )
+
+
+def reset(ctx: Context, user: User, reason: str) -> Left:
+    """Remove all factors and recovery codes, as an administrator; returns what there was.
+
+    All sign-ins must end, too, which the caller does. The user gets a notice.
+    """
+    left = find_left(ctx.db, user.id)
+    for model in (TotpFactor, Passkey, RecoveryCode):
+        ctx.db.execute(delete(model).where(model.user_id == user.id))
+    _store(
+        ctx,
+        user.id,
+        second_factor_at=None,
+        factors_since=None,
+        passkey_after_password=False,
+    )
+    record(ctx, Event.FACTOR_RESET, user_id=user.id, details={"reason": reason})
+    if user.email_verified_at is not None:
+        notices.send_reset(ctx, Recipient(user.id, user.email))
+    return left
+
+
+def _remove(ctx: Context, user_id: UUID, since: datetime | None) -> None:
+    """Delete the factors and recovery codes that were added ``since``; None: all."""
+    for kind, model in _KINDS:
+        for id_ in _delete(ctx, model, user_id, since):
+            details = {"kind": kind, "factor": str(id_)}
+            record(ctx, Event.FACTOR_REMOVED, user_id=user_id, details=details)
+    _delete(ctx, RecoveryCode, user_id, since)
+
+
+def _delete(
+    ctx: Context, model: type[Any], user_id: UUID, since: datetime | None
+) -> Sequence[UUID]:
+    added = [] if since is None else [model.created_at >= since]
+    deleted = (
+        delete(model)
+        .where(model.user_id == user_id, *added)
+        .returning(model.id)
+        .execution_options(synchronize_session="fetch")
+    )
+    return ctx.db.scalars(deleted).all()
+
+
+def _of_what_is_left(user: User, left: Left) -> dict[str, Any]:
+    """The columns of the user after a removal."""
+    switch = user.passkey_after_password and bool(left.passkeys)
+    values: dict[str, Any] = {"passkey_after_password": switch}
+    if not left.totp and not left.passkeys:
+        values["factors_since"] = None
+    if not left.totp and not switch:
+        values["second_factor_at"] = None
+    return values
+
+
+def _store(ctx: Context, user_id: UUID, **values: Any) -> None:
+    """End what was remembered and is pending, and write columns of the user."""
+    state.change(ctx, user_id, values)  # which ends pending logins
+    remembered.forget_all(ctx, user_id)
+
+
+def _is_administrator(user: User) -> bool:
+    return policy.is_administrator(account_of(user))

@@ -1,0 +1,67 @@
+"""Make, count and end the recovery codes of a user."""
+
+import uuid
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import case, delete, func, insert, select
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.installation import features
+from authsite.platform.runtime import clock
+
+from . import codes
+from .models import RecoveryCode
+
+PURPOSE = "recovery code"
+COUNT = 8
+
+
+class Codes(NamedTuple):
+    """The recovery codes of a user: how many can still be used, and when they were made."""
+
+    left: int
+    created_at: datetime
+
+
+def macs_of(ctx: Context, user_id: uuid.UUID, code: str) -> tuple[str, ...]:
+    """What a code of the user is recognized by: under the first key, and under each other one."""
+    return ctx.services.sealing.macs(PURPOSE, user_id.bytes + code.encode())
+
+
+def create(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
+    """A new set of codes in place of the former one, as they are shown, once.
+
+    The caller has locked the row of the user.
+    """
+    features.use(ctx, features.FACTORS)
+    now, made = clock.now(), [codes.new_code() for _ in range(COUNT)]
+    end_all(ctx, user_id)
+    rows = [
+        {
+            "id": uuid.uuid4(),
+            "user_id": user_id,
+            "mac": macs_of(ctx, user_id, code)[0],
+            "created_at": now,
+            "used_at": None,
+        }
+        for code in made
+    ]
+    ctx.db.execute(insert(RecoveryCode), rows)
+    record(ctx, Event.RECOVERY_CODES_CREATED, user_id=user_id)
+    return tuple(map(codes.shown, made))
+
+
+def end_all(ctx: Context, user_id: uuid.UUID) -> None:
+    """End every code of the user."""
+    ctx.db.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+
+
+def find(ctx: Context, user_id: uuid.UUID) -> Codes | None:
+    """The codes of the user; None if none were made, or the last factor has ended them."""
+    unused = func.sum(case((RecoveryCode.used_at.is_(None), 1), else_=0))
+    query = select(unused, func.max(RecoveryCode.created_at)).where(RecoveryCode.user_id == user_id)
+    left, created_at = ctx.db.execute(query).one()
+    return Codes(left, created_at) if created_at else None

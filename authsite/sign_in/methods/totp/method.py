@@ -1,0 +1,168 @@
+"""The code of an authenticator app as a second factor.
+
+A code is used up by one `UPDATE` that raises ``last_step``, committed at once: no transaction is
+open while a proof is checked. Of concurrent requests with the same code one succeeds.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, bindparam, literal_column, select, update
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record_apart
+from authsite.platform.crypto.sealing import Binding, Unusable
+from authsite.platform.db import PreparedQuery
+from authsite.platform.db.prepared import columns_of
+from authsite.platform.runtime import clock
+from authsite.sign_in.gate import admit
+from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.users.account import Account
+from authsite.users.levels import TOTP
+
+from . import codes, enrollment
+from .models import SECRET, TotpFactor
+
+logger = logging.getLogger(__name__)
+
+NAME = "totp"
+MAX_FAILURES = 100
+"""Wrong codes in a row after which no code is accepted any more (NIST SP 800-63B-4, 3.2.2)."""
+
+_MAX: ColumnElement[int] = literal_column(str(MAX_FAILURES))
+_ZERO: ColumnElement[int] = literal_column("0")
+
+
+class StoredTotp(NamedTuple):
+    """The authenticator app of a user."""
+
+    id: UUID
+    secret: str
+    digits: int
+    period: int
+    algorithm: str
+    failures: int
+
+    @property
+    def parameters(self) -> codes.Parameters:
+        """How its codes are made."""
+        return codes.Parameters(self.digits, self.period, self.algorithm)
+
+
+class Enrolled(NamedTuple):
+    """The id of an authenticator app."""
+
+    id: UUID
+
+
+class Failed(NamedTuple):
+    """How many codes in a row were wrong."""
+
+    failures: int
+
+
+_OF_USER = TotpFactor.user_id == bindparam("user_id")
+
+STORED_TOTP = PreparedQuery(select(*columns_of(TotpFactor, StoredTotp)).where(_OF_USER), StoredTotp)
+ENROLLED = PreparedQuery(select(TotpFactor.id).where(_OF_USER), Enrolled)
+SPEND = PreparedQuery(
+    update(TotpFactor)
+    .where(
+        TotpFactor.id == bindparam("factor_id"),
+        TotpFactor.last_step < bindparam("step", type_=TotpFactor.last_step.type),
+        TotpFactor.failures < _MAX,
+    )
+    .values(
+        last_step=bindparam("step", type_=TotpFactor.last_step.type),
+        failures=_ZERO,
+        used_at=bindparam("now", type_=TotpFactor.used_at.type),
+    )
+    .returning(TotpFactor.id),
+    Enrolled,
+)
+COUNT_FAILURE = PreparedQuery(
+    update(TotpFactor)
+    .where(TotpFactor.id == bindparam("factor_id"), TotpFactor.failures < _MAX)
+    .values(failures=TotpFactor.failures + literal_column("1"))
+    .returning(TotpFactor.failures),
+    Failed,
+)
+UNLOCK = PreparedQuery(
+    update(TotpFactor)
+    .where(_OF_USER, TotpFactor.failures > _ZERO)
+    .values(failures=_ZERO)
+    .returning(TotpFactor.id),
+    Enrolled,
+)
+
+
+def offered(ctx: Context, account: Account | None) -> bool:
+    """Whether the user has an authenticator app, also one that is locked or cannot be opened."""
+    if account is None:
+        return False
+    return ENROLLED.one(ctx.database, user_id=account.id) is not None
+
+
+def verify(
+    ctx: Context, _target: Target, given: Mapping[str, str], pending: Pending | None
+) -> Verified | Wrong | None:
+    """Check ``code``, and where a factor must be added the ``enrollment`` with it.
+
+    Raises `InvalidEnrollment` and `Denied`.
+    """
+    if pending is None:
+        return None
+    account, typed = pending.user, given.get("code", "")
+    if pending.enroll and not pending.methods:
+        new = enrollment.confirm(ctx, account, pending.id, given.get("enrollment", ""), typed)
+        return new if isinstance(new, Wrong) else admit(ctx, account, TOTP)
+    return check(ctx, account.id, typed) or admit(ctx, account, TOTP)
+
+
+METHOD = Method(NAME, TOTP, offered=offered, verify=verify)
+
+
+def check(ctx: Context, user_id: UUID, typed: str) -> Wrong | None:
+    """Use up the code of the user's authenticator app; None if it was right.
+
+    A secret that no key opens, and an app that is locked, accept no code.
+    """
+    stored = STORED_TOTP.one(ctx.database, user_id=user_id)
+    code = codes.read(typed, stored.digits) if stored else None
+    if stored is None or code is None:
+        return Wrong()
+    try:
+        secret = ctx.services.sealing.open(stored.secret, binding(stored.id, user_id))
+    except Unusable as error:
+        logger.error("totp_unusable", extra={"factor": str(stored.id), "reason": str(error)})
+        return Wrong()
+    now = clock.now()
+    step = codes.matching_step(secret, code, now, stored.parameters)
+    if step is None:
+        _count_failure(ctx, stored, user_id)
+        return Wrong()
+    if stored.failures >= MAX_FAILURES:
+        return Wrong()
+    if SPEND.one(ctx.database, factor_id=stored.id, step=step, now=now):
+        return None
+    record_apart(ctx, Event.FACTOR_REPLAYED, user_id=user_id)
+    return Wrong("code_used")
+
+
+def unlock(ctx: Context, user_id: UUID) -> None:
+    """Accept codes again after too many wrong ones: the user has proved another factor."""
+    UNLOCK.one(ctx.database, user_id=user_id)
+
+
+def binding(factor_id: UUID, user_id: UUID) -> Binding:
+    """What the sealed secret of an authenticator app is bound to."""
+    return Binding(SECRET, factor_id, user=user_id)
+
+
+def _count_failure(ctx: Context, stored: StoredTotp, user_id: UUID) -> None:
+    failed = COUNT_FAILURE.one(ctx.database, factor_id=stored.id)
+    if failed and failed.failures == MAX_FAILURES:
+        record_apart(ctx, Event.FACTOR_LOCKED, user_id=user_id)

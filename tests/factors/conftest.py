@@ -1,0 +1,21 @@
+"""A site with the two steps of a sign-in, and Ann."""
+
+import pytest
+
+from tests.factors.steps import Person, add_steps
+
+
+@pytest.fixture
+def steps(host_with):
+    """A factory of such sites."""
+
+    def made(**settings):
+        return host_with(add_steps, **settings)
+
+    return made
+
+
+@pytest.fixture
+def ann(steps):
+    """A user of a site without limits."""
+    return Person(steps())
