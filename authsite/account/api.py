@@ -12,11 +12,8 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS, DomainNotAllowed
-<<<<<<< HEAD
-from authsite.sign_in.reauthentication import ProofFields
-=======
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
->>>>>>> wmailcode
+from authsite.sign_in.reauthentication import ProofFields
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
@@ -238,10 +235,7 @@ def delete(request: Request) -> Response:
 def export_data(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()
     given: ExportBody = request.authsite.validated
-<<<<<<< HEAD
     return export.export_own(request.authsite.ctx, user, ProofFields.of(given))
-=======
-    return export.export_own(request.authsite.ctx, user, given.current_password)
 
 
 @view_config(route_name="authsite.user.mail_code", request_method="POST", renderer="json")
@@ -258,4 +252,3 @@ def mail_code(request: Request) -> Message:
     send_to_session(request.authsite.ctx, caller_of(request).signed_in_user())
     request.response.status_int = 202
     return {"message": "A code is on its way to the user's e-mail address."}
->>>>>>> wmailcode
