@@ -8,7 +8,7 @@ from authsite.platform.user_data import UserData
 
 from . import mails
 from .export import list_counters
-from .factors import pages as factor_pages
+from .factors.pages import SECTION as FACTORS_SECTION
 from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
-    for section in (*SECTIONS, factor_pages.SECTION):
+    for section in (*SECTIONS, FACTORS_SECTION):
         config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

@@ -18,6 +18,7 @@ from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
 from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner, UserRequired
+from authsite.users.levels import acr_of, shown_amr
 from authsite.verification import email_change
 
 from . import active_sessions, export, service
@@ -171,6 +172,9 @@ def list_sessions(request: Request) -> SessionsAnswer:
                 "created": clock.rfc3339(item.created),
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
+                "acr": acr_of(item.amr),
+                "amr": shown_amr(item.amr),
+                "auth_time": int(item.auth_at.timestamp()),
                 "tokens": [{"id": str(each.id), "name": each.name} for each in item.tokens],
             }
             for item in found

@@ -89,11 +89,8 @@ def give(page, status=303, **fields):
 
 def fields(page):
     """The fields that a person sees."""
-    names = ("current_password", "code", "credential", "mail_code")
-    found = page.forms["factor"].fields
-    return {
-        name for name in ("current_password", "code", "credential", "mail_code") if name in found
-    }
+    names = {"current_password", "code", "credential", "mail_code"}
+    return names & set(page.forms["factor"].fields)
 
 
 def use_passkey(page, authenticator, status=303, **wrong):

@@ -1,7 +1,7 @@
 """The section of second factors on the account pages, its forms, and the pages that add one."""
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 from pyramid.response import Response
@@ -37,10 +37,42 @@ from . import proof, service
 from .apps import apps_with_password
 from .service import Changed
 
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 ADD = "authsite:templates/account/factor.jinja2"
 CHOOSE = "authsite:templates/account/choose_factor.jinja2"
 SECURITY = "authsite.account.security"
 TOTP = "authsite.account.factors.totp"
+
+
+# A user who has to add a second factor can do so.
+OPEN_ROUTES = {
+    "": "",
+    ".later": "/later",
+    ".totp": "/totp",
+    ".totp.mail": "/totp/mail",
+    ".totp.confirm": "/totp/confirm",
+    ".passkeys": "/passkeys",
+    ".passkeys.mail": "/passkeys/mail",
+    ".passkeys.add": "/passkeys/add",
+}
+ROUTES = {
+    ".totp.remove": "/totp/remove",
+    ".passkeys.rename": "/passkeys/{id}/name",
+    ".passkeys.remove": "/passkeys/{id}/remove",
+    ".codes": "/codes",
+    ".after_password": "/after-password",
+    ".browsers": "/browsers",
+}
+
+
+def add_routes(config: "Configurator") -> None:
+    """The routes of these pages and forms, and of those in `passkey_pages`."""
+    for routes, is_open in ((OPEN_ROUTES, True), (ROUTES, False)):
+        for name, path in routes.items():
+            route, pattern = f"authsite.account.factors{name}", f"/account/factors{path}"
+            config.add_route(route, pattern, guard="web", unenrolled=is_open)
 
 
 class ProofForm(Body):
@@ -101,9 +133,23 @@ def show_as(form: str) -> PageView:
     """The account page after a mistake in one of its forms, which the template calls ``form``."""
 
     def show_again(request: Request) -> dict[str, Any]:
-        return {**show(request), "which": form.format(**request.matchdict)}
+        shown, which = show(request), form.format(**request.matchdict)
+        # The error of a form that the page does not show is above all sections.
+        return {**shown, "which": which if which in _forms(shown["factors"]) else None}
 
     return show_again
+
+
+def _forms(found: factors.Overview) -> set[str]:
+    """The forms that the page shows for a user with these factors."""
+    shown = {f"passkey-{what}-{each.id}" for each in found.passkeys for what in ("name", "remove")}
+    if found.totp:
+        shown.add("factors-totp")
+    if found.passkeys:
+        shown.add("factors-after-password")
+    if found.totp or found.passkeys or found.codes:
+        shown.add("factors-codes")
+    return shown
 
 
 def adding(request: Request, kind: str) -> dict[str, Any]:
