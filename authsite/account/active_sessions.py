@@ -19,6 +19,7 @@ from authsite.oauth.models import OAUTH, Client, Family
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock
+from authsite.sign_in.facts import amr_of
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import pending
@@ -31,7 +32,8 @@ MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
 class ActiveSession:
     """One active session; ``kind`` is ``browser`` or ``app``.
 
-    ``tokens``: the active personal access tokens that were created in it.
+    ``amr`` and ``auth_at``: how and when the user proved to be who they are. ``tokens``: the active
+    personal access tokens that were created in it.
     """
 
     id: UUID
@@ -42,6 +44,8 @@ class ActiveSession:
     created: datetime
     last_used: datetime
     current: bool
+    amr: tuple[str, ...]
+    auth_at: datetime
     tokens: tuple[ListedToken, ...] = ()
 
 
@@ -91,6 +95,8 @@ def _active(
         created=row.created_at,
         last_used=last_used,
         current=row.id == current,
+        amr=amr_of(row.facts),
+        auth_at=row.auth_at or row.created_at,
     )
 
 

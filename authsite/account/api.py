@@ -12,11 +12,13 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS, DomainNotAllowed
+from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users import pending
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
 from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner, UserRequired
+from authsite.users.levels import acr_of, shown_amr
 from authsite.verification import email_change
 
 from . import active_sessions, export, service
@@ -170,6 +172,9 @@ def list_sessions(request: Request) -> SessionsAnswer:
                 "created": clock.rfc3339(item.created),
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
+                "acr": acr_of(item.amr),
+                "amr": shown_amr(item.amr),
+                "auth_time": int(item.auth_at.timestamp()),
                 "tokens": [{"id": str(each.id), "name": each.name} for each in item.tokens],
             }
             for item in found
@@ -235,3 +240,19 @@ def export_data(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()
     given: ExportBody = request.authsite.validated
     return export.export_own(request.authsite.ctx, user, ProofFields.of(given))
+
+
+@view_config(route_name="authsite.user.mail_code", request_method="POST", renderer="json")
+@Operation(
+    "Mail a code to the user",
+    {202: Message},
+    description=(
+        "The code is for `mail_code` of a request of this sign-in, for 10 minutes; one that was "
+        "mailed before ends. Over the limit `email-code` none is mailed."
+    ),
+    errors=(UserRequired,),
+)
+def mail_code(request: Request) -> Message:
+    send_to_session(request.authsite.ctx, caller_of(request).signed_in_user())
+    request.response.status_int = 202
+    return {"message": "A code is on its way to the user's e-mail address."}

@@ -118,6 +118,12 @@ class SessionAnswer(TypedDict):
     """When the session was last used, to the hour."""
     current: bool
     """Whether this request belongs to the session."""
+    acr: Annotated[str, Field(examples=["aal2"])]
+    """The level of the sign-in: `aal1`, `aal2` or `phr`."""
+    amr: Annotated[list[str], Field(examples=[["pwd", "otp", "mfa"]])]
+    """How the user proved to be who they are (RFC 8176)."""
+    auth_time: Annotated[int, Field(examples=[1767222000])]
+    """When the user last did so, in seconds since 1970."""
     tokens: list[TokenOfSession]
     """The active personal access tokens that were created in the session."""
 

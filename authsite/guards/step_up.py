@@ -21,12 +21,12 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication, StepUpRequired
-from authsite.sign_in.factors.policy import is_required
+from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
 from authsite.users.groups import labels
-from authsite.users.levels import AAL2, LEVELS, REMEMBERED, is_old, reaches
+from authsite.users.levels import AAL2, LEVELS, is_old, reaches
 
 from .errors import LoginRequired
 from .route_options import Rules
@@ -93,11 +93,7 @@ def is_below_policy(caller: Caller, settings: Settings, now: datetime) -> bool:
 
     A remembered browser passes, and so does a personal access token, which is of no sign-in.
     """
-    if not is_required(settings, now):
-        return False
-    if caller.acr is None or REMEMBERED[0] in caller.proved_by:
-        return False
-    return not reaches(caller.acr, AAL2)
+    return bool(caller.proved_by) and not is_met(settings, caller.proved_by, now)
 
 
 def _missing_level(rules: Rules, caller: Caller, settings: Settings, now: datetime) -> str | None:

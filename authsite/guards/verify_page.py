@@ -5,7 +5,7 @@ Somebody who changes it gets another form, and then the guard's answer again: no
 it. The page leads on only when nothing of that is missing, so that it is never left unmet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import go_on, page_path, see_other
 from authsite.platform.http.return_to import forget_next
+from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in import step_up
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
@@ -26,6 +27,7 @@ from authsite.sign_in.step_up import PASSKEY, Given, Missing, Wanted
 from authsite.sign_in.verify_url import MAIL_ROUTE, ROUTE
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of
+from authsite.users.identities import service as identities
 from authsite.users.levels import AAL2, PHR
 
 VERIFY = "authsite:templates/login/verify.jinja2"
@@ -112,6 +114,14 @@ def _wanted(request: Request) -> Wanted:
     return Wanted(known, timedelta(seconds=min(int(age), _MAX_AGE)))
 
 
+def _providers(request: Request, user: SignedInUser, missing: Missing) -> Sequence[Provider]:
+    """Where a user without a password can confirm."""
+    if not missing.first or missing.by_password:
+        return ()
+    ctx = request.authsite.ctx
+    return identities.may_confirm(ctx.settings, identities.list_of(ctx, user.account.id))
+
+
 def _query(request: Request) -> dict[str, str]:
     """The query of this page, without what says how it is shown."""
     given: Mapping[str, str] = request.authsite.raw_form or request.GET
@@ -135,6 +145,7 @@ def _values(request: Request, user: SignedInUser, missing: Missing) -> dict[str,
         "asks_first": missing.by_password and (shown not in missing.alone or asked),
         "confirms_first": missing.first and not missing.by_password and not missing.confirmed,
         "mail_sent": request.GET.get("sent") or given.get("mail_code") is not None,
+        "providers": _providers(request, user, missing),
         "wanted": wanted,
         "address": user.account.email,
         "passkey_options": pending and pending_options(ctx, pending),

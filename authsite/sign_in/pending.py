@@ -253,11 +253,15 @@ def note_proof(
 
 
 def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
-    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+    """Let the pending login go on, whose user has another epoch now: that of ``account``.
+
+    The same change may have raised ``factor_version``.
+    """
+    version = select(User.factor_version).where(User.id == account.id).scalar_subquery()
     ctx.db.execute(
         update(PendingLogin)
         .where(PendingLogin.key_hash == _hash(pending.key))
-        .values(user_epoch=account.epoch)
+        .values(user_epoch=account.epoch, factor_version=version)
         .execution_options(synchronize_session=False)
     )
     return pending._replace(account=account)

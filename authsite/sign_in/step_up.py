@@ -6,16 +6,14 @@ of everything becomes what the sign-in rests on, and its time; a further factor 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from authsite.context import Context
 from authsite.platform.runtime import clock
-from authsite.platform.settings.sections.providers import Provider
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
-from authsite.users.identities import service as identities
 from authsite.users.levels import (
     AAL1,
     AAL2,
@@ -40,7 +38,7 @@ from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
 from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
-from .method import Pending, Target, Wrong, second_factors
+from .method import METHODS, Pending, Target, Wrong, second_factors
 from .methods.mail_code.session_codes import check_of_session
 from .reauthentication import StoredProof
 from .sessions import proved
@@ -71,7 +69,7 @@ class Missing:
     """What a step-up asks for.
 
     ``first``: a first proof, which is the password (``by_password``), or without one a mailed code,
-    or a confirmation at one of ``providers``, unless it was ``confirmed`` at that moment.
+    or a confirmation at a provider, unless it was ``confirmed`` at that moment.
     ``methods``: the second factors that are enough; none if none is asked for. ``alone``: those
     that need no first proof beside. ``enroll``: the level cannot be reached with what the user has.
     """
@@ -79,7 +77,6 @@ class Missing:
     level: str = AAL1
     first: bool = False
     by_password: bool = False
-    providers: tuple[Provider, ...] = ()
     confirmed: datetime | None = None
     methods: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
@@ -135,6 +132,8 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     )
     if renewed is None:
         raise SignInEnded
+    if second and given.method and (after := METHODS.of(ctx.services)[given.method].after):
+        after(ctx, user.account)
     return renewed
 
 
@@ -192,24 +191,10 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
     )
     if not first or missing.by_password or missing.enroll:
         return missing
-    return _without_password(ctx, user, stored, missing, wanted)
-
-
-def _without_password(
-    ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, wanted: Wanted
-) -> Missing:
-    """The first proof of a user without a password, which is asked for on another page."""
-    found = identities.may_confirm(ctx.settings, identities.list_of(ctx, user.account.id))
+    # A user without a password confirms on another page.
     max_age = min(PROOF_LIFETIME, wanted.max_age or PROOF_LIFETIME)
-    confirmed = None if is_old(stored.confirmed_at, max_age, clock.now()) else stored.confirmed_at
-    return Missing(
-        level=missing.level,
-        first=True,
-        providers=tuple(found),
-        confirmed=confirmed,
-        methods=missing.methods,
-        alone=missing.alone,
-    )
+    too_long_ago = is_old(stored.confirmed_at, max_age, now)
+    return replace(missing, confirmed=None if too_long_ago else stored.confirmed_at)
 
 
 def _check_first(

@@ -36,6 +36,10 @@ class Account(NamedTuple):
         """Whether the user has confirmed the e-mail address."""
         return self.email_verified_at is not None
 
+    def confirmed_at(self, moment: datetime) -> "Account":
+        """The account as it is when the address has been confirmed by this ``moment``."""
+        return self if self.confirmed else self._replace(email_verified_at=moment)
+
 
 def under_new_epoch(account: Account, epoch: int) -> Account:
     """The account after its user's epoch was raised in this request."""

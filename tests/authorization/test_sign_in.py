@@ -74,7 +74,9 @@ def test_a_pending_login_beside_a_session(two_steps):
     assert answer_of(authorize(two_steps, ours, prompt="none"))["error"] == "login_required"
 
 
-def test_a_level_that_no_method_gives(two_steps):
+def test_a_level_that_no_method_gives(host_with):
+    two_steps = host_with(add_second_step, **OPENID, openid="on", factors="totp")
+    two_steps.user(confirmed=True)
     ours = application(two_steps, first_party=True)
     for values, error in (("phr", "unmet_authentication_requirements"), ("aal2", "login_required")):
         back = answer_of(authorize(two_steps, ours, acr_values=values, prompt="none"))

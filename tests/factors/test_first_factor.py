@@ -189,6 +189,9 @@ class TestAtASignIn:
         keys = [self.pending_by_mail(required) for _ in range(2)]
         begun = [self.begin(required, key) for key in keys]
         codes = [required.code(each["secret"]) for each in begun]
-        more = [{"key": key, "enrollment": each["enrollment"]} for key, each in zip(keys, begun)]
+        more = [
+            {"key": key, "enrollment": each["enrollment"]}
+            for key, each in zip(keys, begun, strict=True)
+        ]
         assert "codes" in required.second(codes[0], **more[0])
         required.second(codes[1], **more[1], status=410)

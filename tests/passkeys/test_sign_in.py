@@ -56,7 +56,7 @@ def test_a_passkey_that_verifies_the_user_signs_in_alone(site, ann, key):
 def test_the_page_offers_passkeys_in_the_field_for_the_name(site):
     page = site.http.get("/login")
     assert 'autocomplete="username webauthn"' in page.text
-    assert "passkey" in page.text and "passkey.js" in page.text.replace("passkey-", "passkey.")
+    assert 'passkey.js"' in page.text
     form = page.forms["passkey"]
     assert form.action == "/login/passkey"
     options = sign_in_options(site)

@@ -46,6 +46,8 @@ def test_the_limits_that_count_an_address_are_those_of_the_documentation():
         "reset-token",
         "provider-failures",
         "authorize-address",
+        "second-factor-address",
+        "email-code-address",
     }
     assert all(limit.counts_address for limit in RATE_LIMITS.values() if limit.by_view)
 

@@ -32,9 +32,8 @@ class Ec2:
     def __init__(self):
         self.private = ec.generate_private_key(ec.SECP256R1())
         numbers = self.private.public_key().public_numbers()
-        self.cose = {
-            1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big"),
-        }  # fmt: skip
+        x, y = (each.to_bytes(32, "big") for each in (numbers.x, numbers.y))
+        self.cose = {1: 2, 3: -7, -1: 1, -2: x, -3: y}
 
     def sign(self, data):
         return self.private.sign(data, ec.ECDSA(SHA256()))

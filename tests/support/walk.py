@@ -38,6 +38,7 @@ SETTINGS = {
     "limits_storage": "database",
     "limits.register_address": "100/hour",
     "limits.login_address": "1000/hour",
+    "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
     **WEB,
@@ -135,6 +136,7 @@ def an_account(site, keys):
     change = {"email": "bob@example.org", "current_password": PASSWORD, "verification_url": page}
     site.http.put_json("/v1/user/email", change, headers=headers)
     site.http.get("/v1/user/email/pending", headers=headers)
+    site.http.post("/v1/user/mail-code", headers=headers)
     site.http.delete("/v1/user/email/pending", headers=headers)
     site.http.put_json("/v1/user/email", change, headers=headers)
     site.http.put_json("/v1/user/email", {**change, "email": "ann@example.com"}, headers=headers,

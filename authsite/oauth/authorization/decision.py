@@ -12,6 +12,7 @@ class Step(Enum):
 
     REGISTER = "the registration page, and from there on"
     LOGIN = "the login page, and from there on"
+    VERIFY = "the page that asks for the proof that is missing, and from there on"
     CHOOSE = "the page that asks whether to go on as the signed-in user"
     CONFIRM_ADDRESS = "the page that leads to the confirmation of the e-mail address"
     NOT_IN_GROUP = "an error page, with a link back to the application"
@@ -73,8 +74,8 @@ TABLE = (
         Step.CHOOSE,
         Reason.CHOICE_NEEDED,
     ),
-    Row(lambda s: s.too_old and not s.fresh, Step.LOGIN, Reason.LOGIN_NEEDED),
-    Row(lambda s: s.level_low, Step.LOGIN, Reason.LEVEL_NEEDED),
+    Row(lambda s: s.too_old and not s.fresh, Step.VERIFY, Reason.LOGIN_NEEDED),
+    Row(lambda s: s.level_low, Step.VERIFY, Reason.LEVEL_NEEDED),
     Row(lambda s: s.unconfirmed, Step.CONFIRM_ADDRESS, Reason.ADDRESS_NOT_CONFIRMED),
     Row(lambda s: s.not_in_group, Step.NOT_IN_GROUP, Reason.GROUP),
     Row(

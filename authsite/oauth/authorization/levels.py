@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from authsite.context import Context
 from authsite.sign_in.method import METHODS
+from authsite.sign_in.methods.passkeys.registration import can_add
+from authsite.sign_in.methods.totp.enrollment import is_offered
 from authsite.users.levels import LEVELS, PASSWORD, acr_of, reaches
 
 
@@ -19,6 +21,11 @@ def is_enough(amr: Iterable[str], acr_values: Iterable[str]) -> bool:
 
 
 def is_reachable(acr_values: Iterable[str], ctx: Context) -> bool:
-    """Whether a registered way to sign in, after a password, gives the level that is asked for."""
+    """Whether a way to sign in, after a password, gives the level that is asked for.
+
+    Of the second factors only those count that users can add.
+    """
+    can_be_added = {"passkey": can_add(ctx), "totp": is_offered(ctx), "recovery_code": False}
     methods = METHODS.of(ctx.services).values()
-    return any(is_enough({*PASSWORD, *method.amr}, acr_values) for method in methods)
+    usable = [each for each in methods if can_be_added.get(each.name, True)]
+    return any(is_enough({*PASSWORD, *method.amr}, acr_values) for method in usable)

@@ -1,5 +1,7 @@
 """The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2)."""
 
+from datetime import timedelta
+
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -12,6 +14,8 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import found, render_page, see_other
 from authsite.request_state import Request
+from authsite.sign_in.errors import InsufficientUserAuthentication
+from authsite.sign_in.verify_url import verify_url
 
 from . import consent_page, continuation, select_account_page, service
 from .answers import code_url, denied_url, lead_back
@@ -106,6 +110,8 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
         raise service.refused(checked, silent, account)
     if step in (Step.LOGIN, Step.REGISTER):
         return _sign_in(request, incoming, checked, visit, step)
+    if who is not None and step is Step.VERIFY:
+        return _verify(request, incoming, checked, visit, who)
     if who is None:
         raise RuntimeError("every other step is one of a signed-in user")
     if step is Step.NOT_IN_GROUP:
@@ -130,6 +136,23 @@ def _sign_in(
     else:
         query = {"next": next_} | ({"prompt": "login"} if visit.signed_in else {})
         path = route_path(request, "authsite.login.page", _query=query)
+    return see_other(request, path) if request.method == "POST" else found(request, path)
+
+
+def _verify(
+    request: Request, incoming: Incoming, checked: Checked, visit: Visit, who: SignedIn
+) -> Response:
+    """Lead to the page that asks for what is missing, and from there to this request.
+
+    A request whose user has signed in since keeps the time of that: a further factor is no new
+    sign-in, and `prompt=login` would ask for another one without end.
+    """
+    max_age = checked.request.max_age
+    level = service.level_needed(request.authsite.ctx, checked, who)
+    needed = InsufficientUserAuthentication(
+        None if max_age is None or visit.fresh else timedelta(seconds=max_age), level
+    )
+    path = verify_url(request, _next(request, incoming, keep=visit.fresh), needed)
     return see_other(request, path) if request.method == "POST" else found(request, path)
 
 
@@ -187,9 +210,14 @@ def _same_get(request: Request, incoming: Incoming, elsewhere: str | None) -> Re
     return see_other(request, target)
 
 
-def _next(request: Request, incoming: Incoming) -> str:
-    """The path that comes back to this request after a sign-in."""
-    at = continuation.seal_at(request.authsite.services.keys, incoming, browser_of(request))
+def _next(request: Request, incoming: Incoming, *, keep: bool = False) -> str:
+    """The path that comes back to this request after a sign-in.
+
+    ``keep``: with the time at which it first led away.
+    """
+    at = incoming.at if keep else None
+    if at is None:
+        at = continuation.seal_at(request.authsite.services.keys, incoming, browser_of(request))
     path = _path(request, incoming, **{AT: at})
     if continuation.fits(path):
         return path

@@ -16,10 +16,11 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
+from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
-from authsite.users.levels import acr_of
+from authsite.users.levels import AAL2, LEVELS, acr_of, reaches
 
 from . import levels
 from .checks import Checked
@@ -93,17 +94,13 @@ def signed_in(
 def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
     """The values on which `decision.decide` decides.
 
-    What depends on the user is read only where a user is signed in. Raises `Refused` if a new
-    sign-in has not reached the level that is asked for, which would go on for ever.
+    What depends on the user is read only where a user is signed in.
     """
     asked, who = checked.request, visit.signed_in
     if who is None:
         registration = CREATE in asked.prompt and ctx.settings.registration_open
         return State(signed_in=False, pending=visit.pending, wants_registration=registration)
     client, account = checked.client, who.account
-    level_low = not levels.is_enough(who.amr, asked.acr_values)
-    if level_low and visit.fresh:
-        raise refused(checked, Reason.ACR_NOT_REACHABLE, account)
     return State(
         signed_in=True,
         pending=visit.pending,
@@ -113,7 +110,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         wants_choice=bool(asked.prompt & {SELECT_ACCOUNT, CREATE}),
         chosen=visit.chosen,
         too_old=_is_too_old(asked.max_age, who.session.auth_at),
-        level_low=level_low,
+        level_low=level_needed(ctx, checked, who) is not None,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
         not_in_group=not client_groups.is_allowed(account, client.require_group, acr_of(who.amr)),
@@ -122,6 +119,15 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         wants_consent=CONSENT in asked.prompt or checked.to_program,
         allowed=visit.allowed,
     )
+
+
+def level_needed(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
+    """The level that the sign-in lacks, for the request or the setting `second-factor`, or None."""
+    wanted = [levels.wanted(checked.request.acr_values)]
+    if not is_met(ctx.settings, who.amr, clock.now()):
+        wanted.append(AAL2)
+    missing = [each for each in wanted if not reaches(acr_of(who.amr), each)]
+    return max(missing, key=LEVELS.index, default=None)
 
 
 def held_scope(ctx: Context, checked: Checked, account: Account) -> str:

@@ -84,7 +84,7 @@ class PasskeyOptionsAnswer(TypedDict):
         "Where a login was answered with `mfa_enroll` true. Show the picture and the secret, and "
         "send the `enrollment` with the first code of the app by the grant `…:mfa`."
     ),
-    errors=(InvalidGrant, NothingToEnroll, TooManyAttempts(60)),
+    errors=(InvalidGrant, NothingToEnroll),
 )
 def enroll(request: Request) -> EnrollmentAnswer:
     """A new secret for the user of a pending login."""
@@ -109,10 +109,11 @@ def enroll(request: Request) -> EnrollmentAnswer:
     "Have a code mailed at a login",
     {202: CodeSent},
     description=(
-        "Where `email` is among the `mfa_methods` of a login. The code is then sent by the grant "
-        "`…:mfa` with the `mfa_method` `email`."
+        "Where `email` is among the `mfa_methods` of a login. The code is then sent by the "
+        "grant `…:mfa` with the `mfa_method` `email`. Over the limits no mail goes out, and the "
+        "answer is the same."
     ),
-    errors=(InvalidGrant, NoMailCode, TooManyAttempts(60)),
+    errors=(InvalidGrant, NoMailCode),
 )
 def send_code(request: Request) -> CodeSent:
     """Mail a code to the user of a pending login."""

@@ -61,8 +61,12 @@ FAILED = PreparedQuery(
             OutboxMessage.created_at > _SINCE,
         )
         .label("notified"),
-    ).where(
+    )
+    .join(User, User.id == PendingLogin.user_id)
+    .where(
         PendingLogin.user_id == bindparam("user_id"),
+        # Not those before the last recovery, or change of the factors.
+        PendingLogin.factor_version == User.factor_version,
         PendingLogin.amr.startswith(literal_column("'pwd'")),
         PendingLogin.created_at > _SINCE,
     ),

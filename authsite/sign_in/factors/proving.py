@@ -17,7 +17,8 @@ def prove(
     """Check a second proof of ``account``, counted and recorded as that of a pending login.
 
     ``pending``: one that is not stored, with the user and the id of the session; nothing becomes of
-    it. Raises the error of an account condition, and what the method raises.
+    it, and nothing is written: the caller calls the method's ``after``. Raises the error of an
+    account condition, and what the method raises.
     """
     way = METHODS.of(ctx.services)[method]
     owner = owner_of_user(account.id, pending.recognition_version)
@@ -31,6 +32,4 @@ def prove(
         wrong = verified or Wrong()
         record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
         return wrong
-    if way.after:
-        way.after(ctx, account)
     return verified

@@ -24,7 +24,6 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.sign_in.models import PendingLogin
 from authsite.users.account import account_of
 from authsite.users.models import User
 
@@ -172,9 +171,8 @@ def _of_what_is_left(user: User, left: Left) -> dict[str, Any]:
 
 def _store(ctx: Context, user_id: UUID, **values: Any) -> None:
     """End what was remembered and is pending, and write columns of the user."""
-    state.change(ctx, user_id, values)
+    state.change(ctx, user_id, values)  # which ends pending logins
     remembered.forget_all(ctx, user_id)
-    ctx.db.execute(delete(PendingLogin).where(PendingLogin.user_id == user_id))
 
 
 def _is_administrator(user: User) -> bool:

@@ -9,9 +9,11 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Token
 from authsite.platform.http.forms import form_view, link_view
+from authsite.platform.http.rendering import found
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in import gate
+from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending, Wrong
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import read_key
@@ -39,8 +41,13 @@ def show_link(request: Request) -> dict[str, Any]:
     return _page(request, request.matchdict["token"])
 
 
+def to_login(request: Request) -> Response:
+    """Without a link there is nothing to show."""
+    return found(request, login_url(request))
+
+
 def show_again(request: Request) -> dict[str, Any]:
-    """The page after an error, or without a link."""
+    """The page after an error."""
     return _page(request, request.authsite.raw_form.get("token", ""))
 
 
@@ -48,7 +55,7 @@ def show_again(request: Request) -> dict[str, Any]:
     "authsite.login.code",
     LinkForm,
     show=show_again,
-    get=lambda request: _page(request, ""),
+    get=to_login,
     renderer=CODE,
     permission=NO_PERMISSION_REQUIRED,
 )

@@ -41,9 +41,7 @@ def verify(
     right = codes.is_code(ctx.services.keys, found.id, given.get("code", ""))
     if not right or found.account is None:
         return Wrong()
-    account = found.account
-    if not account.confirmed:
-        account = account._replace(email_verified_at=clock.now())
+    account = found.account.confirmed_at(clock.now())
     return gate.admit(ctx, account, EMAIL, found.recognition_version, factors=found.factors)
 
 
