@@ -31,6 +31,7 @@ from tests.support.walk_pages import (
     new_device,
     pages,
 )
+from tests.support.walk_passkeys import passkeys
 
 # Limits in the database: that is where they make statements.
 SETTINGS = {
@@ -42,6 +43,7 @@ SETTINGS = {
     "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
+    "passkey_origins": "https://shop.example",
     **WEB,
 }
 
@@ -84,6 +86,7 @@ def walk(site, keys):
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    passkeys(site, keys)
     address_changes(site)
     new_device(site)
     unauthenticated(site, keys)
