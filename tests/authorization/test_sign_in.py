@@ -4,9 +4,13 @@ import time
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from sqlalchemy import delete, text
+from sqlalchemy import delete, text, update
 
 from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.models import User
+from tests.factor_pages.people import add_app
 from tests.providers.conftest import settings_of
 from tests.providers.people import send
 from tests.sign_in.two_steps import RIGHT, add_second_step
@@ -21,10 +25,13 @@ from tests.support.authorizing import (
     follow,
     leads_to,
     redeemed,
+    sign_in,
     target_of,
 )
+from tests.support.codes import claims_of
 from tests.support.fake_provider import fake_provider
-from tests.support.site import Site
+from tests.support.pages import submit
+from tests.support.site import PASSWORD, Site
 
 PROVIDED = "ann@example.com"
 
@@ -164,7 +171,7 @@ def test_without_a_usable_key_there_is_a_page(database_url):
 @pytest.fixture
 def with_app(host_with):
     """A host where Ann has an authenticator app, and a first-party application."""
-    site = host_with(**OPENID, openid="on")
+    site = host_with(lambda _config: None, **OPENID, openid="on")
     ann = site.user(confirmed=True)
     site.phone, _codes = add_app(site, ann)
     site.ours = application(site, first_party=True)
@@ -197,7 +204,7 @@ def test_a_level_is_reached_by_a_step_up_and_the_id_token_tells_it(with_app, pro
     answer = authorize(with_app, with_app.ours, **asked)
     assert leads_to(answer) == "/login/verify"
     done = give(with_app, answer, code=with_app.phone.code())
-    claims = claims_of(redeemed(with_app, with_app.ours, done)["id_token"])
+    claims = claims_of(redeemed(with_app, with_app.ours, answer_of(done)["code"])["id_token"])
     assert (claims["acr"], claims["amr"]) == ("aal2", ["pwd", "otp", "mfa"])
     if prompt:
         enter(with_app)
@@ -229,11 +236,12 @@ def test_a_level_that_nothing_of_the_user_gives_leads_to_adding_a_factor(with_ap
 
 
 def test_under_the_policy_an_application_gets_no_code_for_a_weak_sign_in(host_with):
-    site = host_with(**OPENID, openid="on", second_factor="required")
+    site = host_with(lambda _config: None, **OPENID, openid="on", second_factor="required")
     ann = site.user(confirmed=True)
     phone, _codes = add_app(site, ann)
     ours = application(site, first_party=True)
-    sign_in(site, page="/login/factor", method="totp", code=phone.code())
+    sign_in(site)
+    submit(site, "/login/factor", method="totp", code=phone.code())
     with site.db() as db:
         db.execute(update(BrowserSession).values(facts=None))
     assert answer_of(authorize(site, ours, prompt="none"))["error"] == "interaction_required"
