@@ -20,6 +20,7 @@ from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
+from tests.support.walk_mfa import second_steps
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -80,6 +81,7 @@ def views(site):
 def walk(site, keys):
     """Everything, in several ways where there are several; ``keys`` of the first-party client."""
     tokens(site, keys)
+    second_steps(site, keys)
     an_account(site, keys)
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
