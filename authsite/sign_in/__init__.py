@@ -23,7 +23,7 @@ from .methods.recovery_codes.models import RecoveryCode
 from .methods.totp import method as totp
 from .methods.totp.models import TotpFactor
 from .models import PendingLogin
-from .pending import purge
+from .purge import purge
 from .sessions.models import BrowserSession
 
 if TYPE_CHECKING:
