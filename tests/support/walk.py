@@ -20,6 +20,7 @@ from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
+from tests.support.walk_mfa import second_steps
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -30,6 +31,7 @@ from tests.support.walk_pages import (
     new_device,
     pages,
 )
+from tests.support.walk_passkeys import passkeys
 
 # Limits in the database: that is where they make statements.
 SETTINGS = {
@@ -41,6 +43,7 @@ SETTINGS = {
     "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
+    "passkey_origins": "https://shop.example",
     **WEB,
 }
 
@@ -78,10 +81,12 @@ def views(site):
 def walk(site, keys):
     """Everything, in several ways where there are several; ``keys`` of the first-party client."""
     tokens(site, keys)
+    second_steps(site, keys)
     an_account(site, keys)
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    passkeys(site, keys)
     address_changes(site)
     new_device(site)
     unauthenticated(site, keys)
