@@ -17,7 +17,7 @@ from .factors import banner, recovering, remembered
 from .factors import notices as factor_notices
 from .methods.recovery_codes import method as recovery_codes
 from .methods.totp import method as totp
-from .pending import purge
+from .purge import purge
 from .sessions.models import BrowserSession
 from .user_data import USER_DATA
 
