@@ -20,6 +20,7 @@ from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
+from tests.support.walk_factors import factor_pages
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -84,6 +85,7 @@ def walk(site, keys):
         an_authorization(site)
     address_changes(site)
     new_device(site)
+    factor_pages(site)
     unauthenticated(site, keys)
     sending(site)
     late(site, keys)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from authsite.account.factors import API_TAG as API_TAG
+
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
