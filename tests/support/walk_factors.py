@@ -15,7 +15,7 @@ from tests.support.authenticator import Authenticator
 from tests.support.pages import hidden_in, sign_in, submit
 from tests.support.site import PASSWORD
 
-EMAIL = "gwen@example.com"
+EMAIL = "vera@example.com"
 SECURITY = "/account/security"
 FACTORS = "/account/factors"
 FORMS = ("later", "codes", "after-password", "browsers", "totp/mail", "totp/confirm")
