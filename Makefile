@@ -101,7 +101,7 @@ docs-serve: docs
 
 # Into dist/: wheel and source distribution of authsite and of authsite-client, the web client, and
 # the software bill of materials (CycloneDX).
-WEB_CLIENT := $(addprefix authsite/static/client/,authsite.js authsite.d.ts calls.js code.js proxy.js session.js tabs.js)
+WEB_CLIENT := $(addprefix authsite/static/client/,authsite.js authsite.d.ts calls.js code.js proxy.js session.js steps.js tabs.js)
 
 dist: var/dist-tools/.installed
 	@rm -rf dist var/authsite-client

@@ -28,7 +28,6 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.email.pending", "/v1/user/email/pending", guard="api")
     config.add_route("authsite.user.password", "/v1/user/password", guard="api")
     config.add_route("authsite.user.export", "/v1/user/export", guard="api")
-    config.add_route("authsite.user.mail_code", "/v1/user/mail-code", guard="api")
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
     for name in ("recovery-codes", "second-factor", "remembered-browsers"):
@@ -38,6 +37,7 @@ def includeme(config: "Configurator") -> None:
         "factors": "factors",
         "totp": "totp",
         "totp.confirm": "totp/confirm",
+        "mail_code": "mail-code",
     }.items():
         config.add_route(f"authsite.user.{name}", f"/v1/user/{path}", guard="api", unenrolled=True)
     config.add_route("authsite.account.security", "/account/security", guard="web", unenrolled=True)

@@ -21,6 +21,7 @@ from authsite.platform.settings.unsafe_choices import RULES
 from .database_checks import database_findings
 from .findings import Finding, line
 from .openid_checks import openid_findings
+from .passkey_checks import passkey_findings
 from .provider_checks import provider_findings
 from .shared import config_path, examples, ini_option, json_option, print_json
 from .starting import application_error, other_program
@@ -143,6 +144,7 @@ def examine(
         yield from _application(path, cfg)
     yield from database_findings(cfg)
     yield from openid_findings(cfg, standalone=not other_program(ini))
+    yield from passkey_findings(cfg)
     if application:
         yield from provider_findings(cfg)
     yield from _rules(cfg, STRICT if production else LENIENT)

@@ -116,6 +116,13 @@ LINES: Mapping[str, tuple[str, str]] = {
         "applications cannot sign people in here: by default it is off in an application that "
         "includes authsite",
     ),
+    "passkeys-foreign": (
+        "wrong",
+        "{count} passkeys belong to {found} and cannot be used: their users need another way to "
+        "sign in, or set passkey-rp-id to that domain again",
+    ),
+    "passkeys-off": ("note", "there are no passkeys: {obstacle}"),
+    "passkeys-on": ("ok", "{count} passkeys belong to {rp_id}"),
     "signing-keys-none": (
         "ok",
         "there are no keys for ID tokens yet: the service makes them when it starts",

@@ -54,6 +54,7 @@ TAGS = (
     "First-party clients",
     "OAuth 2.0",
     "Account",
+    "Second factors and passkeys",
     "E-mail verification",
     "Password recovery",
     "Sign-in with other providers",

@@ -148,6 +148,7 @@ def require_proof(
     check_others: Callable[[], Sequence[FieldError]] = tuple,
     *,
     with_code: bool = False,
+    limit: str | None = None,
 ) -> None:
     """Ask a signed-in user for a proof: the one function that all sensitive changes call.
 
@@ -157,6 +158,8 @@ def require_proof(
     ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
     confirmation at a provider. ``check_others`` returns the errors of
     the other fields, so that one response has all errors. It runs after the password was checked.
+    ``limit``: the name of the one that counts such changes of each user; a mailed code is checked
+    afterwards, since a right one is used up with a write.
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
     `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept;
@@ -178,6 +181,8 @@ def require_proof(
         raise WrongCurrentPassword(check_others())
     if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
+    if limit:
+        ctx.limits.count(limit, limit_subject(user.account.id))
     # Last: a refused request does not use the code up.
     if with_code and not check_of_session(ctx, user, given.mail_code or ""):
         raise WrongMailCode

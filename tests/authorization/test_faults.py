@@ -55,8 +55,6 @@ TO_THE_APPLICATION = [
     ({"resource": "https://api.example.net"}, "invalid_target"),
     ({"request": "eyJhbGciOiJub25lIn0.e30."}, "request_not_supported"),
     ({"request_uri": "https://app.example.org/r"}, "request_uri_not_supported"),
-    ({"acr_values": "aal2"}, "unmet_authentication_requirements"),
-    ({"acr_values": "unknown phr"}, "unmet_authentication_requirements"),
     ({"prompt": "none", "x": "y" * 8192}, "invalid_request"),
 ]
 

@@ -159,3 +159,84 @@ def test_without_a_usable_key_there_is_a_page(database_url):
         db.execute(delete(SigningKey))
     for each in (first, site):
         each.database.dispose()
+
+
+@pytest.fixture
+def with_app(host_with):
+    """A host where Ann has an authenticator app, and a first-party application."""
+    site = host_with(**OPENID, openid="on")
+    ann = site.user(confirmed=True)
+    site.phone, _codes = add_app(site, ann)
+    site.ours = application(site, first_party=True)
+    return site
+
+
+def enter(site):
+    """A session by the password alone, as of before the app was there."""
+    with site.db() as db:
+        db.execute(update(User).values(second_factor_at=None))
+    sign_in(site)
+    with site.db() as db:
+        db.execute(update(User).values(second_factor_at=clock.now()))
+
+
+def give(site, answer, **fields):
+    """Fill in the page that asks for a proof; what comes after it."""
+    form = site.http.get(target_of(answer), status=200).forms["factor"]
+    for name, value in fields.items():
+        form[name] = value
+    return follow(site, form.submit(status=303))
+
+
+@pytest.mark.parametrize("prompt", [None, "login"])
+def test_a_level_is_reached_by_a_step_up_and_the_id_token_tells_it(with_app, prompt):
+    enter(with_app)
+    asked = {"acr_values": "aal2", "scope": "openid"}
+    back = answer_of(authorize(with_app, with_app.ours, prompt="none", **asked))
+    assert back["error"] == "interaction_required"
+    answer = authorize(with_app, with_app.ours, **asked)
+    assert leads_to(answer) == "/login/verify"
+    done = give(with_app, answer, code=with_app.phone.code())
+    claims = claims_of(redeemed(with_app, with_app.ours, done)["id_token"])
+    assert (claims["acr"], claims["amr"]) == ("aal2", ["pwd", "otp", "mfa"])
+    if prompt:
+        enter(with_app)
+        answer = authorize(with_app, with_app.ours, prompt=prompt, **asked)
+        assert leads_to(answer) == "/login"
+
+
+def test_an_old_sign_in_with_a_factor_asks_for_both(with_app, frozen):
+    enter(with_app)
+    give(
+        with_app,
+        authorize(with_app, with_app.ours, acr_values="aal2"),
+        code=with_app.phone.code(),
+    )
+    frozen.advance(61)
+    answer = authorize(with_app, with_app.ours, max_age="60")
+    form = with_app.http.get(target_of(answer)).forms["factor"]
+    assert {"current_password", "code"} <= set(form.fields)
+    done = give(with_app, answer, current_password=PASSWORD, code=with_app.phone.present())
+    assert answer_of(done)["code"]
+
+
+def test_a_level_that_nothing_of_the_user_gives_leads_to_adding_a_factor(with_app):
+    enter(with_app)
+    answer = authorize(with_app, with_app.ours, acr_values="phr")
+    assert leads_to(answer) == "/login/verify"
+    added = with_app.http.get(target_of(answer), status=303)
+    assert urlsplit(added.location).path == "/account/security"
+
+
+def test_under_the_policy_an_application_gets_no_code_for_a_weak_sign_in(host_with):
+    site = host_with(**OPENID, openid="on", second_factor="required")
+    ann = site.user(confirmed=True)
+    phone, _codes = add_app(site, ann)
+    ours = application(site, first_party=True)
+    sign_in(site, page="/login/factor", method="totp", code=phone.code())
+    with site.db() as db:
+        db.execute(update(BrowserSession).values(facts=None))
+    assert answer_of(authorize(site, ours, prompt="none"))["error"] == "interaction_required"
+    answer = authorize(site, ours)
+    assert "acr_values=aal2" in answer.location
+    assert leads_to(answer) == "/login/verify"

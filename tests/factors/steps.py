@@ -11,6 +11,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import enrolling
+from authsite.sign_in.facts import pack
 from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.users.models import User
 from tests.support.site import PASSWORD, bearer
@@ -107,6 +108,21 @@ class Person:
     def begin(self, status=200, **body):
         """POST totp."""
         return self.call("post", "totp", status, **body)
+
+    def begin_refused(self, status):
+        """POST totp without a code; the header that says what is missing."""
+        body = {"current_password": PASSWORD}
+        answer = self.site.http.post_json(
+            "/v1/user/totp", body, headers=self.headers, status=status
+        )
+        return answer.headers["WWW-Authenticate"]
+
+    def prove(self, amr=("pwd", "otp"), minutes=0):
+        """The sign-ins were proved so, so many minutes ago."""
+        at = clock.now() - timedelta(minutes=minutes)
+        with self.site.db() as db:
+            of_user = update(Family).where(Family.user_id == self.id)
+            db.execute(of_user.values(facts=pack(amr), auth_at=at))
 
     def confirm(self, begun, status=200, code=None, **body):
         """POST totp/confirm, by default with the present code."""

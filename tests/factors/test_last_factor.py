@@ -26,6 +26,7 @@ def codes_of(answer):
 def passkey_of(person, name="iPhone", *, synced=True):
     """Insert a passkey, and do what follows from it."""
     site, id = person.site, uuid.uuid4()
+    person.prove(("pwd", "pop"))
     with site.db() as db:
         ctx = acting(db, site.app.registry["authsite"])
         db.add(

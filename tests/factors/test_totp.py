@@ -302,6 +302,36 @@ def test_a_wrong_password_counts_no_change(steps):
     ann.begin()
 
 
+CHANGES = [
+    ("post", "totp", {}),
+    ("delete", "totp", {}),
+    ("post", "recovery-codes", {}),
+    ("put", "second-factor", {"after_password": True}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES)
+@pytest.mark.parametrize(("amr", "minutes", "expected"), [
+    (("pwd", "otp"), 11, 'max_age=600'),
+    (("pwd",), 0, 'acr_values="aal2", max_age=600'),
+    (("pwd", "device"), 0, 'acr_values="aal2", max_age=600'),
+])  # fmt: skip
+def test_a_change_needs_a_second_factor_of_just_now(
+    ann, method, path, body, amr, minutes, expected
+):
+    ann.enroll()
+    ann.prove(amr, minutes)
+    send = getattr(ann.site.http, f"{method}_json")
+    body = {"current_password": "wrong", **body}  # asked for only afterwards
+    answer = send(f"/v1/user/{path}", body, headers=ann.headers, status=401)
+    challenge = answer.headers["WWW-Authenticate"]
+    assert challenge == f'Bearer error="insufficient_user_authentication", {expected}'
+    assert ann.factors()["totp"] is not None
+    ann.prove()
+    body["current_password"] = PASSWORD
+    assert send(f"/v1/user/{path}", body, headers=ann.headers).status_int in (200, 204)
+
+
 def test_personal_tokens_and_clients_of_their_own_open_nothing(ann):
     made = ann.call("post", "tokens", name="backup", status=201)
     own = bearer(made["token"])

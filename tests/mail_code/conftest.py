@@ -39,8 +39,7 @@ def answer(request):
 
 
 def add_step(config):
-    """The page of the second step, and a route that takes a code."""
-    config.add_route("authsite.login.factor", "/login/factor")
+    """A route that takes a code, without words."""
     config.add_route("prove", "/prove")
     config.add_view(
         answer, route_name="prove", request_method="POST", permission=NO_PERMISSION_REQUIRED

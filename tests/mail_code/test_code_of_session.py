@@ -137,7 +137,7 @@ def test_nothing_stored_has_the_code_and_no_key_opens_the_row(site):
 
 def test_personal_tokens_clients_and_strangers_get_none(site):
     site.http.post("/v1/user/mail-code", status=401)
-    program = site.client(type="client_credentials")
+    program = site.client(type="personal")
     token = site.token(program, grant_type="client_credentials").json["access_token"]
     ask(site, token, status=403)
     assert rows(site) == []

@@ -144,8 +144,8 @@ def test_a_passkey_of_another_domain_is_not_offered(site, ann):
     with site.db() as db:
         db.execute(update(Passkey).values(rp_id="old.example"))
     assert pending_options(site, key) is None
+    given = {"credential": json.dumps(own.get(options))}
     with pytest.raises(gate.PendingEnded), site.db() as db:
-        given = {"credential": json.dumps(own.get(options))}
         gate.resume(context(site, db), key, "passkey", given)
     assert post(site, json.dumps(own.get(sign_in_options(site)))).status_int == 422
 

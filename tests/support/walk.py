@@ -21,6 +21,7 @@ from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
 from tests.support.walk_factors import factor_pages
+from tests.support.walk_mfa import second_steps
 from tests.support.walk_pages import (
     METRICS_TOKEN,
     NEW,
@@ -31,6 +32,7 @@ from tests.support.walk_pages import (
     new_device,
     pages,
 )
+from tests.support.walk_passkeys import passkeys
 
 # Limits in the database: that is where they make statements.
 SETTINGS = {
@@ -42,6 +44,7 @@ SETTINGS = {
     "email_sign_in": "on",
     "login_identifiers": "email username phone",
     "phone_region": "DE",
+    "passkey_origins": "https://shop.example",
     **WEB,
 }
 
@@ -79,10 +82,12 @@ def views(site):
 def walk(site, keys):
     """Everything, in several ways where there are several; ``keys`` of the first-party client."""
     tokens(site, keys)
+    second_steps(site, keys)
     an_account(site, keys)
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    passkeys(site, keys)
     address_changes(site)
     new_device(site)
     factor_pages(site)
@@ -215,12 +220,12 @@ def sending(site):
 
 def late(site, keys):
     """An hour later: uses are written down; and the counters are swept."""
-    site.user("dee@example.com")
-    token = site.login(keys, "dee@example.com")["access_token"]
-    sign_in(site, "dee@example.com")
+    site.user("lee@example.com")
+    token = site.login(keys, "lee@example.com")["access_token"]
+    sign_in(site, "lee@example.com")
     ago = clock.now() - timedelta(hours=2)
     with site.db() as db:
-        user = users.find(db, "dee@example.com")
+        user = users.find(db, "lee@example.com")
         for model, values in ((Family, {"rotated_at": ago}), (BrowserSession, {"used_at": ago})):
             db.execute(update(model).where(model.user_id == user.id).values(values))
     site.me(token)

@@ -1,8 +1,8 @@
-"""The second factors of the signed-in user: the API below /v1/user/, and the account pages."""
+"""The second factors of the signed-in user: the API below /v1/user/."""
 
 from authsite.platform.http.api_metadata import Tag
 
 API_TAG = Tag(
-    "Second factors",
-    "Authenticator apps, passkeys and recovery codes of the user that a token acts for.",
+    "Second factors and passkeys",
+    "What the user that a token acts for proves in addition to the password, or instead of it.",
 )

@@ -1,6 +1,5 @@
 """What a user must prove before a change of the factors."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,8 +9,6 @@ from authsite.context import Context
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
 from authsite.platform.db import PreparedQuery
-from authsite.platform.http.errors import FieldError
-from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import policy, service
 from authsite.sign_in.factors.offers import Proved
@@ -56,8 +53,7 @@ def require(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
 
     Raises what `require_proof` raises, and `TooManyAttempts`.
     """
-    require_proof(ctx, user, given)
-    ctx.limits.count(LIMIT, limit_subject(user.account.id))
+    require_proof(ctx, user, given, limit=LIMIT)
 
 
 def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> Proved:
@@ -71,23 +67,12 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
         raise EmailNotConfirmed
-    require_proof(
-        ctx, user, given, lambda: _count(ctx, user, given, with_code), with_code=with_code
-    )
+    require_proof(ctx, user, given, with_code=with_code, limit=LIMIT)
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
     proved_now = with_code or facts.has_password
     return Proved(amr, clock.now() if proved_now else facts.auth_at)
-
-
-def _count(
-    ctx: Context, user: SignedInUser, given: ProofFields, with_code: bool
-) -> Sequence[FieldError]:
-    """Count a change before the code is checked, since a right one is used up with a write."""
-    if given.mail_code or not with_code:
-        ctx.limits.count(LIMIT, limit_subject(user.account.id))
-    return ()
 
 
 def needs_mail_code(ctx: Context, user: SignedInUser) -> bool:

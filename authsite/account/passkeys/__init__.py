@@ -2,10 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.account.factors import API_TAG as API_TAG
+from authsite.account.factors import API_TAG
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
+
+
+__all__ = ["API_TAG"]
 
 
 def includeme(config: "Configurator") -> None:

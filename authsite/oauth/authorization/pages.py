@@ -108,7 +108,9 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     account = who.account if who else None
     if silent and checked.request.silent:
         raise service.refused(checked, silent, account)
-    if step in (Step.LOGIN, Step.REGISTER):
+    if step in (Step.LOGIN, Step.REGISTER) or (
+        step is Step.VERIFY and _at_provider(request, checked)
+    ):
         return _sign_in(request, incoming, checked, visit, step)
     if who is not None and step is Step.VERIFY:
         return _verify(request, incoming, checked, visit, who)
@@ -120,6 +122,12 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     if step is Step.ANSWER:
         return _answer(request, incoming, checked, visit, who)
     return _page(request, step, incoming, checked, who)
+
+
+def _at_provider(request: Request, checked: Checked) -> bool:
+    """Whether the application names a provider, which then is asked instead of our page."""
+    name = checked.request.provider
+    return name is not None and request.authsite.settings.provider(name) is not None
 
 
 def _sign_in(

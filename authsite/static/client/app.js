@@ -9,6 +9,8 @@ const auth = createClient({ base });
 auth.onChange(async ({ signedIn, reason }) => {
   find("#unknown").hidden = true;
   find("#login").hidden = signedIn;
+  find("#step").hidden = true;
+  find("#codes").hidden = true;
   find("#account").hidden = !signedIn;
   find("#answer").textContent = "";
   say(reason === "ended" ? "ended" : "");
@@ -20,9 +22,88 @@ auth.onChange(async ({ signedIn, reason }) => {
 
 onSubmit("#login", async (form) => {
   const { username, password } = Object.fromEntries(new FormData(form));
-  await auth.login(String(username), String(password));
+  await orStep(auth.login(String(username), String(password)));
   form.reset();
 });
+
+find("#passkey").addEventListener("click", () => attempt(() => orStep(auth.loginWithPasskey())));
+
+/** @type {import("./authsite.js").SecondStep} */
+let step;
+/** @type {import("./authsite.js").Enrollment | null} a new authenticator app */
+let added = null;
+
+/** Where a login needs a second step, show what can be given. @param {Promise<void>} login */
+async function orStep(login) {
+  try {
+    await login;
+  } catch (error) {
+    if (!(error instanceof AuthsiteError && error.step)) throw error;
+    await showStep(error.step);
+  }
+}
+
+/** @param {import("./authsite.js").SecondStep} next */
+async function showStep(next) {
+  step = next;
+  added = step.enroll ? await auth.enroll(step) : null;
+  const typed = step.methods.some((each) => each !== "passkey");
+  find("#login").hidden = true;
+  find("#step").hidden = false;
+  find("#enroll").hidden = !added;
+  find("#use-passkey").hidden = !step.methods.includes("passkey");
+  find("#mail-code").hidden = !step.methods.includes("email");
+  find("#code-field").hidden = !typed && !added;
+  if (added) {
+    const picture = new DOMParser().parseFromString(added.qr_svg, "image/svg+xml");
+    find("#picture").replaceChildren(document.importNode(picture.documentElement, true));
+    find("#secret").textContent = added.secret.replace(/.{4}(?=.)/g, "$& ");
+  }
+  find("#step h2").focus();
+}
+
+/** Of the codes that can be typed, a recovery code is the long one. @param {string} code */
+function methodOf(code) {
+  if (added) return "totp";
+  const long = code.replace(/[\s-]/g, "").length > 8;
+  if (long && step.methods.includes("recovery_code")) return "recovery_code";
+  return step.methods.includes("totp") ? "totp" : "email";
+}
+
+/** @param {import("./authsite.js").Proof} proof */
+async function prove(proof) {
+  try {
+    const codes = await auth.secondStep(step, proof);
+    if (codes.length) setTimeout(() => showCodes(codes)); // after the listeners of the sign-in
+  } catch (error) {
+    if (!(error instanceof AuthsiteError)) throw error;
+    if (error.step) return showStep(error.step);
+    if (error.codes.length > 1 || error.code !== "invalid_grant") throw error;
+    find("#step").hidden = true;
+    find("#login").hidden = false;
+    say("step_ended");
+  }
+}
+
+/** @param {string[]} codes */
+function showCodes(codes) {
+  find("#codes").hidden = false;
+  find("#recovery-codes").textContent = codes.join("\n");
+  find("#codes h2").focus();
+}
+
+onSubmit("#step", async (form) => {
+  const code = String(new FormData(form).get("code"));
+  await prove({ method: methodOf(code), code, enrollment: added?.enrollment });
+  form.reset();
+});
+find("#use-passkey").addEventListener("click", () => attempt(() => prove({ method: "passkey" })));
+find("#mail-code").addEventListener("click", () =>
+  attempt(async () => {
+    await auth.mailCode(step);
+    say("mailed");
+  }),
+);
 
 onSubmit("#call", async (form) => {
   find("#answer").textContent = "";
@@ -90,7 +171,7 @@ function say(code, message = "") {
 /** @param {string} selector @param {(form: HTMLFormElement) => Promise<unknown>} work */
 function onSubmit(selector, work) {
   const form = /** @type {HTMLFormElement} */ (find(selector));
-  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button:not([type])"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     button.disabled = true; // not twice

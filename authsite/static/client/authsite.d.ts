@@ -67,6 +67,8 @@ export class AuthsiteError extends Error {
   readonly retryAfter: number | undefined;
   /** What to name when reporting a fault. */
   readonly requestId: string | undefined;
+  /** With the code `mfa_required`: what the login still needs; for `secondStep`. */
+  readonly step: SecondStep | undefined;
   constructor(
     message: string,
     details?: {
@@ -75,11 +77,43 @@ export class AuthsiteError extends Error {
       errors?: FieldError[];
       retryAfter?: number;
       requestId?: string;
+      body?: any;
       cause?: unknown;
     },
   );
   /** The error that an answer with a status of 400 or more stands for. Reads its body. */
   static from(response: Response): Promise<AuthsiteError>;
+}
+
+/** A login with a right password that needs another proof. */
+export interface SecondStep {
+  token: string;
+  /** What the user can give: `passkey`, `totp`, `recovery_code`, `email` (first `mailCode`). */
+  methods: string[];
+  /** The user must add a second factor now: `enroll`. */
+  enroll: boolean;
+  /** When it ends, in milliseconds since 1970. */
+  expires: number;
+  passkeyOptions?: object;
+}
+
+export interface Proof {
+  /** One of the methods; `totp` after `enroll`. */
+  method: string;
+  /** Not with `passkey`, for which the browser asks. */
+  code?: string;
+  /** After `enroll`. */
+  enrollment?: string;
+}
+
+/** A new authenticator app, which is stored with its first code. */
+export interface Enrollment {
+  secret: string;
+  /** A link for an app on the same device. */
+  otpauth_uri: string;
+  /** The same as a picture, to be shown on white. */
+  qr_svg: string;
+  enrollment: string;
 }
 
 export interface User {
@@ -102,8 +136,27 @@ export interface Client {
   /** Whether a user is signed in; undefined until the service was asked. */
   readonly signedIn: boolean | undefined;
 
-  /** Signs in. Wrong credentials: status 400, code `invalid_grant`. */
-  login(username: string, password: string): Promise<void>;
+  /**
+   * Signs in. Wrong credentials: status 400, code `invalid_grant`. Where a second step is needed:
+   * code `mfa_required`, and `step`. `otp`: a code of the second factor that is known already.
+   */
+  login(username: string, password: string, otp?: string): Promise<void>;
+
+  /**
+   * Goes on with a login; resolves to recovery codes to be shown, if a factor was added. A wrong
+   * code: `invalid_grant` with `invalid_code`, `code_used` or `invalid_credential`; then it may be
+   * tried again. `invalid_grant` alone: log in again. `mfa_required` again: there is another `step`.
+   */
+  secondStep(step: SecondStep, proof: Proof): Promise<string[]>;
+
+  /** Signs in with a passkey alone. Rejects with `no_passkey` where the user has used none. */
+  loginWithPasskey(): Promise<void>;
+
+  /** Has a code mailed, where `email` is among the methods of the step. */
+  mailCode(step: SecondStep): Promise<Message>;
+
+  /** A new authenticator app, where the step has `enroll`. */
+  enroll(step: SecondStep): Promise<Enrollment>;
 
   /**
    * With `clientId`: leaves for the pages of authsite, and ends this page. `parameters` are those

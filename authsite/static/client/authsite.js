@@ -11,8 +11,8 @@
  *
  * The access token lives in the memory of these modules and nowhere else; the refresh token lives
  * in an HttpOnly cookie that no script can read. Nothing is stored. No build step and no
- * dependencies: take this file and the five beside it (calls.js, code.js, proxy.js, session.js,
- * tabs.js). With `clientId` the pages of authsite sign in instead: see code.js.
+ * dependencies: take this file and the six beside it (calls.js, code.js, proxy.js, session.js,
+ * steps.js, tabs.js). With `clientId` the pages of authsite sign in instead: see code.js.
  *
  * @typedef {import("./authsite.js").Client} Client
  * @typedef {import("./authsite.js").ClientOptions} ClientOptions
@@ -99,9 +99,24 @@ export function createClient(options = {}) {
     fetch: fetchAsUser,
     async login(/** @type {any[]} */ ...given) {
       if (pages) return pages.leave(...given);
-      const [username, password] = given;
-      return session.enter(() => proxy.login(username, password));
+      const [username, password, otp] = given;
+      return session.enter(() => proxy.login(username, password, otp));
     },
+    async secondStep(step, proof) {
+      /** @type {string[]} */
+      let recoveryCodes = [];
+      await session.enter(async () => {
+        const answer = await proxy.secondStep(step, proof);
+        recoveryCodes = answer.recovery_codes ?? [];
+        return answer;
+      });
+      return recoveryCodes;
+    },
+    async loginWithPasskey() {
+      await session.enter(proxy.loginWithPasskey);
+    },
+    mailCode: ({ token }) => call("POST", `${api}/mfa/email`, { body: { mfa_token: token } }),
+    enroll: ({ token }) => call("POST", `${api}/mfa/enroll`, { body: { mfa_token: token } }),
     async logout() {
       const { kept } = session.state;
       await session.logout();

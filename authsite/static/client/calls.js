@@ -3,6 +3,7 @@
  * One request to authsite, and the one error that can come of it.
  *
  * @typedef {import("./authsite.js").FieldError} FieldError
+ * @typedef {import("./authsite.js").SecondStep} SecondStep
  *
  * @typedef {object} CallOptions
  * @property {object} [body] sent as JSON, or as a form: `URLSearchParams`
@@ -19,10 +20,10 @@ export class AuthsiteError extends Error {
   /**
    * @param {string} message
    * @param {{status?: number, codes?: string[], errors?: FieldError[], retryAfter?: number,
-   *   requestId?: string, cause?: unknown}} [details]
+   *   requestId?: string, body?: any, cause?: unknown}} [details]
    */
-  constructor(message, { status = 0, codes = [], errors = [], retryAfter, requestId, cause } = {}) {
-    super(message, { cause });
+  constructor(message, { status = 0, codes = [], errors = [], ...more } = {}) {
+    super(message, { cause: more.cause });
     this.name = "AuthsiteError";
     this.status = status;
     this.code = codes[0] ?? (status === 401 ? "unauthenticated" : `http_${status}`);
@@ -31,8 +32,10 @@ export class AuthsiteError extends Error {
     /** @type {Record<string, string>} */
     this.fields = {};
     for (const { field, message: text } of errors) if (field) this.fields[field] ??= text;
-    this.retryAfter = retryAfter;
-    this.requestId = requestId;
+    this.retryAfter = more.retryAfter;
+    this.requestId = more.requestId;
+    /** What a login still needs; undefined for another error. @type {SecondStep | undefined} */
+    this.step = more.body && stepOf(more.body);
   }
 
   /**
@@ -52,6 +55,7 @@ export class AuthsiteError extends Error {
       errors,
       retryAfter: seconds(response.headers.get("Retry-After")),
       requestId: response.headers.get("X-Request-Id") ?? undefined,
+      body,
     });
   }
 }
@@ -93,6 +97,23 @@ export async function call(method, url, { body, token, credentials, keepalive, t
   } catch (cause) {
     throw foreign(answer.status, cause);
   }
+}
+
+/**
+ * What `mfa_required` says: undefined for another error.
+ *
+ * @param {any} body of an answer
+ * @returns {SecondStep | undefined}
+ */
+function stepOf(body) {
+  if (typeof body.mfa_token !== "string") return undefined;
+  return {
+    token: body.mfa_token,
+    methods: body.mfa_methods ?? [],
+    enroll: body.mfa_enroll === true,
+    expires: Date.now() + (body.expires_in ?? 0) * 1000,
+    passkeyOptions: body.passkey_options,
+  };
 }
 
 /**
