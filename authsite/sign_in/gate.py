@@ -20,6 +20,7 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
 from authsite.users.levels import PASSWORD, RECOVERY_CODE, REMEMBERED
 
@@ -55,13 +56,6 @@ class Denied(Exception):
     def __init__(self, denial: Denial) -> None:
         super().__init__(denial)
         self.denial = denial
-
-
-class PendingEnded(Exception):
-    """The pending login has expired, failed too often, was used, or its user or client changed.
-
-    Or it was begun for another client.
-    """
 
 
 def sign_in(
@@ -270,8 +264,8 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
         noted = pending_logins.note_proof(ctx, pending, amr, missing)
         if noted is None:
             raise PendingEnded
-        confirmed = _confirm(ctx, verified, pending)
-        return pending_logins.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
+        confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
+        return mailbox.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
     by_mail = proves_mailbox(amr)  # the user has read that mail just now
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
@@ -279,24 +273,12 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     if verified.amr == RECOVERY_CODE:
         recovering.end_waiting(ctx, account.id)
     version = pending.recognition_version
-    if confirmed := _confirm(ctx, verified, pending):
+    if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):
         account, version = confirmed
     remember_caller(ctx, account.id, version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
-
-
-def _confirm(ctx: Context, verified: Verified, pending: Pending) -> mailbox.Confirmed | None:
-    """Confirm the address whose mailbox is proved; None if there is nothing to confirm."""
-    account = pending.account
-    if account is None or account.confirmed or not proves_mailbox(verified.amr):
-        return None
-    by_mail_alone = not pending.amr and not pending.registered
-    confirmed = mailbox.confirm(ctx, account, by_mail_alone=by_mail_alone)
-    if confirmed is None:
-        raise PendingEnded
-    return confirmed
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

@@ -7,7 +7,7 @@ pre-hijacking).
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -23,6 +23,9 @@ from authsite.users.models import User, unchanged_since
 from authsite.users.recovered import AT_RECOVERY_BY_MAIL
 
 from .credentials import forget_failures
+from .factors.missing import proves_mailbox
+from .method import Pending, PendingEnded
+from .models import PendingLogin
 
 
 class Confirmed(NamedTuple):
@@ -32,22 +35,37 @@ class Confirmed(NamedTuple):
     recognition_version: int
 
 
-def confirm(ctx: Context, account: Account, *, by_mail_alone: bool) -> Confirmed | None:
-    """Confirm the address of ``account``; None if its epoch has changed, or it was disabled.
+def confirm_by(ctx: Context, amr: tuple[str, ...], pending: Pending) -> Confirmed | None:
+    """Confirm the address of a pending login whose mailbox is proved; ``amr``: of that proof.
 
-    ``by_mail_alone``: nothing but the mailbox was proved, and the account is recovered, see
-    `recover`: its password becomes unusable, and can be set again by mail.
+    Where nothing else was proved, the account is recovered (see `recover`), and its password
+    becomes unusable; a browser that has just registered it knows the password. None if there is
+    nothing to confirm. Raises `PendingEnded`.
     """
-    if by_mail_alone:
-        user = recover(ctx, account, None)
-    else:
-        user = users.lock_unchanged(ctx.db, account.id, account.epoch)
-    if user is None:
+    account = pending.account
+    if account is None or account.confirmed or not proves_mailbox(amr):
         return None
+    if pending.amr or pending.registered:
+        user = users.lock_unchanged(ctx.db, account.id, account.epoch)
+    else:
+        user = recover(ctx, account, None)
+    if user is None:
+        raise PendingEnded
     users.confirm(ctx, user)
     ctx.db.flush()
     mails.send_welcome(ctx, Recipient(user.id, user.email))
     return Confirmed(account_of(user), user.recognition_version)
+
+
+def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
+    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+    ctx.db.execute(
+        update(PendingLogin)
+        .where(PendingLogin.id == pending.id)
+        .values(user_epoch=account.epoch)
+        .execution_options(synchronize_session=False)
+    )
+    return pending._replace(account=account)
 
 
 def recover(

@@ -76,6 +76,13 @@ class Pending(NamedTuple):
         }
 
 
+class PendingEnded(Exception):
+    """The pending login has expired, failed too often, was used, or its user or client changed.
+
+    Or it was begun for another client.
+    """
+
+
 class Verified(NamedTuple):
     """An account that was proved by one method, and fulfils the account conditions.
 

@@ -6,14 +6,12 @@ has the epochs that were read before the first proof.
 
 import secrets
 import uuid
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     Integer,
     Uuid,
     and_,
@@ -32,10 +30,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.db import PreparedQuery
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
-from authsite.platform.settings import Settings
 from authsite.sign_in.factors.missing import Missing, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.method import Pending, Target
@@ -45,7 +40,6 @@ from authsite.users.models import User, user_of
 from .models import PendingLogin
 
 LIFETIME = timedelta(minutes=10)
-KEEP = timedelta(hours=24)  # after the end, for investigations
 MAX_FAILURES = 5
 
 
@@ -252,21 +246,6 @@ def note_proof(
     return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
 
 
-def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
-    """Let the pending login go on, whose user has another epoch now: that of ``account``.
-
-    The same change may have raised ``factor_version``.
-    """
-    version = select(User.factor_version).where(User.id == account.id).scalar_subquery()
-    ctx.db.execute(
-        update(PendingLogin)
-        .where(PendingLogin.key_hash == _hash(pending.key))
-        .values(user_epoch=account.epoch, factor_version=version)
-        .execution_options(synchronize_session=False)
-    )
-    return pending._replace(account=account)
-
-
 def count_attempt(ctx: Context, pending: Pending) -> bool:
     """Count one attempt, committed at once; whether it is one of the first `MAX_FAILURES`."""
     return COUNT_ATTEMPT.one(ctx.database, key_hash=_hash(pending.key)) is not None
@@ -300,11 +279,6 @@ def _not_ended() -> tuple[ColumnElement[bool], ...]:
         exists().select_from(User).where(_IS_USER).correlate(PendingLogin),
         _HAS_CLIENT,
     )
-
-
-def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
-    """Delete pending logins that have expired a day ago."""
-    return sweep_table(connection, PendingLogin, PendingLogin.expires_at <= now - KEEP)
 
 
 def _hash(key: str) -> str:

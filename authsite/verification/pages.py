@@ -19,7 +19,9 @@ from authsite.platform.rate_limit import device_cookie
 from authsite.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.pages import lead_in
+from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies
 from authsite.users.account import Account
 from authsite.users.caller import signed_in
@@ -132,7 +134,12 @@ def link_form(request: Request) -> dict[str, Any]:
     """The form, or the note that a mail is sent."""
     account = _signed_in(request)
     own = account.email if account and not account.confirmed else None
-    return {"sent": request.GET.get("sent"), "own": own, "lifetime": _lifetime(request)}
+    return {
+        "sent": request.GET.get("sent"),
+        "own": own,
+        "lifetime": _lifetime(request),
+        "takes_code": request.authsite.settings.registration_open and read_key(request) is not None,
+    }
 
 
 def show_link_form(request: Request) -> dict[str, Any] | Response:
@@ -167,7 +174,9 @@ def request_link(request: Request) -> Response:
     """Mail a new link if the address is unconfirmed; the answer is the same for every address."""
     email = request.authsite.validated.email
     keep_address(request, email)
-    service.request_link(request.authsite.ctx, email, user=_signed_in(request))
+    ctx = request.authsite.ctx
+    code_id = mail_code.registered_here(ctx, read_key(request))
+    service.request_link(ctx, email, user=_signed_in(request), code_id=code_id)
     keep_next(request)
     return see_other(request, page_path(request, "link.page", sent="1"))
 

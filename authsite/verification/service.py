@@ -88,15 +88,21 @@ def resend_link(ctx: Context, account: Account) -> None:
 
 
 def request_link(
-    ctx: Context, email: str | None, page_url: str | None = None, *, user: Account | None = None
+    ctx: Context,
+    email: str | None,
+    page_url: str | None = None,
+    *,
+    user: Account | None = None,
+    code_id: UUID | None = None,
 ) -> None:
     """Mail a link to the user with the address ``email``, if the address is unconfirmed.
 
     For unauthenticated callers: answer and cost are the same for every address. For any other
     address, and over the limit of the address, the outbox row has no recipient. Only mails that
     go out are counted against the address. For the own address of the signed-in ``user`` it is
-    `send_link`, with its limits. Raises `TooManyAttempts` over the limit of the caller's IP
-    address, `ValidationFailed` without ``email``, and what `choose_page` raises.
+    `send_link`, with its limits. ``code_id``: as of `mail_link`. Raises `TooManyAttempts` over the
+    limit of the caller's IP address, `ValidationFailed` without ``email``, and what `choose_page`
+    raises.
     """
     if user and email == user.email:
         send_link(ctx, user, page_url)
@@ -112,7 +118,7 @@ def request_link(
     else:
         recipient, unconfirmed = NO_RECIPIENT, False
     allowed = _may_confirm(ctx, normalized_key("email", email), unconfirmed=unconfirmed)
-    mail_link(ctx, recipient, page_url, suppress=not allowed)
+    mail_link(ctx, recipient, page_url, suppress=not allowed, code_id=code_id)
 
 
 def mail_link(

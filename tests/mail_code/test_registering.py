@@ -135,3 +135,27 @@ def test_for_a_taken_address_page_and_cookies_are_the_same(site_with):
     assert enter(site, "BBBB-BBBB").status_int == 422
     with pytest.raises(TypeError):
         code_in(site.mails()[0])
+
+
+def test_a_mail_that_is_requested_again_there_has_the_code_too(site):
+    register(site)
+    first = code_in(site.mails()[0])
+    page = submit(site, "/email/link", email=EMAIL).follow()
+    assert 'name="code"' in page.text
+    assert code_in(site.mails()[0]) == first
+    site.new_browser()  # elsewhere it has the link alone
+    submit(site, "/email/link", email=EMAIL)
+    [mail] = site.mails()
+    assert link_in(mail)
+    with pytest.raises(TypeError):
+        code_in(mail)
+
+
+def test_the_code_of_one_registration_is_not_mailed_to_another_person(site):
+    site.user("cy@example.com")
+    register(site)
+    site.mails()
+    submit(site, "/email/link", email="cy@example.com")
+    for mail in site.mails():
+        with pytest.raises(TypeError):
+            code_in(mail)

@@ -20,7 +20,8 @@ from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
-from tests.support.walk_factors import factor_pages
+from tests.support.walk_factor_pages import factor_pages
+from tests.support.walk_factors import an_app
 from tests.support.walk_mfa import second_steps
 from tests.support.walk_pages import (
     METRICS_TOKEN,
@@ -87,6 +88,7 @@ def walk(site, keys):
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    an_app(site, keys)
     passkeys(site, keys)
     address_changes(site)
     new_device(site)

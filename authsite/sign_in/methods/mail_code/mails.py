@@ -77,7 +77,13 @@ def build(job: MailJob) -> MailContent | None:
 def code_for(job: MailJob) -> str | None:
     """The code in the mail to a user who has just registered; None if it has ended."""
     row = find_waiting(job.services.database, job.mail.about_id, job.now)
-    return codes.code_of(job.services.keys, row.id) if row else None
+    if row is None or row.user_id != job.mail.user_id:
+        return None
+    return codes.code_of(job.services.keys, row.id)
 
 
-BUILDERS: dict[str, MailBuilder] = {"sign_in_code": build, "change_code": build}
+BUILDERS: dict[str, MailBuilder] = {
+    "sign_in_code": build,
+    "first_sign_in_code": build,
+    "change_code": build,
+}

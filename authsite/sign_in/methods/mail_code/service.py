@@ -107,6 +107,12 @@ def registered(ctx: Context, id: UUID, account: Account | None, typed: str, targ
     return begun.key
 
 
+def registered_here(ctx: Context, key: str | None) -> UUID | None:
+    """The id of the pending login of a browser that has just registered, of a user or not."""
+    here = pending.find(ctx, key) if key else None
+    return here.id if here and here.registered else None
+
+
 def send(ctx: Context, found: Pending, *, written: bool = False) -> None:
     """Mail the code of a pending login, again if it was mailed before: it is the same one.
 
