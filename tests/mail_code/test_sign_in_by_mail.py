@@ -413,7 +413,9 @@ def test_known_and_unknown_names_cost_the_same_statements(site):
 
 
 def _shape(statement):
-    return re.sub(r"\s+", " ", statement)
+    """The statement; of an INSERT without its columns, of which one that is NULL is left out."""
+    words = re.sub(r"\s+", " ", statement)
+    return words.partition(" (")[0] if words.startswith("INSERT") else words
 
 
 def test_a_first_factor_that_is_required_follows_the_code_also_of_a_new_account(by_mail):
