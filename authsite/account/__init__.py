@@ -8,7 +8,7 @@ from authsite.platform.user_data import UserData
 
 from . import mails
 from .export import list_counters
-from .factors.pages import SECTION as FACTORS_SECTION
+from .factors import pages as factor_pages
 from .pages.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def includeme(config: "Configurator") -> None:
     }.items():
         config.add_route(f"authsite.user.{name}", f"/v1/user/{path}", guard="api", unenrolled=True)
     config.add_route("authsite.account.security", "/account/security", guard="web", unenrolled=True)
+    factor_pages.add_routes(config)
     for name, path in {
         "account": "/account",
         "account.access": "/account/access",
@@ -53,20 +54,6 @@ def includeme(config: "Configurator") -> None:
         "account.password": "/account/password",
         "account.password.link": "/account/password/link",
         "account.password.check": "/account/password/check",
-        "account.factors": "/account/factors",
-        "account.factors.later": "/account/factors/later",
-        "account.factors.totp": "/account/factors/totp",
-        "account.factors.totp.mail": "/account/factors/totp/mail",
-        "account.factors.totp.confirm": "/account/factors/totp/confirm",
-        "account.factors.totp.remove": "/account/factors/totp/remove",
-        "account.factors.passkeys": "/account/factors/passkeys",
-        "account.factors.passkeys.mail": "/account/factors/passkeys/mail",
-        "account.factors.passkeys.add": "/account/factors/passkeys/add",
-        "account.factors.passkeys.rename": "/account/factors/passkeys/{id}/name",
-        "account.factors.passkeys.remove": "/account/factors/passkeys/{id}/remove",
-        "account.factors.codes": "/account/factors/codes",
-        "account.factors.after_password": "/account/factors/after-password",
-        "account.factors.browsers": "/account/factors/browsers",
         "account.sessions.end_others": "/account/sessions/end-others",
         "account.sessions.end": "/account/sessions/{id}/end",
         "account.export": "/account/export",
@@ -81,7 +68,7 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
-    for section in (*SECTIONS, FACTORS_SECTION):
+    for section in (*SECTIONS, factor_pages.SECTION):
         config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

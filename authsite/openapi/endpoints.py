@@ -44,8 +44,10 @@ class Endpoint:
 
     @property
     def tag(self) -> Tag:
-        """The ``API_TAG`` of the package that has the view."""
-        package, _, _module = self.view.__module__.rpartition(".")
+        """The ``API_TAG`` of the innermost package with one that has the view."""
+        package: str = self.view.__module__.rpartition(".")[0]
+        while not hasattr(sys.modules[package], "API_TAG"):
+            package = package.rpartition(".")[0]
         tag: Tag = sys.modules[package].API_TAG
         return tag
 

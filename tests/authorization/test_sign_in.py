@@ -4,9 +4,13 @@ import time
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from sqlalchemy import delete, text
+from sqlalchemy import delete, text, update
 
 from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.platform.runtime import clock
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.models import User
+from tests.factor_pages.people import add_app
 from tests.providers.conftest import settings_of
 from tests.providers.people import send
 from tests.sign_in.two_steps import RIGHT, add_second_step
@@ -21,10 +25,13 @@ from tests.support.authorizing import (
     follow,
     leads_to,
     redeemed,
+    sign_in,
     target_of,
 )
+from tests.support.codes import claims_of
 from tests.support.fake_provider import fake_provider
-from tests.support.site import Site
+from tests.support.pages import submit
+from tests.support.site import PASSWORD, Site
 
 PROVIDED = "ann@example.com"
 
@@ -164,7 +171,7 @@ def test_without_a_usable_key_there_is_a_page(database_url):
 @pytest.fixture
 def with_app(host_with):
     """A host where Ann has an authenticator app, and a first-party application."""
-    site = host_with(**OPENID, openid="on")
+    site = host_with(lambda _config: None, **OPENID, openid="on")
     ann = site.user(confirmed=True)
     site.phone, _codes = add_app(site, ann)
     site.ours = application(site, first_party=True)
@@ -188,8 +195,21 @@ def give(site, answer, **fields):
     return follow(site, form.submit(status=303))
 
 
-@pytest.mark.parametrize("prompt", [None, "login"])
-def test_a_level_is_reached_by_a_step_up_and_the_id_token_tells_it(with_app, prompt):
+def test_a_step_up_after_a_prompted_login_is_no_circle(with_app):
+    enter(with_app)
+    with with_app.db() as db:  # the login asks for no factor, and the level is too low again
+        db.execute(update(User).values(second_factor_at=None))
+    answer = authorize(with_app, with_app.ours, prompt="login", acr_values="aal2")
+    assert leads_to(answer) == "/login"
+    form = with_app.http.get(target_of(answer)).forms[0]
+    form["username"], form["password"] = "ann@example.com", PASSWORD
+    back = form.submit(status=303)
+    verify = with_app.http.get(back.location, status=302)
+    assert leads_to(verify) == "/login/verify"
+    assert answer_of(give(with_app, verify, code=with_app.phone.code()))["code"]
+
+
+def test_a_level_is_reached_by_a_step_up_and_the_id_token_tells_it(with_app):
     enter(with_app)
     asked = {"acr_values": "aal2", "scope": "openid"}
     back = answer_of(authorize(with_app, with_app.ours, prompt="none", **asked))
@@ -197,12 +217,8 @@ def test_a_level_is_reached_by_a_step_up_and_the_id_token_tells_it(with_app, pro
     answer = authorize(with_app, with_app.ours, **asked)
     assert leads_to(answer) == "/login/verify"
     done = give(with_app, answer, code=with_app.phone.code())
-    claims = claims_of(redeemed(with_app, with_app.ours, done)["id_token"])
+    claims = claims_of(redeemed(with_app, with_app.ours, answer_of(done)["code"])["id_token"])
     assert (claims["acr"], claims["amr"]) == ("aal2", ["pwd", "otp", "mfa"])
-    if prompt:
-        enter(with_app)
-        answer = authorize(with_app, with_app.ours, prompt=prompt, **asked)
-        assert leads_to(answer) == "/login"
 
 
 def test_an_old_sign_in_with_a_factor_asks_for_both(with_app, frozen):
@@ -225,15 +241,16 @@ def test_a_level_that_nothing_of_the_user_gives_leads_to_adding_a_factor(with_ap
     answer = authorize(with_app, with_app.ours, acr_values="phr")
     assert leads_to(answer) == "/login/verify"
     added = with_app.http.get(target_of(answer), status=303)
-    assert urlsplit(added.location).path == "/account/security"
+    assert urlsplit(added.location).path == "/account/factors"
 
 
 def test_under_the_policy_an_application_gets_no_code_for_a_weak_sign_in(host_with):
-    site = host_with(**OPENID, openid="on", second_factor="required")
+    site = host_with(lambda _config: None, **OPENID, openid="on", second_factor="required")
     ann = site.user(confirmed=True)
     phone, _codes = add_app(site, ann)
     ours = application(site, first_party=True)
-    sign_in(site, page="/login/factor", method="totp", code=phone.code())
+    sign_in(site)
+    submit(site, "/login/factor", method="totp", code=phone.code())
     with site.db() as db:
         db.execute(update(BrowserSession).values(facts=None))
     assert answer_of(authorize(site, ours, prompt="none"))["error"] == "interaction_required"

@@ -5,17 +5,22 @@ import uuid
 import pytest
 from sqlalchemy import delete, update
 
+from authsite.oauth.models import Family
 from authsite.platform.runtime import clock
+from authsite.providers.linking.service import list_removable
 from authsite.sign_in.factors import service
 from authsite.sign_in.factors.errors import LastFactor, LastWayIn
+from authsite.sign_in.facts import pack
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users.account import account_of
 from authsite.users.errors import SignInEnded
+from authsite.users.identities.models import Identity
 from authsite.users.models import User
 from tests.factors.steps import Person
 from tests.support.acting import acting
+from tests.support.identities import linked
 from tests.support.together import together
 
 
@@ -23,7 +28,7 @@ def codes_of(answer):
     return [each["code"] for each in answer["errors"]]
 
 
-def passkey_of(person, name="iPhone", *, synced=True):
+def passkey_of(person, name="iPhone", *, synced=True, rp_id="localhost"):
     """Insert a passkey, and do what follows from it."""
     site, id = person.site, uuid.uuid4()
     person.prove(("pwd", "pop"))
@@ -32,7 +37,7 @@ def passkey_of(person, name="iPhone", *, synced=True):
         db.add(
             Passkey(
                 id=id, user_id=person.id, credential_id=id.hex, public_key=b"key",
-                user_handle="h", rp_id="localhost", sign_count=0, aaguid=uuid.UUID(int=0),
+                user_handle="h", rp_id=rp_id, sign_count=0, aaguid=uuid.UUID(int=0),
                 transports="internal", backup_eligible=synced, backed_up=synced, name=name,
                 created_at=clock.now(),
             )
@@ -180,6 +185,27 @@ def test_the_last_way_to_sign_in_stays(ann):
     with pytest.raises(LastWayIn):
         remove_passkey(ann, second)
     assert len(ann.factors()["passkeys"]) == 1
+
+
+def test_a_passkey_of_a_former_domain_is_no_way_to_sign_in(ann):
+    id, _ = passkey_of(ann)
+    passkey_of(ann, rp_id="old.example")
+    without_password(ann)
+    with pytest.raises(LastWayIn):
+        remove_passkey(ann, id)
+
+
+@pytest.mark.parametrize("with_passkey", [True, False])
+def test_a_passkey_is_a_way_to_sign_in_without_the_provider(ann, with_passkey):
+    if with_passkey:
+        passkey_of(ann)
+    with ann.site.db() as db:
+        id = linked(db, ann.id).id
+        db.execute(update(Family).values(facts=pack(("idp", "pop")), auth_at=clock.now()))
+        db.execute(update(User).values(password_hash=None))
+        user = db.get(User, ann.id)
+        ctx = acting(db, ann.site.app.registry["authsite"])
+        assert list_removable(ctx, user.id) == [(db.get(Identity, id), with_passkey)]
 
 
 def test_an_app_is_no_way_to_sign_in(ann):

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in.methods.recovery_codes import codes
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from tests.factors.steps import Person, add_steps
@@ -129,3 +130,21 @@ def test_no_code_is_in_the_audit_trail(enrolled):
         details = [str(each) for each in db.scalars(select(AuditEvent.details))]
     for code in enrolled.codes:
         assert not [each for each in details if code in each or code.replace("-", "") in each]
+
+
+def test_each_use_is_told_by_mail(enrolled):
+    with enrolled.site.db() as db:
+        db.execute(delete(OutboxMessage))
+    enrolled.second(enrolled.codes[0], METHOD)
+    enrolled.second(enrolled.codes[0], METHOD)
+    with enrolled.site.db() as db:
+        assert db.scalars(select(OutboxMessage.kind)).all() == ["recovery_code_used"]
+
+
+def test_each_change_is_told_by_mail(ann):
+    ann.enroll()
+    ann.call("post", "recovery-codes")
+    ann.call("delete", "totp", 204)
+    with ann.site.db() as db:
+        kinds = db.scalars(select(OutboxMessage.kind).order_by(OutboxMessage.created_at)).all()
+    assert kinds == ["factor_added", "recovery_codes_created", "factor_removed"]

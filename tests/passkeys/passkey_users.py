@@ -1,6 +1,7 @@
 """Users with passkeys, and what the tests of passkeys do all day."""
 
 import json
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from sqlalchemy import select
@@ -13,7 +14,7 @@ from authsite.users.account import account_of
 from authsite.users.levels import PASSWORD
 from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.authenticator import Authenticator
+from tests.support.authenticator import ORIGIN, Authenticator
 from tests.support.pages import csrf_of
 
 
@@ -30,9 +31,18 @@ def creation_options(site, user, bound_id):
         return registration.options(context(site, db), account, bound_id, proved)
 
 
+def origin_of(site):
+    """The origin of the site's pages."""
+    parts = urlsplit(next(iter(site.cfg.base_url), ORIGIN))
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def register(site, user, authenticator=None, bound_id=None, name=None, **wrong):
     """Add a passkey to the user; the authenticator that has it."""
-    authenticator, bound_id = authenticator or Authenticator(), bound_id or uuid4()
+    authenticator, bound_id = (
+        authenticator or Authenticator(origin=origin_of(site)),
+        bound_id or uuid4(),
+    )
     made = authenticator.create(creation_options(site, user, bound_id), **wrong)
     with site.db() as db:
         ctx, account = context(site, db), account_of(db.get(User, user.id))

@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from authsite.sign_in import gate
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending_cookie import MAX_LENGTH
 from authsite.sign_in.sessions.models import BrowserSession
@@ -169,3 +170,18 @@ def test_a_step_up_takes_the_challenge_of_its_session_alone(site, ann):
         ctx = context(site, db)
         _, used = assertion.check(ctx, party, text, challenges.of_session(here), ann.id)
         assert used.user_verified
+
+
+def test_it_unlocks_an_authenticator_app(site, ann):
+    own = register(site, ann)
+    with site.db() as db:
+        db.add(
+            TotpFactor(
+                id=ann.id, user_id=ann.id, secret="x", digits=6, period=30, algorithm="SHA1",
+                last_step=0, failures=100, created_at=ann.created_at,
+            )
+        )  # fmt: skip
+    key = give_password(site)
+    assert resume(site, key, own.get(pending_options(site, key))) == "signed in"
+    with site.db() as db:
+        assert db.scalar(select(TotpFactor.failures)) == 0

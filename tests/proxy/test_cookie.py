@@ -134,7 +134,7 @@ def test_h5_a_foreign_page_sets_no_cookie_by_a_token_of_its_own(site, headers):
 )
 def test_our_own_pages_listed_ones_and_programs_log_in(site, headers):
     answer = site.http.post("/v1/clients/web/login", LOGIN_FORM, headers=headers)
-    assert "refreshToken=" in answer.headers["Set-Cookie"]
+    assert "refreshToken=" in str(answer.headers.getall("Set-Cookie"))
     token = answer.json["refresh_token"]
     site.http.reset()
     form = {"refresh_token": token}

@@ -210,11 +210,11 @@ def test_the_notice_of_a_new_device_comes_with_the_second_proof(site):
     assert [mail.kind for mail in rows(site, OutboxMessage)] == ["new_device"]
 
 
-def test_a_grant_that_cannot_ask_for_the_second_proof_issues_nothing(site):
+def test_the_password_grant_asks_for_the_second_proof_and_issues_nothing(site):
     answer = site.login(site.client(), status=400)
-    assert answer["error"] == "invalid_grant"
-    assert "errors" not in answer
-    assert (site.families(), rows(site)) == ([], [])
+    assert (answer["error"], answer["mfa_methods"]) == ("mfa_required", ["word"])
+    assert site.families() == []
+    assert len(rows(site)) == 1
 
 
 def test_a_second_proof_of_another_user_ends_the_former_session(site):

@@ -65,8 +65,9 @@ class Rsa:
 class Authenticator:
     """One passkey. ``synced``: backup eligible; ``counts``: whether it has a counter."""
 
-    def __init__(self, key=None, *, synced=True, counts=False, aaguid=bytes(16)):
+    def __init__(self, key=None, *, synced=True, counts=False, aaguid=bytes(16), origin=ORIGIN):
         self.key, self.synced, self.counts, self.aaguid = key or Ec2(), synced, counts, aaguid
+        self.origin = origin
         self.id, self.handle, self.counter = secrets.token_bytes(32), None, 0
 
     def create(self, options, **wrong):
@@ -107,7 +108,7 @@ class Authenticator:
         found = {
             "type": wrong.get("type", type),
             "challenge": wrong.get("challenge", options["challenge"]),
-            "origin": wrong.get("origin", ORIGIN),
+            "origin": wrong.get("origin", self.origin),
             "crossOrigin": False,
             **wrong.get("client_data", {}),
         }

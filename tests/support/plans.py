@@ -14,6 +14,7 @@ GROWING = {
     "families", "web_sessions", "outbox",
     "pending_logins", "personal_tokens", "group_members",
     "identities", "stored_requests", "used_ids", "authorization_codes", "consents",
+    "totp_factors", "passkeys", "recovery_codes", "remembered_browsers",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
@@ -56,6 +57,16 @@ INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, c
 INSERT INTO pending_logins (id, key_hash, user_id, user_epoch, remember, amr, enroll, unrecognized,
     failures, created_at, expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false,
     'pwd', false, false, 0, now(), now() + interval '10 minutes' FROM {numbers};
+INSERT INTO totp_factors (id, user_id, secret, digits, period, algorithm, last_step, failures,
+    created_at) SELECT {id}, {id}, '', 6, 30, 'SHA1', 0, 0, now() FROM {numbers};
+INSERT INTO passkeys (id, user_id, credential_id, public_key, user_handle, rp_id, sign_count, aaguid,
+    transports, backup_eligible, backed_up, name, created_at)
+    SELECT {id}, {id}, n::text, '', md5(n::text), 'example.com', 0, {id}, '', false, false, 'Key',
+    now() FROM {numbers};
+INSERT INTO recovery_codes (id, user_id, mac, created_at)
+    SELECT {id}, {id}, md5(n::text), now() FROM {numbers};
+INSERT INTO remembered_browsers (id, user_id, factor_version, recovery_version, created_at,
+    expires_at) SELECT {id}, {id}, 0, 0, now(), now() + interval '30 days' FROM {numbers};
 INSERT INTO group_members (user_id, group_name, created_at)
     SELECT {id}, 'group' || n % 10, now() FROM {numbers};
 INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_at, state, attempts,

@@ -20,6 +20,8 @@ from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
 from tests.support.walk_authorization import an_authorization
+from tests.support.walk_factor_pages import factor_pages
+from tests.support.walk_factors import an_app
 from tests.support.walk_mfa import second_steps
 from tests.support.walk_pages import (
     METRICS_TOKEN,
@@ -86,9 +88,11 @@ def walk(site, keys):
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+    an_app(site, keys)
     passkeys(site, keys)
     address_changes(site)
     new_device(site)
+    factor_pages(site)
     unauthenticated(site, keys)
     sending(site)
     late(site, keys)
@@ -220,12 +224,12 @@ def sending(site):
 
 def late(site, keys):
     """An hour later: uses are written down; and the counters are swept."""
-    site.user("dee@example.com")
-    token = site.login(keys, "dee@example.com")["access_token"]
-    sign_in(site, "dee@example.com")
+    site.user("lee@example.com")
+    token = site.login(keys, "lee@example.com")["access_token"]
+    sign_in(site, "lee@example.com")
     ago = clock.now() - timedelta(hours=2)
     with site.db() as db:
-        user = users.find(db, "dee@example.com")
+        user = users.find(db, "lee@example.com")
         for model, values in ((Family, {"rotated_at": ago}), (BrowserSession, {"used_at": ago})):
             db.execute(update(model).where(model.user_id == user.id).values(values))
     site.me(token)

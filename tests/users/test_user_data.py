@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from authsite.platform.db.base import Base
 from authsite.platform.user_data import USER_DATA
-from authsite.transfer.importing import own
+from authsite.transfer.importing import own, own_factors
 from authsite.users.erasure import erase
 from tests.support.acting import acting
 from tests.support.pages import sign_in
@@ -20,10 +20,16 @@ READ = {
     "client": own.client,
     "client_uri": own.client_uri,
     "resource": own.resource,
+    "totp": own_factors.totp,
+    "passkey": own_factors.passkey,
+    "recovery_code": own_factors.recovery_code,
 }  # of the lines, what an import makes
 REQUIRED = {
     "id": "1", "name": "n", "client_type": "password", "user_id": "1", "provider": "google",
     "issuer": "https://accounts.example", "subject": "1",
+    "secret": "GEZDGNBVGY3TQOJQ", "algorithm": "SHA1", "credential_id": "aa", "public_key": "aa",
+    "user_handle": "aa", "rp_id": "example.com", "aaguid": "0" * 8 + "-0000-0000-0000-" + "0" * 12,
+    "mac": "m",
     "client_id": "1", "kind": "redirect", "uri": "https://app.example/callback",
 }  # fmt: skip
 NOT_READ = {"origin"}  # that of an imported user is the import

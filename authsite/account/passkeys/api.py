@@ -6,6 +6,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 
 from authsite.account.factors.bodies import ProofBody
+from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.ids import as_id
@@ -43,7 +44,14 @@ from .bodies import (
     "Begin to add a passkey",
     {200: CreationOptions},
     description="The passkey that is made with these options is sent to `/v1/user/passkeys`.",
-    errors=(*PROOF_ERRORS, NotOffered, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
+    errors=(
+        *PROOF_ERRORS,
+        EmailNotConfirmed,
+        NotOffered,
+        TooManyPasskeys,
+        UserRequired,
+        TooManyAttempts(60),
+    ),
 )
 def options(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()

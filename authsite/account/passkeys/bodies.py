@@ -84,27 +84,47 @@ class NewPasskeyAnswer(TypedDict):
     """When the user last signed in with it."""
     synced: bool
     """Whether it may be copied to other devices of the user."""
-    recovery_codes: NotRequired[list[str]]
+    recovery_codes: NotRequired[
+        Annotated[list[str], Field(examples=[["7Q4M-92RT-XK3D-0HVB-5WZE-P1NC"]])]
+    ]
     """Shown once, if they were made with this passkey."""
 
 
 @response_body("What `PublicKeyCredential.parseCreationOptionsFromJSON` reads.")
 class CreationOptions(TypedDict):
-    rp: dict[str, Any]
+    rp: Annotated[dict[str, Any], Field(examples=[{"id": "example.com", "name": "Example"}])]
     """The relying party: its `id`, a domain, and `name`."""
-    user: dict[str, Any]
+    user: Annotated[
+        dict[str, Any],
+        Field(
+            examples=[
+                {
+                    "id": "RBwpDvFkvuHTbCbvVLVePbLnvZYKZFpk0kNcSlNsSgQ",
+                    "name": "ann@example.com",
+                    "displayName": "Ann Lee",
+                }
+            ]
+        ),
+    ]
     """The `id`, `name` and `displayName` that the passkey is kept under."""
-    challenge: str
+    challenge: Annotated[str, Field(examples=["AAAAAGn0r4hcVY2uB1mSx0qvQ9mXGd0h"])]
     """Valid for ten minutes, once, in this sign-in alone."""
-    pubKeyCredParams: list[dict[str, Any]]
+    pubKeyCredParams: Annotated[
+        list[dict[str, Any]], Field(examples=[[{"type": "public-key", "alg": -7}]])
+    ]
     """The algorithms: ES256, EdDSA, RS256."""
-    timeout: int
+    timeout: Annotated[int, Field(examples=[600000])]
     """Milliseconds."""
-    excludeCredentials: list[dict[str, Any]]
+    excludeCredentials: Annotated[
+        list[dict[str, Any]], Field(examples=[[{"type": "public-key", "id": "sJ3tYw"}]])
+    ]
     """The passkeys that the user has."""
-    authenticatorSelection: dict[str, Any]
+    authenticatorSelection: Annotated[
+        dict[str, Any],
+        Field(examples=[{"residentKey": "preferred", "userVerification": "preferred"}]),
+    ]
     """What kind of passkey is asked for."""
-    attestation: str
+    attestation: Annotated[str, Field(examples=["none"])]
     """`none`."""
 
 

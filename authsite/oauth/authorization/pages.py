@@ -108,9 +108,9 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     account = who.account if who else None
     if silent and checked.request.silent:
         raise service.refused(checked, silent, account)
-    if step in (Step.LOGIN, Step.REGISTER) or (
-        step is Step.VERIFY and _at_provider(request, checked)
-    ):
+    if step is Step.VERIFY and silent is Reason.LOGIN_NEEDED and _at_provider(request, checked):
+        step = Step.LOGIN
+    if step in (Step.LOGIN, Step.REGISTER):
         return _sign_in(request, incoming, checked, visit, step)
     if who is not None and step is Step.VERIFY:
         return _verify(request, incoming, checked, visit, who)

@@ -6,8 +6,6 @@ sign in on our pages.
 
 from typing import TYPE_CHECKING
 
-from authsite.oauth import API_TAG as API_TAG
-
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 

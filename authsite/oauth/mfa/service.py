@@ -205,5 +205,5 @@ def _asked_before(
         raise InvalidTarget
     found = resources.choose(ctx, stored, None)
     allowed = set(scopes.without_openid(f"{client.scope} {client.default_scope}").split())
-    kept = [each for each in scopes.parse(pending.target.scope or "") if each in allowed]
-    return Asked(resources.scope_for(found, " ".join(kept)), found)
+    scope = " ".join(each for each in scopes.parse(pending.target.scope or "") if each in allowed)
+    return Asked(resources.scope_for(found, scope), found)

@@ -4,7 +4,6 @@ An identity is a way to sign in, so linking and unlinking need a proof (`require
 linking is asked when the browser leaves for the provider.
 """
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from authsite.account import active_sessions
@@ -14,6 +13,7 @@ from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in.factors.ways_in import can_sign_in
 from authsite.sign_in.methods.provider import (
     ProvidedIdentity,
     ProviderFailure,
@@ -123,11 +123,6 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
     if notify:
         mails.send_unlinked(ctx, Recipient(account.id, account.email))
     return user.session_id in began
-
-
-def can_sign_in(ctx: Context, user: User, left: Sequence[Identity]) -> bool:
-    """Whether the user has a way to sign in with the identities that are ``left``."""
-    return user.password_hash is not None or bool(identities.usable(ctx.settings, left))
 
 
 def list_removable(ctx: Context, user_id: UUID) -> list[tuple[Identity, bool]]:

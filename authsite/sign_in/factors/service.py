@@ -31,6 +31,7 @@ from authsite.users.models import User
 from . import notices, policy, remembered, state
 from .errors import FactorRequired, LastFactor, LastWayIn
 from .offers import can_keep_secrets
+from .ways_in import can_sign_in
 
 TOTP, PASSKEY = "totp", "passkey"
 
@@ -171,7 +172,7 @@ def removed(ctx: Context, account: Account, kind: str, id: UUID, session_id: UUI
     is_last = not (left.totp or left.passkeys)
     if is_last and policy.is_required(ctx.settings, clock.now()):
         raise LastFactor
-    if kind == PASSKEY and not left.passkeys and not _has_other_way(ctx, user):
+    if kind == PASSKEY and not can_sign_in(ctx, user, identities.list_of(ctx, user.id)):
         raise LastWayIn
     state.change(ctx, account.id, _after_removal(user, left))
     if is_last:
@@ -230,13 +231,6 @@ def _require_factor(ctx: Context, account: Account) -> Counts:
     if not (left.totp or left.passkeys):
         raise FactorRequired
     return left
-
-
-def _has_other_way(ctx: Context, user: User) -> bool:
-    """Whether a user without passkeys can sign in; the mailbox does not count."""
-    if user.password_hash is not None:
-        return True
-    return bool(identities.usable(ctx.settings, identities.list_of(ctx, user.id)))
 
 
 def _count(ctx: Context, user_id: UUID) -> Counts:

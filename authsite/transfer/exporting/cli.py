@@ -36,10 +36,15 @@ from authsite.platform.settings.service_urls import sqlite_file
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to FILE, readable by its owner only, and print the numbers.",
 )
+@click.option(
+    "--secrets",
+    is_flag=True,
+    help="With second factors and passkeys. A person with the file can sign in as every user.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and nothing else.")
 @json_option
 @config_option
-def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> None:
+def export(cfg: Settings, output: Path | None, secrets: bool, schema: bool, as_json: bool) -> None:
     """Users, clients and the audit trail as JSON Lines.
 
     Users with the hashes of their passwords, clients with those of their secrets, token families
@@ -47,6 +52,9 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
     numbers. The service may run during this. Not in it: tokens and web sessions, waiting mails,
     pending changes of an address and former addresses, limits, the seals of the audit trail, and
     settings with their keys.
+
+    --secrets adds authenticator apps, with the secrets that are sealed in the database, passkeys
+    and recovery codes. Without it, users who move must set up two-step verification again.
     """
     if schema:
         from . import export, records
@@ -65,7 +73,7 @@ def export(cfg: Settings, output: Path | None, schema: bool, as_json: bool) -> N
         ctx = stack.enter_context(session(cfg))
         with ctx.db.begin():  # before it: an export that is stopped has also left the system
             record(ctx, Event.DATABASE_EXPORTED)
-        for some in exporting.lines(ctx.services):
+        for some in exporting.lines(ctx.services, secrets=secrets):
             file.write("\n".join(some) + "\n")
     if not output:
         return

@@ -5,9 +5,12 @@ through a cursor of the server, so memory does not grow.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from base64 import b32encode
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
+from typing import cast as cast_type
+from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,8 +26,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute as Attribute
 
 from authsite.context import Services
+from authsite.platform.crypto.sealing import Binding, SealingKeys, Unusable
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.db.base import Base, UtcDateTime
+from authsite.platform.db.sealed import SealedText
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import USER_DATA, Line
 
@@ -43,33 +48,39 @@ class Part(NamedTuple):
     line: Line
 
 
-def parts_of(services: Services) -> tuple[Part, ...]:
-    """The tables that packages have registered with a line."""
+def parts_of(services: Services, *, secrets: bool = True) -> tuple[Part, ...]:
+    """The tables that packages have registered with a line, those of ``secrets`` perhaps."""
     return tuple(
-        Part(each.model, each.line) for each in USER_DATA.of(services).values() if each.line
+        Part(each.model, each.line)
+        for each in USER_DATA.of(services).values()
+        if each.line and (secrets or not each.line.secret)
     )
 
 
-def lines(services: Services) -> Iterator[Sequence[str]]:
-    """The lines of an export, some at a time, without line ends. Raises SQLAlchemy's errors."""
+def lines(services: Services, *, secrets: bool = False) -> Iterator[Sequence[str]]:
+    """The lines of an export, some at a time, without line ends. Raises SQLAlchemy's errors.
+
+    ``secrets``: with second factors and passkeys.
+    """
     head = {
         "type": "export",
         "format": records.FORMAT,
         "version": version("authsite"),
         "exported_at": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "secrets": secrets,
     }
     yield [_encode(head)]
     counts: dict[str, Any] = {"type": "end"}
     with services.database.autocommit.connect() as connection, snapshot_on(connection):
-        for part in parts_of(services):
+        for part in parts_of(services, secrets=secrets):
             counts[part.line.plural] = 0
-            for some in _lines(connection, part):
+            for some in _lines(connection, part, services.sealing):
                 counts[part.line.plural] += len(some)
                 yield some
     yield [_encode(counts)]
 
 
-def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
+def _lines(connection: Connection, part: Part, keys: SealingKeys) -> Iterator[list[str]]:
     line = part.line
     fields = [name for name in line.fields.__annotations__ if name != "type"]
     names = [*fields, *(name for name in line.columns if name not in fields)]
@@ -83,7 +94,22 @@ def _lines(connection: Connection, part: Part) -> Iterator[list[str]]:
         if line.complete:
             for values in found:
                 line.complete(values)
+        if line.sealed:
+            sealed = part.model.__table__.columns[line.sealed].type
+            for values in found:
+                values[line.sealed] = _opened(keys, cast_type(SealedText, sealed), values, line)
         yield [_encode(values) for values in found]
+
+
+def _opened(
+    keys: SealingKeys, sealed: SealedText, values: Mapping[str, Any], line: Line
+) -> str | None:
+    """What was sealed, in base32; None if no key opens it."""
+    binding = Binding(sealed.kind, UUID(values["id"]), user=UUID(values["user_id"]))
+    try:
+        return b32encode(keys.open(values[line.sealed], binding)).decode()
+    except Unusable:
+        return None
 
 
 def _as_text(column: Attribute[Any], dialect: Dialect) -> Any:

@@ -6,7 +6,7 @@ No line has what tokens, sessions or links are made of.
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
@@ -27,6 +27,8 @@ class Head(TypedDict):
     """The version of authsite."""
     exported_at: Moment
     """All lines are as of one moment, shortly after this."""
+    secrets: NotRequired[bool]
+    """Whether the file has second factors and passkeys."""
 
 
 def schema(lines: Sequence[Line]) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def schema(lines: Sequence[Line]) -> dict[str, Any]:
 
 def _end(lines: Sequence[Line]) -> Any:
     """The type of the last line, which counts the ``lines``."""
-    counts = {line.plural: int for line in lines}
+    counts = {line.plural: NotRequired[int] if line.secret else int for line in lines}
     end = TypedDict("End", {"type": Literal["end"], **counts})  # type: ignore[misc]
     end.__doc__ = "The last line. A file without it is incomplete."
     return exported_line(end)

@@ -1,6 +1,7 @@
 """What a row of another system says before our rules check it, and how its values are read."""
 
 import uuid
+from base64 import b32decode, b64decode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
@@ -48,6 +49,60 @@ class UserDraft(NamedTuple):
     """The URL of the terms that the user has accepted, and when."""
     language: str | None = None
     """Of mails to the user."""
+    factors: "FactorDraft | None" = None
+    """What the user has of second factors, which come with the user."""
+
+
+class FactorDraft(NamedTuple):
+    """The columns of a user about second factors; see `User`."""
+
+    second_factor_at: datetime | None
+    factors_since: datetime | None
+    passkey_after_password: bool
+
+
+class TotpDraft(NamedTuple):
+    """An authenticator app as the source has it; ``secret``: opened."""
+
+    source_id: str
+    user_id: str
+    secret: bytes
+    digits: int = 6
+    period: int = 30
+    algorithm: str = "SHA1"
+    last_step: int = 0
+    failures: int = 0
+    created_at: datetime | None = None
+    used_at: datetime | None = None
+
+
+class PasskeyDraft(NamedTuple):
+    """A passkey as the source has it; ``credential_id``, ``user_handle``: in base64url."""
+
+    source_id: str
+    user_id: str
+    credential_id: str
+    public_key: bytes
+    user_handle: str
+    rp_id: str
+    sign_count: int
+    aaguid: uuid.UUID
+    transports: str
+    backup_eligible: bool
+    backed_up: bool
+    name: str
+    created_at: datetime | None
+    used_at: datetime | None
+
+
+class CodeDraft(NamedTuple):
+    """A recovery code of another authsite."""
+
+    source_id: str
+    user_id: str
+    mac: str
+    created_at: datetime | None
+    used_at: datetime | None
 
 
 class IdentityDraft(NamedTuple):
@@ -143,6 +198,24 @@ def text(row: Mapping[str, object], column: str) -> str | None:
     if isinstance(value, str) and not _is_unicode(value):
         raise Fault(column, NOT_UTF_8)
     return None if value is None else str(value).strip() or None
+
+
+def base32(given: str) -> bytes:
+    """The secret of an authenticator app. Raises `Fault`."""
+    digits = given.replace(" ", "").rstrip("=").upper()
+    try:
+        return b32decode(digits + "=" * (-len(digits) % 8))
+    except ValueError:
+        raise Fault("secret", "is not base32: it may be encrypted") from None
+
+
+def base64url(field: str, given: str) -> bytes:
+    """What a text in base64url, with or without padding, stands for. Raises `Fault`."""
+    try:
+        digits = given.rstrip("=").translate(str.maketrans("-_", "+/"))
+        return b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+    except ValueError:
+        raise Fault(field, "is not base64url") from None
 
 
 def reported_id(row: Mapping[str, object]) -> str | None:

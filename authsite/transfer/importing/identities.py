@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
@@ -13,7 +13,6 @@ from authsite.platform.audit.service import About, record_all
 from authsite.platform.runtime import clock
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import about
-from authsite.users.models import User
 
 from .before import Before
 from .drafts import Fault, IdentityDraft, new_id, reported_id, require_storable
@@ -39,7 +38,7 @@ def write(ctx: Context, before: Before, system: str, rows: Sequence[Row]) -> lis
             drafts.append((row, identity(row.values)))
         except (Fault, ValueError) as error:
             outcomes.append(refused(row, reported_id(row.values), error))
-    users = _users(ctx, before, system, [draft for _row, draft in drafts])
+    users = before.users(ctx, system, [draft.user_id for _row, draft in drafts])
     linked = _linked(ctx, [draft.subject for _row, draft in drafts])
     new: list[Identity] = []
     for row, draft in drafts:
@@ -61,20 +60,6 @@ def write(ctx: Context, before: Before, system: str, rows: Sequence[Row]) -> lis
     if new and before.seen is None:
         _insert(ctx, new)
     return sorted(outcomes, key=lambda outcome: outcome.row)
-
-
-def _users(
-    ctx: Context, before: Before, system: str, drafts: Sequence[IdentityDraft]
-) -> Mapping[str, uuid.UUID]:
-    """The users that were imported, now or before, or would be: id in the source -> our id."""
-    sources = {
-        draft.user_id for draft in drafts if draft.user_id.lower() not in before.refused_users
-    }
-    ids = {source_id: new_id(system, source_id) for source_id in sources}
-    found = set(ctx.db.scalars(select(User.id).where(User.id.in_(ids.values()))))
-    if before.seen:
-        found |= before.seen.users(list(ids.values())).keys()
-    return {source_id: id_ for source_id, id_ in ids.items() if id_ in found}
 
 
 def _linked(ctx: Context, subjects: Sequence[str]) -> dict[tuple[str, str], uuid.UUID]:

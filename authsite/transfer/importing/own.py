@@ -14,6 +14,7 @@ from authsite.platform.settings import is_file_name
 from .drafts import (
     ClientDraft,
     ClientUriDraft,
+    FactorDraft,
     Fault,
     GroupDraft,
     IdentityDraft,
@@ -86,8 +87,23 @@ def _type(line: bytes) -> object:
     return found.get("type") if isinstance(found, dict) else None
 
 
-def user(row: Mapping[str, object]) -> UserDraft:
-    """A line of the type ``user``. Raises `Fault`."""
+def has_secrets(source: str) -> bool:
+    """Whether the export has second factors, so that those of its users can be asked for."""
+    try:
+        with Path(source).open("rb") as file:
+            head = json.loads(file.read(_TAIL).partition(b"\n")[0])
+    except (OSError, ValueError, RecursionError):
+        return False  # `ExportSource` says why
+    return isinstance(head, dict) and head.get("secrets") is True
+
+
+def user(row: Mapping[str, object], *, secrets: bool = True) -> UserDraft:
+    """A line of the type ``user``; ``secrets``: of a file with second factors. Raises `Fault`."""
+    factors = FactorDraft(
+        moment(row, "second_factor_at"),
+        moment(row, "factors_since"),
+        flag(row, "passkey_after_password"),
+    )
     password = row.get("password")
     confirmed_at, disabled_at = moment(row, "email_verified_at"), moment(row, "disabled_at")
     return UserDraft(
@@ -102,6 +118,7 @@ def user(row: Mapping[str, object]) -> UserDraft:
         disabled_at=disabled_at,
         language=text(row, "language"),
         terms=(text(row, "terms_url"), moment(row, "terms_accepted_at")),
+        factors=factors if secrets else None,
     )
 
 

@@ -11,6 +11,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.i18n import translate
+from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings, revealed
@@ -19,7 +20,7 @@ from authsite.sign_in.identifiers import Identifier
 from authsite.users.models import LoginName, User
 from authsite.users.service import find_reserved
 
-from .drafts import Fault, UserDraft, new_id, reported_id, require_storable, size
+from .drafts import FactorDraft, Fault, UserDraft, new_id, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
 from .rows import Row
 from .seen import Seen
@@ -116,6 +117,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
     displays = {item.kind: item.display for item in names}
     created = draft.created_at or now
     confirmed = draft.confirmed or rules.confirmed
+    factors = draft.factors or FactorDraft(None, None, passkey_after_password=False)
     values = {
         "id": new_id(rules.system, draft.source_id),
         "email": displays["email"],
@@ -131,6 +133,9 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "terms_accepted_at": draft.terms[1],
         "language": draft.language,
         "origin": "imported",
+        "second_factor_at": factors.second_factor_at,
+        "factors_since": factors.factors_since,
+        "passkey_after_password": factors.passkey_after_password,
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }
@@ -206,6 +211,8 @@ def _insert(ctx: Context, rules: Rules, users: Sequence[Checked]) -> None:
         for each in users
         for name in each.names
     ]
+    if any(each.values["factors_since"] or each.values["second_factor_at"] for each in users):
+        features.use(ctx, features.FACTORS)
     ctx.db.execute(insert(_USERS), [each.values for each in users])
     ctx.db.execute(insert(_LOGIN_NAMES), names)
     if find_reserved(ctx.settings, ctx.db, [name for each in users for name in each.names]):

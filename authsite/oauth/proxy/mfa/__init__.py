@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.oauth.proxy import API_TAG as API_TAG
-
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 

@@ -27,6 +27,7 @@ from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.methods.totp.method import unlock
 from authsite.users.account import Account
 from authsite.users.levels import PASSKEY_OF_USER
 
@@ -231,6 +232,7 @@ def _store(ctx: Context, row: StoredPasskey, used: Assertion) -> bool:
             connection.rollback()
             return False
         db.flush()
+    unlock(ctx, row.account.id)
     return True
 
 

@@ -10,11 +10,14 @@ import click
 from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
 from authsite.transfer.importing import (
+    allauth,
     clients,
     django,
+    factors,
     groups,
     identities,
     own,
+    own_factors,
     passport,
     registrations,
     table,
@@ -157,15 +160,25 @@ def passport_(
     help=f"""Import the users of a Django project.
 
     Users log in with their passwords. {SOURCES}
+
+    --factors also imports the authenticator apps and passkeys of django-allauth (table
+    mfa_authenticator): secrets that are not encrypted, and passkeys of the same RP ID. Recovery
+    codes are not imported.
     """,
     epilog=examples(
-        "authsite import django postgresql://reader@db.example.com/shop --confirmed",
+        "authsite import django postgresql://reader@db.example.com/shop --confirmed --factors",
         "authsite import django auth_user.csv --dry-run",
     ),
 )
 @_import_options("django", django.USERS)
-def django_(options: Options) -> None:
-    import_parts(options, django.user, [])
+@click.option(
+    "--factors", "with_factors", is_flag=True, help="Also authenticator apps and passkeys."
+)
+def django_(options: Options, with_factors: bool) -> None:
+    before = Before()
+    read_draft = partial(allauth.factor, options.cfg)
+    more = [_factors(options, before, "factors", allauth.TABLE, read_draft)]
+    import_parts(options, django.user, more if with_factors else [], before=before)
 
 
 @import_.command(
@@ -186,15 +199,25 @@ def csv_(options: Options) -> None:
     help="""Import users, clients and groups of another authsite.
 
     SOURCE is a file of `authsite export`. Ids, passwords, client secrets and the identities with
-    which users sign in at other providers stay; the audit trail, sign-ins, and who is an
-    administrator are not imported.
+    which users sign in at other providers stay, and the second factors of an export with
+    --secrets; the audit trail, sign-ins, and who is an administrator are not imported.
     """,
     epilog=examples("authsite import authsite authsite.jsonl --dry-run"),
 )
 @_import_options(OWN, own.USERS)
 def own_(options: Options) -> None:
     before = Before()
+    secrets = own.has_secrets(options.source)
     more = [
+        _factors(options, before, *each)
+        for each in (
+            ("totp", own_factors.TOTP, own_factors.totp),
+            ("passkeys", own_factors.PASSKEYS, own_factors.passkey),
+            ("recovery_codes", own_factors.RECOVERY_CODES, own_factors.recovery_code),
+        )
+        if secrets
+    ]
+    more += [
         Part(
             "identities",
             own.IDENTITIES,
@@ -227,7 +250,15 @@ def own_(options: Options) -> None:
             lambda ctx, rows: groups.write_memberships(ctx, before, own.membership, rows),
         ),
     ]
-    import_parts(options, own.user, more, lambda: own.ExportSource(options.source), before)
+    read_user = partial(own.user, secrets=secrets)
+    import_parts(options, read_user, more, lambda: own.ExportSource(options.source), before)
+
+
+def _factors(
+    options: Options, before: Before, name: str, table: str, read_draft: factors.ReadFactor
+) -> Part:
+    rules = factors.Rules(options.system, read_draft, after_password=name == "factors")
+    return Part(name, table, (), lambda ctx, rows: factors.write(ctx, before, rules, rows))
 
 
 def _clients(

@@ -1,0 +1,194 @@
+"""Write authenticator apps, passkeys and recovery codes after their users.
+
+A user with another factor of the same kind keeps that one: an import never replaces a factor.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from sqlalchemy import Table, func, insert, select, update
+
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import About, record_all
+from authsite.platform.crypto.sealing import Binding
+from authsite.platform.installation import features
+from authsite.platform.runtime import clock
+from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.recovery_codes.service import PURPOSE
+from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
+from authsite.users.models import User
+
+from .before import Before
+from .drafts import (
+    CodeDraft,
+    Fault,
+    PasskeyDraft,
+    TotpDraft,
+    new_id,
+    reported_id,
+    require_storable,
+)
+from .report import PRESENT, Outcome, refused
+from .rows import Row
+
+Draft: TypeAlias = TotpDraft | PasskeyDraft | CodeDraft
+ReadFactor: TypeAlias = Callable[[Mapping[str, object]], Draft]
+
+MIN_SECRET = 10  # bytes; RFC 4226 asks for 16, and some apps have shorter ones
+ALGORITHMS = ("SHA1", "SHA256", "SHA512")
+
+
+class Rules(NamedTuple):
+    """How the factors of one import are taken; ``system``: whose ids the rows have.
+
+    ``after_password``: the source asks for a passkey after the password, so that we do.
+    """
+
+    system: str
+    read_draft: ReadFactor
+    after_password: bool = False
+
+
+def write(ctx: Context, before: Before, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
+    """Write the factors of ``rows`` in the transaction of ``ctx``; what became of every row.
+
+    Raises `IntegrityError` if another process has added one at the same time.
+    """
+    outcomes: list[Outcome] = []
+    drafts: list[tuple[Row, Draft]] = []
+    for row in rows:
+        try:
+            if row.fault:
+                raise Fault(None, row.fault)
+            drafts.append((row, rules.read_draft(row.values)))
+        except (Fault, ValueError) as error:
+            outcomes.append(refused(row, reported_id(row.values), error))
+    users = before.users(ctx, rules.system, [draft.user_id for _row, draft in drafts])
+    taken = _Taken(ctx, users.values(), [draft for _row, draft in drafts])
+    new: list[dict[str, Any]] = []
+    for row, draft in drafts:
+        # With the kind: the numbers of the rows begin at 1 in each table.
+        id_ = new_id(f"{rules.system} {type(draft).__name__}", draft.source_id)
+        try:
+            values = _values(ctx, id_, users.get(draft.user_id), draft)
+            present = taken.check(draft, values)
+        except (Fault, ValueError) as error:
+            outcomes.append(refused(row, draft.source_id, error))
+            continue
+        if present:
+            outcomes.append(Outcome(row.number, draft.source_id, id_, "present", None, PRESENT))
+            continue
+        new.append({"draft": draft, "values": values})
+        outcomes.append(Outcome(row.number, draft.source_id, id_, "imported"))
+    if new and before.seen is None:
+        _insert(ctx, rules, new)
+    return sorted(outcomes, key=lambda outcome: outcome.row)
+
+
+class _Taken:
+    """What the database, or an earlier row, has: apps of users, and passkeys by credential."""
+
+    def __init__(self, ctx: Context, users: Any, drafts: Sequence[Draft]) -> None:
+        users = list(users)
+        apps = select(TotpFactor.user_id, TotpFactor.id).where(TotpFactor.user_id.in_(users))
+        self._apps = {row.user_id: row.id for row in ctx.db.execute(apps)}
+        names = [each.credential_id for each in drafts if isinstance(each, PasskeyDraft)]
+        keys = select(Passkey.credential_id, Passkey.user_id).where(
+            Passkey.credential_id.in_(names)
+        )
+        self._keys = {row.credential_id: row.user_id for row in ctx.db.execute(keys)}
+        macs = [each.mac for each in drafts if isinstance(each, CodeDraft)]
+        codes = select(RecoveryCode.mac, RecoveryCode.user_id).where(RecoveryCode.mac.in_(macs))
+        self._codes = {(row.mac, row.user_id) for row in ctx.db.execute(codes)}
+
+    def check(self, draft: Draft, values: Mapping[str, Any]) -> bool:
+        """Whether an earlier import has written the row; notes it. Raises `Fault`."""
+        user_id = values["user_id"]
+        if isinstance(draft, TotpDraft):
+            owner = self._apps.setdefault(user_id, None)
+            self._apps[user_id] = owner or values["id"]
+            if owner and owner != values["id"]:
+                raise Fault("user_id", "the user has another authenticator app")
+            return owner is not None
+        if isinstance(draft, PasskeyDraft):
+            owner = self._keys.get(draft.credential_id)
+            if owner not in (None, user_id):
+                raise Fault("credential_id", "another user has this passkey")
+            self._keys[draft.credential_id] = user_id
+            return owner is not None
+        present = (draft.mac, user_id) in self._codes
+        self._codes.add((draft.mac, user_id))
+        return present
+
+
+def _values(
+    ctx: Context, id_: uuid.UUID, user_id: uuid.UUID | None, draft: Draft
+) -> dict[str, Any]:
+    """The row of a draft. Raises `Fault`."""
+    if user_id is None:
+        raise Fault("user_id", "no user has this id; see why the user was not imported")
+    values = draft._asdict()
+    del values["source_id"]
+    values |= {"id": id_, "user_id": user_id, "created_at": draft.created_at or clock.now()}
+    if isinstance(draft, TotpDraft):
+        if len(draft.secret) < MIN_SECRET:
+            raise Fault("secret", f"has fewer than {MIN_SECRET} bytes")
+        if draft.digits not in (6, 7, 8) or not 10 <= draft.period <= 300:
+            raise Fault("digits", "or period is none that an authenticator app has")
+        if draft.algorithm not in ALGORITHMS:
+            raise Fault("algorithm", f"is none of {', '.join(ALGORITHMS)}")
+        binding = Binding(SECRET, id_, user=user_id)
+        values["secret"] = ctx.services.sealing.seal(draft.secret, binding)
+    elif isinstance(draft, PasskeyDraft):
+        require_storable(cast(Table, Passkey.__table__), values)
+    else:
+        known = {each.partition(".")[0] for each in ctx.services.sealing.macs(PURPOSE, b"")}
+        if draft.mac.partition(".")[0] not in known:
+            raise Fault(
+                "mac", "was made with another sealing key, so the code would not be recognized"
+            )
+        require_storable(cast(Table, RecoveryCode.__table__), values)
+    return values
+
+
+def _insert(ctx: Context, rules: Rules, new: Sequence[Mapping[str, Any]]) -> None:
+    features.use(ctx, features.FACTORS)
+    kinds: dict[type[Draft], tuple[Any, str]] = {
+        TotpDraft: (TotpFactor, "totp"),
+        PasskeyDraft: (Passkey, "passkey"),
+        CodeDraft: (RecoveryCode, ""),
+    }
+    causes: list[About] = []
+    for draft_type, (model, kind) in kinds.items():
+        rows = [each["values"] for each in new if isinstance(each["draft"], draft_type)]
+        if not rows:
+            continue
+        ctx.db.execute(insert(model), rows)
+        if kind:
+            causes += [
+                {"user_id": row["user_id"], "details": {"kind": kind, "factor": str(row["id"])}}
+                for row in rows
+            ]
+            asked = kind == "totp" or rules.after_password
+            for row in rows:
+                _set_state(ctx, row, asked=asked, switch=asked and kind == "passkey")
+    record_all(ctx, Event.FACTOR_ADDED, causes)
+
+
+def _set_state(ctx: Context, row: Mapping[str, Any], *, asked: bool, switch: bool) -> None:
+    """The columns of the user; those that came with the user stay."""
+    since = row["created_at"]
+    values: dict[str, Any] = {"factors_since": func.coalesce(User.factors_since, since)}
+    if asked:
+        values["second_factor_at"] = func.coalesce(User.second_factor_at, since)
+    if switch:
+        values["passkey_after_password"] = True
+    ctx.db.execute(
+        update(User)
+        .where(User.id == row["user_id"])
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,87 @@
+"""`secret reseal` and `secret retire` with authenticator apps and recovery codes."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.crypto.sealing import Binding
+from authsite.platform.runtime import clock
+from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.recovery_codes.service import PURPOSE
+from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
+from tests.cli.test_sealing_key import here, home, sealing, set_key
+from tests.support.site import Site
+
+__all__ = ["home"]
+
+
+@pytest.fixture
+def enrolled(home, monkeypatch):
+    """Ann with an app and two recovery codes, one of them used; commands run in her service."""
+    monkeypatch.delenv("AUTHSITE_ENV_FILE")
+    monkeypatch.chdir(home.folder)
+    site = Site(home.url)
+    site.ann = site.user(confirmed=True)
+    yield site
+    site.database.dispose()
+
+
+def enroll(site, keys):
+    """The binding of the app's secret."""
+    id_, now = uuid4(), clock.now()
+    binding = Binding(SECRET, id_, user=site.ann.id)
+    with site.db() as db:
+        db.add(
+            TotpFactor(
+                id=id_, user_id=site.ann.id, secret=keys.seal(b"seed", binding), digits=6,
+                period=30, algorithm="SHA1", last_step=0, failures=0, created_at=now,
+            )
+        )  # fmt: skip
+        for used_at in (None, now):
+            mac = keys.macs(PURPOSE, uuid4().bytes)[0]
+            row = RecoveryCode(id=uuid4(), user_id=site.ann.id, mac=mac, created_at=now)
+            row.used_at = used_at
+            db.add(row)
+    return binding
+
+
+def opened(site, keys, binding):
+    with site.db() as db:
+        return keys.open(db.query(TotpFactor).one().secret, binding)
+
+
+def two_hours_later(site):
+    """As if the rotation had been two hours ago, so that all processes are reloaded."""
+    with site.db() as db:
+        for event in db.query(AuditEvent).filter_by(event="secret.rotated"):
+            event.at -= timedelta(hours=2)
+
+
+def test_a_key_is_not_removed_before_apps_are_resealed_and_codes_made_again(home, enrolled):
+    binding = enroll(enrolled, sealing(home))
+    here("secret", "rotate", "--sealing-key", "--at-once")
+    two_hours_later(enrolled)
+    said = here("secret", "retire", "--sealing-key", "--force", status=1)
+    assert "1 values (second factors, keys)" in said
+    assert "1 values have a new seal" in here("secret", "reseal")
+    assert opened(enrolled, sealing(home), binding) == b"seed"
+    said = here("secret", "retire", "--sealing-key", status=1)
+    assert "1 recovery codes of 1 users, until these make new ones" in said
+    with enrolled.db() as db:
+        db.query(RecoveryCode).filter(RecoveryCode.used_at.is_(None)).delete()
+    here("secret", "retire", "--sealing-key")
+    assert opened(enrolled, sealing(home), binding) == b"seed"
+
+
+def test_where_the_key_is_derived_a_secret_is_not_removed_before_that(home, enrolled):
+    set_key(home, None)
+    home.run("secret", "accept")
+    binding = enroll(enrolled, sealing(home))
+    here("secret", "rotate", "--at-once")
+    assert "second factors" in here("secret", "retire", "--force", status=1)
+    here("secret", "reseal")
+    assert "1 recovery codes of 1 users" in here("secret", "retire", status=1)
+    here("secret", "retire", "--force")
+    assert opened(enrolled, sealing(home), binding) == b"seed"
