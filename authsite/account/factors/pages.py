@@ -106,8 +106,8 @@ def values(request: Request) -> dict[str, Any]:
     ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
     return {
         "factors": factors.overview(ctx, user.account.id),
-        "passkey_signals": changes.signals(ctx, user.account),
         "may_add": kinds_to_add(request),
+        "signals": changes.signals(request.authsite.ctx, user.account),
     }
 
 
