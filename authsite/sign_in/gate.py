@@ -264,14 +264,14 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
         if noted is None:
             raise PendingEnded
         confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
-        return mailbox.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
+        return mailbox.keep_valid(ctx, noted, confirmed) if confirmed else noted
     by_mail = proves_mailbox(amr)  # the user has read that mail just now
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
     version = pending.recognition_version
     if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):
-        account, version = confirmed
+        account, version, _ = confirmed
     remember_caller(ctx, account.id, version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()

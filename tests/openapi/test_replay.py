@@ -7,17 +7,26 @@ tokens; `Issued` has them. Each call starts on an empty database.
 import json
 from contextlib import nullcontext
 from urllib.parse import parse_qs, urlencode, urlsplit
+from uuid import UUID
 
 import pytest
+from sqlalchemy import update
 
+from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from tests.support import connected, databases
+from authsite.sign_in import gate
+from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.method import Target
+from authsite.sign_in.models import PendingLogin
+from tests.passkeys.passkey_users import register
+from tests.support import connected, databases, factors
 from tests.support.codes import application, code_of
 from tests.support.described import Described
 from tests.support.identities import linked
 from tests.support.mails import link_in
 from tests.support.pages import sign_in
 from tests.support.site import WEB, bearer
+from tests.support.walk_mfa import setting
 
 PASSWORD = "correct-horse-battery-staple"  # of every example
 VERIFY, RESET = "https://app.example.com/verified", "https://app.example.com/reset"
@@ -104,8 +113,43 @@ class Issued:
     def presented_token(self):
         return self.keys.form(token=self.pair["access_token"])
 
+    def pending(self, client_id, **given):
+        """A login with a right password, which waits for a second step."""
+        with self.site.db() as db:
+            ctx = factors.context(self.site, db)
+            client = db.get(Client, UUID(client_id))
+            target = Target(client.id, client.epoch, "")
+            asked = {"username": "ann@example.com", "password": PASSWORD}
+            found = gate.sign_in(ctx, "password", asked, target)
+            pending_logins.store(ctx, found)
+        return {"mfa_token": f"mt_{found.key}", **given}
+
+    def second_step(self, client_id):
+        factors.add_totp(self.site, self.ann)
+        return self.pending(client_id, code=factors.code_now())
+
+    def passkey(self, form=None):
+        """The credential for a challenge of this client, or else of the proxy."""
+        key = register(self.site, self.ann)
+        if form:
+            asked = self.http.post("/v1/passkeys/options", form).json
+        else:
+            asked = self.http.post_json("/v1/clients/web/passkey-options", {}).json
+        return {"client": "web", "credential": json.dumps(key.get(asked))}
+
+    def enrolling(self):
+        """A login that must add a factor, and has proved the mailbox."""
+        waiting = self.pending(self.keys.client_id)
+        with self.site.db() as db:
+            db.execute(update(PendingLogin).values(amr="pwd email"))
+        return waiting
+
     def grant(self, example):
         """The client and the token for an example of the token endpoint."""
+        if example["grant_type"] == MFA_GRANT:
+            return self.keys.form(**self.second_step(self.keys.client_id))
+        if example["grant_type"] == PASSKEY_GRANT:
+            return self.keys.form(credential=self.passkey(self.keys.form())["credential"])
         if example["grant_type"] == "client_credentials":
             return self.site.client("personal", name="machine").form()
         if example["grant_type"] == "authorization_code":
@@ -157,7 +201,22 @@ VALUES = {
     "post_proxy_login": lambda issued, _: {"client": "web"},
     "post_proxy_users_login": lambda issued, _: {"client": "web"},
     "post_proxy_refresh": lambda issued, example: issued.refresh(example),
+    "post_proxy_mfa": lambda issued, _: {
+        "client": "web",
+        **issued.second_step(WEB["clients.web.id"]),
+    },
+    "post_proxy_passkey_options": lambda issued, _: {"client": "web"},
+    "post_proxy_passkey": lambda issued, _: issued.passkey(),
+    "post_mfa_enroll": lambda issued, _: issued.enrolling(),
+    "post_mfa_email": lambda issued, _: issued.pending(issued.keys.client_id),
+    "post_passkeys_options": lambda issued, _: issued.keys.form(),
     "get_guard_web": lambda issued, _: issued.browser(),
+}
+
+# operationId -> the settings that it needs.
+NEEDS = {
+    "post_mfa_enroll": {"second_factor": "required"},
+    "post_mfa_email": {"second_factor": "required"},
 }
 
 
@@ -177,6 +236,11 @@ def replay(site, method, path, operation, kind, example):
     site.http.reset()
     site.mails()
     issued = Issued(site)
+    with setting(site, **NEEDS.get(operation["operationId"], {})):
+        return send_example(issued, method, path, operation, kind, example)
+
+
+def send_example(issued, method, path, operation, kind, example):
     values = VALUES.get(operation["operationId"], lambda issued, example: {})(issued, example)
     parameters = operation.get("parameters", ())
     named = {each["name"] for each in parameters}
@@ -189,7 +253,7 @@ def replay(site, method, path, operation, kind, example):
     body = None
     if example is not None:
         body = example | {name: value for name, value in values.items() if name not in named}
-    return send(site.http, method, path.format_map(values), query, headers, kind, body)
+    return send(issued.http, method, path.format_map(values), query, headers, kind, body)
 
 
 def is_guarded(operation):
@@ -283,6 +347,8 @@ def test_every_limit_is_as_the_document_states(site_with, frozen):
         headers = issued.headers if is_guarded(operation) else {}
         body = {**example, **({} if is_guarded(operation) else issued.keys.form())}
         body |= {name: wrong[name] for name in wrong.keys() & body.keys()}
+        if operation["operationId"] == "post_proxy_mfa":
+            body |= {**issued.second_step(WEB["clients.web.id"]), "code": "000000"}
         for _ in range(3):
             answer = send(site.http, method, path.format_map(ANY), {}, headers, kind, body)
             described.fits(answer, method, path)
