@@ -23,20 +23,30 @@ MAX_PAGES = 1000
 
 # Only events that a user can understand and act upon.
 _WORDS: Mapping[Event, str] = {
+    Event.BROWSER_REMEMBERED: _("Browser remembered after a second factor"),
     Event.CONSENT_GIVEN: _("Application allowed to sign you in"),
     Event.CONSENT_WITHDRAWN: _("Access of an application removed"),
     Event.EMAIL_CHANGE_REQUESTED: _("Change of the e-mail address requested"),
     Event.EMAIL_CHANGE_CANCELED: _("Change of the e-mail address canceled"),
     Event.EMAIL_CHANGE_REVERTED: _("Change of the e-mail address taken back"),
     Event.EMAIL_CHANGED: _("E-mail address changed"),
+    Event.FACTOR_ADDED: _("Second factor or passkey added"),
+    Event.FACTOR_FAILED: _("Wrong second factor or code"),
+    Event.FACTOR_LOCKED: _("Authenticator app blocked after wrong codes"),
+    Event.FACTOR_REMOVED: _("Second factor or passkey removed"),
+    Event.FACTOR_RESET: _("Second factors removed by an administrator"),
     Event.LOGIN_LOCKED: _("Sign-in blocked for some minutes after failed attempts"),
     Event.LOGIN_DISAVOWED: _("Signed out everywhere with the link in an e-mail"),
     Event.LOGIN_FAILED: _("Failed attempt to sign in"),
+    Event.LOGIN_STEPPED_UP: _("Confirmed with a further proof"),
+    Event.PASSKEY_CLONED: _("Passkey refused: someone may have copied it"),
     Event.PROVIDER_CLAIMED: _("Account taken over by the owner of its e-mail address"),
     Event.PROVIDER_CONFIRMED: _("Confirmed with another provider"),
     Event.PROVIDER_LINKED: _("Sign-in method connected"),
     Event.PROVIDER_UNLINKED: _("Sign-in method disconnected"),
     Event.REAUTHENTICATION_FAILED: _("Wrong current password entered"),
+    Event.RECOVERY_CODE_USED: _("Recovery code used"),
+    Event.RECOVERY_CODES_CREATED: _("New recovery codes made"),
     Event.RECOVERY_REQUESTED: _("Link to reset the password requested"),
     Event.RECOVERY_DONE: _("Password reset"),
     Event.SESSION_BEGUN: _("Signed in"),
@@ -62,6 +72,7 @@ _BY_USER: Mapping[str, str] = {Event.USER_EXPORTED: _("Data of the account downl
 # Events that anyone who knows a login name can cause. They are listed apart, so that they cannot
 # displace what was done with the account.
 ATTEMPTS = {
+    Event.FACTOR_FAILED,
     Event.LOGIN_FAILED,
     Event.LOGIN_LOCKED,
     Event.REAUTHENTICATION_FAILED,

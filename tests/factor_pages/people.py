@@ -31,7 +31,7 @@ class App:
         return self._totp.at(clock.now())
 
     def wrong(self):
-        """Six digits that are no code of these minutes."""
+        """Six digits that the app does not show in these minutes."""
         near = {self._totp.at(clock.now() + timedelta(seconds=30 * each)) for each in range(-3, 4)}
         return next(code for code in map(str, range(10**5, 10**6)) if code not in near)
 

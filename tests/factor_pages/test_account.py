@@ -93,6 +93,8 @@ class TestSetUp:
         assert shown.forms[1]["next"].value == "/account/security"
         assert "8 codes of 8 are left" in section(known, "recovery-codes").text
         assert section(known).find("span", class_="badge").text == "On"
+        events = section(known, "activity").text
+        assert "Second factor or passkey added" in events
 
     def test_a_wrong_code_keeps_the_secret(self, known):
         page = begin(known)

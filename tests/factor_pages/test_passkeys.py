@@ -76,6 +76,8 @@ class TestAdding:
         assert [each.name for each in rows(signed_in)] == ["My phone"]
         page = signed_in.http.get(SECURITY)
         assert page.html.find("strong", string="My phone")
+        told = json.loads(page.html.find("h2", id="passkeys")["data-signals"])
+        assert told["allAcceptedCredentialIds"] == [rows(signed_in)[0].credential_id]
         assert not page.html.find("section", {"aria-labelledby": "factors"}).find(class_="badge")
 
     def test_a_second_one_leads_back(self, signed_in):

@@ -18,7 +18,7 @@ from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.pages import show_codes
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
-from authsite.sign_in.methods.passkeys import registration
+from authsite.sign_in.methods.passkeys import changes, registration
 from authsite.sign_in.methods.totp import enrollment as totp
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
@@ -103,10 +103,11 @@ class AfterPasswordForm(ProofForm):
 
 def values(request: Request) -> dict[str, Any]:
     """The factors of the user, and what the settings let them add."""
-    user = caller_of(request).signed_in_user()
+    ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
     return {
-        "factors": factors.overview(request.authsite.ctx, user.account.id),
+        "factors": factors.overview(ctx, user.account.id),
         "may_add": kinds_to_add(request),
+        "signals": changes.signals(request.authsite.ctx, user.account),
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.support import browsers
 from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
+from tests.system.browser.gallery_factors import second_factors
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
 WIDTHS = (360, 1280)
@@ -221,6 +222,7 @@ def gallery(ann):
     for name, visit in SIGNED_IN.items():
         visit(ann)
         yield name
+    yield from second_factors(ann, EMAIL)
     yield from changed_address(ann)
 
 

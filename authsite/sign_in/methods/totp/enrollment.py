@@ -147,7 +147,7 @@ def qr_svg(text: str) -> str:
 
     drawn = BytesIO()
     segno.make(text, error="m", micro=False).save(
-        drawn, kind="svg", scale=4, border=4, light="#fff", xmldecl=False, nl=False
+        drawn, kind="svg", scale=4, border=4, light="#fff", unit="px", xmldecl=False, nl=False
     )
     return drawn.getvalue().decode()
 
