@@ -22,14 +22,14 @@ from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, RECOVERY_CODE, REMEMBERED
+from authsite.users.levels import PASSWORD, REMEMBERED
 
 from . import mailbox
 from . import pending as pending_logins
 from .attempts import attempts_of
 from .conditions import Denial, check_account, find_denial
 from .factors import notices as factor_notices
-from .factors import recovering, remembered, state
+from .factors import remembered, state
 from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
 
 
@@ -101,8 +101,7 @@ def resume(
         wrong = verified or Wrong()
         LOGINS.add("failed")
         record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
-        if set(PASSWORD) <= set(found.amr):
-            factor_notices.note_failure(ctx, found.user)
+        factor_notices.note_failure(ctx, found.account, found.amr)
         return wrong
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
@@ -265,16 +264,14 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
         if noted is None:
             raise PendingEnded
         confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
-        return mailbox.keep_valid(ctx, noted, confirmed.account) if confirmed else noted
+        return mailbox.keep_valid(ctx, noted, confirmed) if confirmed else noted
     by_mail = proves_mailbox(amr)  # the user has read that mail just now
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
     if not pending_logins.spend(ctx, pending):
         raise PendingEnded
-    if verified.amr == RECOVERY_CODE:
-        recovering.end_waiting(ctx, account.id)
     version = pending.recognition_version
     if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):
-        account, version = confirmed
+        account, version, _ = confirmed
     remember_caller(ctx, account.id, version)
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()

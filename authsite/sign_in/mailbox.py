@@ -24,6 +24,7 @@ from authsite.users.recovered import AT_RECOVERY_BY_MAIL
 
 from .credentials import forget_failures
 from .factors.missing import proves_mailbox
+from .factors.state import FactorState
 from .method import Pending, PendingEnded
 from .models import PendingLogin
 
@@ -33,6 +34,7 @@ class Confirmed(NamedTuple):
 
     account: Account
     recognition_version: int
+    factors: FactorState
 
 
 def confirm_by(ctx: Context, amr: tuple[str, ...], pending: Pending) -> Confirmed | None:
@@ -54,18 +56,21 @@ def confirm_by(ctx: Context, amr: tuple[str, ...], pending: Pending) -> Confirme
     users.confirm(ctx, user)
     ctx.db.flush()
     mails.send_welcome(ctx, Recipient(user.id, user.email))
-    return Confirmed(account_of(user), user.recognition_version)
+    ctx.db.refresh(user)
+    factors = FactorState(user.second_factor_at, user.factor_version)
+    return Confirmed(account_of(user), user.recognition_version, factors)
 
 
-def keep_valid(ctx: Context, pending: Pending, account: Account) -> Pending:
-    """Let the pending login go on, whose user has another epoch now: that of ``account``."""
+def keep_valid(ctx: Context, pending: Pending, confirmed: Confirmed) -> Pending:
+    """Let the pending login go on, whose user may have other versions now."""
+    account, _, factors = confirmed
     ctx.db.execute(
         update(PendingLogin)
         .where(PendingLogin.id == pending.id)
-        .values(user_epoch=account.epoch)
+        .values(user_epoch=account.epoch, factor_version=factors.factor_version)
         .execution_options(synchronize_session=False)
     )
-    return pending._replace(account=account)
+    return pending._replace(account=account, factors=factors)
 
 
 def recover(

@@ -128,6 +128,7 @@ function prepareSignIn(form) {
   copy();
   offerInField(form);
   setInterval(() => {
+    waiting.options = null;
     if (!asking) offerInField(form);
   }, RENEW_AFTER);
   addEventListener("pageshow", (event) => {

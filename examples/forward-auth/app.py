@@ -12,6 +12,7 @@ PORT = 8081
 NAMES = (
     *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
     *("X-Auth-Client", "X-Auth-Scope", "X-Auth-Groups"),
+    *("X-Auth-Acr", "X-Auth-Amr", "X-Auth-Time"),
 )
 PAGE = """<!doctype html><html lang="en"><title>Orders</title><link rel="icon" href="data:,">
 <h1>Orders of {name}</h1>

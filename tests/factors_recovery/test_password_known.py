@@ -1,4 +1,4 @@
-"""The notice "Somebody knows your password": after three wrong factors, once a day."""
+"""The notice that the password is known: after three wrong factors, once a day."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from tests.support.site import bearer
 
 NAMES = (
     *("X-Auth-User", "X-Auth-Email", "X-Auth-Email-Verified"),
-    *("X-Auth-Client", "X-Auth-Scope", "X-Auth-Groups"),
+    *("X-Auth-Client", "X-Auth-Scope", "X-Auth-Groups", "X-Auth-Acr", "X-Auth-Amr", "X-Auth-Time"),
 )
 SPOOFED = dict.fromkeys(NAMES, "root")
 

@@ -45,7 +45,7 @@ def code_of(answer):
 
 
 def ask(site, path, **headers):
-    answer = site.http.get(path, headers={**JSON, **headers}, status=[200, 204, 403])
+    answer = site.http.get(path, headers={**JSON, **headers}, status=[200, 204, 401, 403])
     return code_of(answer)
 
 
@@ -56,7 +56,7 @@ def ask(site, path, **headers):
         ("a ops z", None),
         (None, "group_required"),
         ("op ops2 opsx", "group_required"),
-        ("ops=aal2", "group_required"),  # no sign-in has a level yet
+        ("ops=aal2", "insufficient_user_authentication"),  # a step-up is of help
         ("authsite:owner", "group_required"),
     ],
 )

@@ -30,7 +30,8 @@ OPEN = {
 def required(host, frozen):
     """A host whose policy begins tomorrow, and Ann, who has signed in with a browser and an app."""
     start = (clock.now() + timedelta(days=1)).date()
-    site = host(second_factor="required", second_factor_from=start.isoformat())
+    policy = {"second_factor": "required", "second_factor_from": start.isoformat()}
+    site = host(**policy, session_idle="5d")
     site.ann = site.user(confirmed=True)
     sign_in(site)
     site.keys = site.client()
@@ -130,7 +131,8 @@ def test_an_anonymous_page_takes_a_weak_sign_in_for_none(host_with, frozen):
         )
 
     start = (clock.now() + timedelta(days=1)).date()
-    site = host_with(build, second_factor="required", second_factor_from=start.isoformat())
+    policy = {"second_factor": "required", "second_factor_from": start.isoformat()}
+    site = host_with(build, **policy, session_idle="5d")
     site.user()
     sign_in(site)
     assert site.http.get("/front").json == {"known": True}

@@ -28,6 +28,8 @@ from .people import (
     without_password,
 )
 
+ADD = f"{OURS}/account/factors"
+
 
 def test_a_factor_that_is_missing_is_added_and_the_time_stays(site, frozen):
     enter(site, "pwd")
@@ -192,14 +194,14 @@ def test_a_challenge_is_of_the_session_that_asked(site):
 def test_with_nothing_enrolled_it_leads_to_where_a_factor_is_added(plain):
     enter(plain)
     answer = plain.http.get("/strong", status=302)
-    assert plain.http.get(answer.location, status=303).location == f"{OURS}/account/factors"
+    assert plain.http.get(answer.location, status=303).location == f"{ADD}?next=%2Fstrong"
 
 
 def test_an_app_is_not_enough_for_a_page_that_needs_a_passkey(site):
     enter(site, "pwd", "otp")
     answer = site.http.get("/passkey", status=302)
     assert "acr_values=phr" in answer.location
-    assert site.http.get(answer.location, status=303).location == f"{OURS}/account/factors"
+    assert site.http.get(answer.location, status=303).location == f"{ADD}?next=%2Fpasskey"
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,21 @@ def factor_pages(site):
     answer = submit(site, "/login/factor/done", page="/account")
     assert answer.status_int == 303, answer
     _post(site, "browsers")
+    _verify(site, app)
     _post(site, f"passkeys/{passkey}/remove", current_password=PASSWORD)
     _post(site, "totp/remove", current_password=PASSWORD)
     site.http.reset()
+
+
+def _verify(site, app):
+    """Prove again, with the next code; and ask for a mailed code, as a user without a password."""
+    site.http.get("/login/verify/mail", status=303)
+    for form in ("", "/mail"):
+        page = f"/login/verify?max_age=0&next={SECURITY}"
+        code = app.at(clock.now() + timedelta(seconds=60))
+        given = {"method": "totp", "code": code, "max_age": "0", "current_password": PASSWORD}
+        answer = submit(site, f"/login/verify{form}", page=page, **given)
+        assert answer.status_int in (303, 422), answer
 
 
 def _post(site, form, page=SECURITY, status=303, **fields):

@@ -47,7 +47,9 @@ class SecondFactorBody(ProofBody):
     description = "Whether a passkey is asked for after the password, with the proof of the user."
 
     after_password: Annotated[
-        Flag, Missing(_("Say whether a passkey is asked for after your password."))
+        Flag,
+        Missing(_("Say whether a passkey is asked for after your password.")),
+        Field(examples=[True]),
     ]
     """Whether a passkey is asked for after the password, too."""
 
@@ -56,7 +58,7 @@ class SecondFactorBody(ProofBody):
 class TotpAnswer(TypedDict):
     created_at: _Moment
     """When it was added."""
-    last_used_at: _Moment | None
+    last_used_at: Annotated[_Moment | None, Field(examples=[None])]
     """When its code was last used; null before the first use after it was added."""
 
 
@@ -68,7 +70,7 @@ class PasskeyAnswer(TypedDict):
     """What the user calls it."""
     created_at: _Moment
     """When it was added."""
-    last_used_at: _Moment | None
+    last_used_at: Annotated[_Moment | None, Field(examples=[None])]
     """When it was last used."""
     synced: bool
     """Whether it may be copied to other devices of the user."""
@@ -82,17 +84,22 @@ class CodesLeftAnswer(TypedDict):
     """When they were made."""
 
 
+_AT = "2026-01-31T09:30:00Z"
+_Totp = Annotated[TotpAnswer | None, Field(examples=[{"created_at": _AT, "last_used_at": None}])]
+_CodesLeft = Annotated[CodesLeftAnswer | None, Field(examples=[{"left": 8, "created_at": _AT}])]
+
+
 @response_body("The second factors and passkeys of a user.")
 class FactorsAnswer(TypedDict):
     second_factor: bool
     """Whether a second factor is asked for after the password."""
     after_password: bool
     """Whether the user wants a passkey to be asked for after the password."""
-    totp: TotpAnswer | None
+    totp: _Totp
     """The authenticator app."""
     passkeys: list[PasskeyAnswer]
     """The oldest first."""
-    recovery_codes: CodesLeftAnswer | None
+    recovery_codes: _CodesLeft
     """The recovery codes; null if there are none."""
     remembered_browsers: Annotated[int, Field(examples=[1])]
     """How many browsers are not asked for the second factor for a time."""
@@ -104,11 +111,13 @@ class ChangedFactorsAnswer(TypedDict):
     """Whether a second factor is asked for after the password."""
     after_password: bool
     """Whether the user wants a passkey to be asked for after the password."""
-    totp: TotpAnswer | None
+    totp: _Totp
     """The authenticator app."""
     passkeys: list[PasskeyAnswer]
     """The oldest first."""
-    recovery_codes: _RecoveryCodes | CodesLeftAnswer | None
+    recovery_codes: Annotated[
+        _RecoveryCodes | CodesLeftAnswer | None, Field(examples=[["7Q4M-92RT-XK3D-0HVB-5WZE-P1NC"]])
+    ]
     """The recovery codes themselves if they were made now: only this response has them."""
     remembered_browsers: Annotated[int, Field(examples=[1])]
     """How many browsers are not asked for the second factor for a time."""

@@ -103,9 +103,9 @@ class AfterPasswordForm(ProofForm):
 
 def values(request: Request) -> dict[str, Any]:
     """The factors of the user, and what the settings let them add."""
-    user = caller_of(request).signed_in_user()
+    ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
     return {
-        "factors": factors.overview(request.authsite.ctx, user.account.id),
+        "factors": factors.overview(ctx, user.account.id),
         "may_add": kinds_to_add(request),
         "signals": changes.signals(request.authsite.ctx, user.account),
     }

@@ -66,6 +66,7 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     facts = _facts(ctx, user)
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
+        require_proof(ctx, user, given)
         raise EmailNotConfirmed
     require_proof(ctx, user, given, with_code=with_code, limit=LIMIT)
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from .definitions import Settings
+from .rules import START, WARNED, Rule
 from .urls import LOOPBACK_NAME, host_of, is_address, is_loopback
 
 # Domains of two labels below which anybody can register. Browsers have the whole Public Suffix
@@ -108,3 +109,22 @@ def _is_secure(url: str) -> bool:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+PASSKEY_RULES = (
+    Rule(
+        "passkey-rp-id-wrong",
+        "passkey_rp_id",
+        wrong_rp_id,
+        "{found}: give the host of base-url or a parent of all its hosts, or leave it out",
+        START,
+    ),
+    Rule(
+        "passkeys-off",
+        "passkey_rp_id",
+        lambda s: "passkey" in s.factors and not s.passkey_rp_id and passkey_obstacle(s),
+        "there are no passkeys: {found}; set base-url or passkey-rp-id to a domain, or remove"
+        " passkey from factors",
+        WARNED,
+    ),
+)

@@ -9,7 +9,7 @@ from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
-from .relying_party import passkey_obstacle, wrong_rp_id
+from .relying_party import PASSKEY_RULES
 from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
 from .secret import is_guessable
 
@@ -114,21 +114,7 @@ RULES: tuple[Rule, ...] = (
         " {found}",
         REFUSED,
     ),
-    Rule(
-        "passkey-rp-id-wrong",
-        "passkey_rp_id",
-        wrong_rp_id,
-        "{found}: give the host of base-url or a parent of all its hosts, or leave it out",
-        START,
-    ),
-    Rule(
-        "passkeys-off",
-        "passkey_rp_id",
-        lambda s: "passkey" in s.factors and not s.passkey_rp_id and passkey_obstacle(s),
-        "there are no passkeys: {found}; set base-url or passkey-rp-id to a domain, or remove"
-        " passkey from factors",
-        WARNED,
-    ),
+    *PASSKEY_RULES,
     Rule(
         "sealing-key-unset",
         "sealing_key",

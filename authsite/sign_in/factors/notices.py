@@ -1,4 +1,4 @@
-"""Notices by mail about second factors and passkeys, and about a password that somebody knows.
+"""Notices by mail about second factors: each change, and wrong ones behind a right password.
 
 They go only to an address that the user has confirmed. Those about a change have the link "This was
 not me" (`authsite.account.not_me`).
@@ -23,6 +23,7 @@ from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.account import Account
+from authsite.users.levels import PASSWORD
 from authsite.users.models import User
 
 Kind: TypeAlias = Literal[
@@ -35,7 +36,7 @@ Kind: TypeAlias = Literal[
     "passkey_cloned",
 ]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # of the alias
-FAILURES = 3  # after which the notice "Somebody knows your password" goes out
+FAILURES = 3  # after which the user learns that the password is known
 DAY = timedelta(days=1)
 AT_ONCE = timedelta(seconds=0.5)  # between two writes of one request
 
@@ -107,14 +108,16 @@ def send_reset(ctx: Context, recipient: Recipient) -> None:
     outbox.put(ctx, outbox.NewMail("factors_reset", recipient))
 
 
-def note_failure(ctx: Context, account: Account) -> None:
-    """Tell the user, once a day, that somebody has given wrong factors after the right password.
+def note_failure(ctx: Context, account: Account | None, amr: tuple[str, ...]) -> None:
+    """Tell the user, once a day, of wrong factors behind the right password.
 
-    Call it after a failed attempt has been counted, and before the transaction has written: the
-    notice is committed apart. It needs `FAILURES` of them, over all pending logins of a day.
+    ``amr``: what was proved before. Call it after a failed attempt has been counted, and before the
+    transaction has written: the notice is committed apart. It needs `FAILURES` of them, over all
+    pending logins of a day.
     """
-    now = clock.now()
-    counted = FAILED.one(ctx.database, user_id=account.id, since=now - DAY)
+    if account is None or not set(PASSWORD) <= set(amr):
+        return
+    counted = FAILED.one(ctx.database, user_id=account.id, since=clock.now() - DAY)
     if counted is None or (counted.failures or 0) < FAILURES or counted.notified:
         return
     subject = limit_subject(account.id), "second factor"

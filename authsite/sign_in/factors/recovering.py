@@ -3,7 +3,7 @@
 A recovery is what its mailbox can do: a reset, taking a change of address back, "This was not me".
 An administrator who sets a password is one, too. The mailbox of the user is not to open an account
 with a second factor, and a factor that an intruder has just added is not to lock its user out. So
-the time since which the account has had one decides (`User.factors_since`): see `SETTLED`.
+the time since which the account has had one decides (`User.factors_since`): see `LONG_ENOUGH`.
 
 The factors of administrators change by a proof or a command alone.
 """
@@ -29,7 +29,7 @@ from authsite.users.models import User
 
 from . import notices, policy, remembered, state
 
-SETTLED = timedelta(days=7)
+LONG_ENOUGH = timedelta(days=7)
 """An account that has had a factor for so long keeps its factors at a recovery."""
 _KINDS: tuple[tuple[str, type[Any]], ...] = (("totp", TotpFactor), ("passkey", Passkey))
 
@@ -75,12 +75,12 @@ def after_recovery(ctx: Context, user_id: UUID) -> None:
     """Take back what an intruder may have added; registered `at_recovery`.
 
     Pending logins and remembered browsers end. All factors and recovery codes go where the account
-    has had one for less than `SETTLED`.
+    has had one for less than `LONG_ENOUGH`.
     """
     user = ctx.db.get_one(User, user_id, populate_existing=True)
     since = user.factors_since
     values: dict[str, Any] = {}
-    if since is not None and clock.now() - since < SETTLED and not _is_administrator(user):
+    if since is not None and clock.now() - since < LONG_ENOUGH and not _is_administrator(user):
         _remove(ctx, user_id, None)
         values = _of_what_is_left(user, Left(totp=False, passkeys=0, recovery_codes=0))
     _store(ctx, user_id, **values)

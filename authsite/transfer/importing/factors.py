@@ -70,7 +70,7 @@ def write(ctx: Context, before: Before, rules: Rules, rows: Sequence[Row]) -> li
     taken = _Taken(ctx, users.values(), [draft for _row, draft in drafts])
     new: list[dict[str, Any]] = []
     for row, draft in drafts:
-        # Not an id of its own: the numbers of the rows begin at 1 in each table.
+        # With the kind: the numbers of the rows begin at 1 in each table.
         id_ = new_id(f"{rules.system} {type(draft).__name__}", draft.source_id)
         try:
             values = _values(ctx, id_, users.get(draft.user_id), draft)

@@ -11,7 +11,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors import notices
+from authsite.sign_in.factors import notices, recovering
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
 from authsite.sign_in.methods.totp.method import unlock
@@ -82,6 +82,7 @@ def verify(
 
 def _notify(ctx: Context, account: Account) -> None:
     notices.changed(ctx, account, "recovery_code_used", None)
+    recovering.end_waiting(ctx, account.id)
 
 
 METHOD = Method(NAME, RECOVERY_CODE, offered=offered, verify=verify, after=_notify)

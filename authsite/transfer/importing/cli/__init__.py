@@ -17,6 +17,7 @@ from authsite.transfer.importing import (
     groups,
     identities,
     own,
+    own_factors,
     passport,
     registrations,
     table,
@@ -210,9 +211,9 @@ def own_(options: Options) -> None:
     more = [
         _factors(options, before, *each)
         for each in (
-            ("totp", own.TOTP, own.totp),
-            ("passkeys", own.PASSKEYS, own.passkey),
-            ("recovery_codes", own.RECOVERY_CODES, own.recovery_code),
+            ("totp", own_factors.TOTP, own_factors.totp),
+            ("passkeys", own_factors.PASSKEYS, own_factors.passkey),
+            ("recovery_codes", own_factors.RECOVERY_CODES, own_factors.recovery_code),
         )
         if secrets
     ]
