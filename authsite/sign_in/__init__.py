@@ -67,7 +67,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.passkey", "/login/passkey")
     config.add_route("authsite.login.passkey.options", "/login/passkey/options")
     config.add_route("authsite.passkeys.origins", "/.well-known/webauthn")
-    if True:  # TEMP
+    if config.registry["authsite"].settings.email_sign_in:
         config.add_route("authsite.login.email", "/login/email")
         config.scan(".methods.mail_code.sign_in_pages")
     config.add_route("authsite.login.code", "/login/code")

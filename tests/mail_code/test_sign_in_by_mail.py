@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import update
 from webtest import TestApp
 
-from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in.methods.mail_code import codes
@@ -15,9 +14,8 @@ from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.sign_in.two_steps import add_second_step
-from tests.support.mails import html_of, link_in, text_of
-from tests.support.pages import csrf_of, sign_in, submit
-from tests.support.site import PASSWORD, SECRET
+from tests.support.pages import sign_in, submit
+from tests.support.site import SECRET
 from tests.support.statements import counted
 
 from .conftest import (
@@ -228,43 +226,6 @@ def test_it_is_off_by_default(host_with):
     assert "/login/email" not in site.http.get("/login").text
 
 
-def test_over_the_limit_of_the_address_the_answer_is_the_same_and_no_code_is_right(site):
-    for _ in range(5):
-        request_code(site)
-        site.new_browser()
-    assert len(site.mails()) == 5
-    request_code(site)
-    assert site.mails() == []
-    code = codes.code_of(site.app.registry["authsite"].keys, rows(site)[-1].id)
-    assert prove(site, code).status_int == 422
-
-
-def test_a_recognized_browser_has_a_limit_of_its_own(site):
-    sign_in(site)
-    submit(site, "/logout")
-    for _ in range(6):
-        request_code(site)
-    assert len(site.mails()) == 5
-    other = {"REMOTE_ADDR": "198.51.100.7"}
-    site.new_browser()
-    site.http.extra_environ.update(other)
-    request_code(site)
-    assert len(site.mails()) == 1
-
-
-def test_an_address_has_a_limit_over_all_names(site):
-    for number in range(20):
-        request_code(site, f"nobody{number}@example.com")
-    request_code(site)
-    assert site.mails() == []
-    # What sent no mail has used up nothing of Ann's limit.
-    site.new_browser()
-    site.http.extra_environ["REMOTE_ADDR"] = "198.51.100.7"
-    for _ in range(6):
-        request_code(site)
-    assert len(site.mails()) == 5
-
-
 def test_a_second_factor_is_asked_for_as_after_a_password(by_mail):
     site = by_mail(add_word)
     change_ann(site, second_factor_at=site.ann.created_at)
@@ -291,86 +252,6 @@ def test_the_code_is_used_up_by_the_first_of_twenty_at_once(site):
         statuses = list(pool.map(attempt, range(20)))
     assert statuses.count(303) == 1, statuses
     assert len(rows(site, BrowserSession)) == 1
-
-
-def test_the_link_is_a_button_in_that_browser_and_opening_it_changes_nothing(site):
-    request_code(site)
-    [mail] = site.mails()
-    link = link_in(mail)
-    for _ in range(2):
-        page = site.http.get(link, status=200)
-        assert code_in(mail) not in page.text
-    assert rows(site, BrowserSession) == []
-    form = {"csrf_token": csrf_of(page), "token": page.forms[0]["token"].value}
-    assert site.http.post("/login/code", form).headers["Location"] == "http://localhost/account"
-    assert amrs(site) == [("email",)]
-    site.http.get(link, status=400)  # used
-
-
-def test_elsewhere_the_link_shows_the_code_and_signs_nobody_in(site):
-    request_code(site)
-    [mail] = site.mails()
-    cookie = site.http.cookies[COOKIE]
-    site.new_browser()
-    page = site.http.get(link_in(mail), status=200)
-    assert code_in(mail) in page.text
-    token = link_in(mail).rpartition("/")[2]
-    login = site.http.get("/login")
-    answered = site.http.post("/login/code", {"csrf_token": csrf_of(login), "token": token})
-    assert answered.status_int == 200
-    assert code_in(mail) in answered.text
-    assert COOKIE not in site.http.cookies  # no pending login comes to another browser
-    assert rows(site, BrowserSession) == []
-    plant(site, cookie)
-    assert prove(site, code_in(mail)).status_int == 303
-
-
-@pytest.mark.parametrize("token", ["x", "A" * 92])
-def test_a_wrong_link_says_what_to_do(site, token):
-    page = site.http.get(f"/login/code/{token}", status=400)
-    assert "/login" in page.text
-
-
-def test_the_mail_has_code_and_link_in_both_parts(site):
-    request_code(site)
-    [mail] = site.mails()
-    for part in (text_of(mail), html_of(mail)):
-        assert code_in(mail) in part
-        assert link_in(mail) in part
-    assert code_in(mail) not in mail["Subject"]
-
-
-@pytest.mark.parametrize("variant", [{}, {"variant": "B", "require_email_confirmation": "true"}])
-def test_at_an_account_that_was_never_confirmed_it_confirms_and_acts_as_a_reset(by_mail, variant):
-    """Who has registered the address of another person keeps nothing."""
-    site = by_mail(confirmed=False, **variant)
-    before = site.ann
-    if not variant:
-        thief = site.client()
-        tokens = site.login(thief)
-        sign_in(site)
-        site.new_browser()
-    request_code(site)
-    mail = site.mails()[-1]
-    assert "never confirmed" in text_of(mail)
-    assert prove(site, code_in(mail)).status_int == 303
-    with site.db() as db:
-        ann = db.get(User, before.id)
-        assert ann.email_verified_at is not None
-        assert ann.password_hash is None
-        assert (ann.epoch, ann.recovery_version) == (before.epoch + 1, before.recovery_version + 1)
-        assert db.query(PersonalToken).filter(PersonalToken.revoked_at.is_(None)).all() == []
-        if not variant:
-            [family] = db.query(Family).all()
-            assert family.user_epoch == before.epoch  # ended
-    site.http.get("/account", status=200)
-    assert amrs(site)[-1] == ("email",)
-    assert "user.confirmed" in site.events()
-    if not variant:
-        form = thief.form(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
-        site.token(thief, status=400, **form)
-    site.new_browser()
-    assert submit(site, "/login", username="ann@example.com", password=PASSWORD).status_int == 422
 
 
 def test_a_confirmed_account_keeps_its_password(site):
@@ -416,18 +297,3 @@ def _shape(statement):
     """The statement; of an INSERT without its columns, of which one that is NULL is left out."""
     words = re.sub(r"\s+", " ", statement)
     return words.partition(" (")[0] if words.startswith("INSERT") else words
-
-
-def test_a_first_factor_that_is_required_follows_the_code_also_of_a_new_account(by_mail):
-    """The recovery raises the epoch, and the login goes on with the new one."""
-    site = by_mail(confirmed=False, second_factor="required")
-    request_code(site)
-    mail = [each for each in site.mails() if "code" in each["Subject"]][-1]
-    answered = prove(site, code_in(mail))
-    assert answered.headers["Location"] == "http://localhost/login/factor"
-    [row] = rows(site)
-    assert row.amr == "email"
-    with site.db() as db:
-        ann = db.get(User, site.ann.id)
-        assert (row.user_epoch, ann.password_hash) == (ann.epoch, None)
-    assert "/login/factor" in site.http.get("/login/factor", status=200).text
