@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.walk import views, walked
-from tests.support.walk_factors import factor_pages
+from tests.support.walk_factor_pages import factor_pages
 
 OWN = ("authsite.account.factors", "authsite.login.factor")
 
