@@ -31,7 +31,8 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.user.sessions", "/v1/user/sessions", guard="api")
     config.add_route("authsite.user.session", "/v1/user/sessions/{id}", guard="api")
     for name in ("recovery-codes", "second-factor", "remembered-browsers"):
-        config.add_route(f"authsite.user.{name}", f"/v1/user/{name}", guard="api")
+        route = f"authsite.user.{name.replace('-', '_')}"
+        config.add_route(route, f"/v1/user/{name}", guard="api")
     # A user who has to add a second factor can do so.
     for name, path in {
         "factors": "factors",

@@ -1,8 +1,8 @@
 """`/login/verify`: a signed-in user proves again, or more, who they are; see `sign_in.step_up`.
 
 The query says what is needed, as the guard that led here knows it: ``acr_values`` and ``max_age``.
-Somebody who changes it gets another form, and then the guard's answer again: nothing is opened by
-it. The page leads on only when nothing of that is missing, so that it is never left unmet.
+A person who changes it gets another form, and then the answer of the guard again: nothing is
+opened by it. The page leads on only when nothing of that is missing, so that it is never left unmet.
 """
 
 from collections.abc import Mapping, Sequence

@@ -86,7 +86,7 @@ USER_DATA = (
     UserData(
         "passkeys",
         passkeys.Passkey,
-        "id name rp_id aaguid backed_up created_at used_at",
+        "id name rp_id aaguid transports backup_eligible backed_up created_at used_at",
         line=Line("passkeys", Passkey, complete=_with_text, secret=True),
     ),
     UserData(

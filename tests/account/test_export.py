@@ -25,7 +25,14 @@ from tests.support.site import PASSWORD, bearer
 
 # What is stored about a user and not exported: hashes, counters of our own, internals of sending.
 WITHHELD = {
-    "users": {"password_hash", "epoch", "recovery_version", "recognition_version", "pending_epoch"},
+    "users": {
+        "password_hash", "epoch", "recovery_version", "recognition_version", "factor_version",
+        "pending_epoch",
+    },
+    "totp_factors": {"user_id", "secret", "last_step", "failures"},
+    "passkeys": {"user_id", "credential_id", "public_key", "user_handle", "sign_count"},
+    "recovery_codes": {"id", "user_id", "mac"},
+    "remembered_browsers": {"id", "user_id", "factor_version", "recovery_version"},
     "login_names": {"user_id"},
     "former_addresses": {"user_id", "epoch"},
     "released_usernames": {"digest", "user_id", "expires_at"},  # a keyed hash

@@ -11,6 +11,7 @@ from authsite.sign_in.facts import amr_of, pack
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
+from tests.providers.people import without_password
 from tests.support.mails import text_of
 from tests.support.pages import hidden_in, sign_in, submit
 from tests.support.site import PASSWORD
@@ -137,6 +138,16 @@ class TestSetUp:
         wrong = begin(site, mail_code="BCDF-GHJK")
         assert (wrong.status_int, wrong.html.find("p", class_="key")) == (422, None)
         page = begin(site, mail_code=code.lower())
+        assert confirm(site, page, App(secret_in(page)).code()).status_int == 200
+
+    def test_without_a_password_the_mailed_code_is_the_proof(self, site):
+        without_password(site, site.ann)
+        page = site.http.get(PAGE)
+        assert page.html.find("input", id="current_password") is None
+        site.mails()
+        submit(site, f"{PAGE}/mail", page=PAGE)
+        code = CODE.search(text_of(site.mails()[-1]))[1]
+        page = submit(site, PAGE, mail_code=code)
         assert confirm(site, page, App(secret_in(page)).code()).status_int == 200
 
     def test_without_a_confirmed_address_it_leads_to_the_confirmation(self, site_with):

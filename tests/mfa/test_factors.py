@@ -47,6 +47,7 @@ def test_the_methods_are_those_of_the_user(ann):
     assert "passkey_options" not in answer
 
 
+@pytest.mark.both_databases
 def test_a_code_of_the_app_completes_the_login_once(ann):
     code = ann.code()
     answer = step(ann, begin(ann)["mfa_token"], code=code)
@@ -76,6 +77,7 @@ def test_a_recovery_code_comes_with_the_password(ann):
     assert amr_of(newest(ann.site).facts) == ("pwd", "recovery")
 
 
+@pytest.mark.both_databases
 def test_a_code_that_comes_twice_is_told_apart_and_the_login_goes_on(ann):
     code = ann.code()
     ann.site.login(ann.keys, otp=code)
@@ -117,6 +119,18 @@ def test_a_new_factor_ends_logins_that_wait(ann):
     assert codes_of(step(ann, token, 400, code=ann.code())) == []
 
 
+def test_a_reset_ends_logins_that_wait(ann):
+    token = begin(ann)["mfa_token"]
+    body = {
+        "email": ann.email,
+        "token": ann.site.reset_token(ann),
+        "password": "purple wolf 77 tea",
+    }
+    ann.site.http.post_json("/v1/password/reset", body, status=200)
+    answer = step(ann, token, 400, code=ann.code())
+    assert (answer["error"], codes_of(answer)) == ("invalid_grant", [])
+
+
 def test_what_is_not_to_be_added_is_not_begun(ann):
     token = begin(ann)["mfa_token"]
     for path in ("enroll", "email"):
@@ -149,6 +163,7 @@ def enrolling(required, monkeypatch):
     return required
 
 
+@pytest.mark.both_databases
 def test_a_login_that_needs_a_factor_adds_it(enrolling):
     ann = enrolling
     answer = begin(ann)

@@ -5,19 +5,24 @@ tokens; `Issued` has them. Each call starts on an empty database.
 """
 
 import json
+from base64 import b32decode
 from contextlib import nullcontext
+from datetime import timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client
+from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client, Family
+from authsite.platform.runtime import clock
 from authsite.platform.settings.rate_limits import RATE_LIMITS
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.facts import pack
 from authsite.sign_in.method import Target
 from authsite.sign_in.models import PendingLogin
+from authsite.users.models import User
 from tests.passkeys.passkey_users import register
 from tests.support import connected, databases, factors
 from tests.support.codes import application, code_of
@@ -177,6 +182,30 @@ class Issued:
     def reset_token(self):
         return {"token": self.site.reset_token(self.ann)}
 
+    def may_add(self):
+        """Ann's browser is known so well that she may add a first factor."""
+        since = clock.now() - timedelta(days=30)
+        with self.site.db() as db:
+            db.execute(update(User).values(email_verified_at=since))
+            db.execute(update(Family).values(recognized=since))
+        return {}
+
+    def app(self):
+        """An authenticator app that has not been confirmed, with its code."""
+        self.may_add()
+        body = {"current_password": PASSWORD}
+        begun = self.http.post_json("/v1/user/totp", body, headers=self.headers).json
+        code = factors.code_now(b32decode(begun["secret"]))
+        return {"enrollment": begun["enrollment"], "code": code}
+
+    def with_factor(self):
+        """Ann has an authenticator app, and has just given its code."""
+        factors.add_totp(self.site, self.ann)
+        with self.site.db() as db:
+            proved = {"facts": pack(("pwd", "otp")), "auth_at": clock.now()}
+            db.execute(update(Family).values(proved))
+        return {}
+
     def nobody(self):
         """Ann does not exist yet."""
         databases.empty(self.site.database)
@@ -210,6 +239,11 @@ VALUES = {
     "post_mfa_enroll": lambda issued, _: issued.enrolling(),
     "post_mfa_email": lambda issued, _: issued.pending(issued.keys.client_id),
     "post_passkeys_options": lambda issued, _: issued.keys.form(),
+    "post_user_totp": lambda issued, _: issued.may_add(),
+    "post_user_totp_confirm": lambda issued, _: issued.app(),
+    "delete_user_totp": lambda issued, _: issued.with_factor(),
+    "post_user_recovery_codes": lambda issued, _: issued.with_factor(),
+    "put_user_second_factor": lambda issued, _: issued.with_factor(),
     "get_guard_web": lambda issued, _: issued.browser(),
 }
 

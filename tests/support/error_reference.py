@@ -24,6 +24,7 @@ ADVICE = {
     "the address of the application.",
     "MethodNotAllowed": "Use a method that `Allow` names.",
     "MissingParameter": "Send the parameter that the message names.",
+    "MissingProof": "Send the parameter that the message names.",
     "NotAuthenticated": "Refresh the tokens or log in again.",
     "NotSignedIn": "Sign in on the login page.",
     "OneIdentifierRequired": "Fill one of the fields that the message names.",

@@ -59,8 +59,8 @@ INSERT INTO pending_logins (id, key_hash, user_id, user_epoch, remember, amr, en
     'pwd', false, false, 0, now(), now() + interval '10 minutes' FROM {numbers};
 INSERT INTO totp_factors (id, user_id, secret, digits, period, algorithm, last_step, failures,
     created_at) SELECT {id}, {id}, '', 6, 30, 'SHA1', 0, 0, now() FROM {numbers};
-INSERT INTO passkeys (id, user_id, credential_id, public_key, user_handle, rp_id, sign_count, aaguid,
-    transports, backup_eligible, backed_up, name, created_at)
+INSERT INTO passkeys (id, user_id, credential_id, public_key, user_handle, rp_id, sign_count,
+    aaguid, transports, backup_eligible, backed_up, name, created_at)
     SELECT {id}, {id}, n::text, '', md5(n::text), 'example.com', 0, {id}, '', false, false, 'Key',
     now() FROM {numbers};
 INSERT INTO recovery_codes (id, user_id, mac, created_at)

@@ -102,7 +102,7 @@ def remove_totp(request: Request) -> Response:
 
 
 @view_config(
-    route_name="authsite.user.recovery-codes",
+    route_name="authsite.user.recovery_codes",
     request_method="POST",
     body=ProofBody,
     renderer="json",
@@ -120,7 +120,7 @@ def make_codes(request: Request) -> RecoveryCodesAnswer:
 
 
 @view_config(
-    route_name="authsite.user.second-factor",
+    route_name="authsite.user.second_factor",
     request_method="PUT",
     body=SecondFactorBody,
     renderer="json",
@@ -137,7 +137,7 @@ def ask_after_password(request: Request) -> FactorsAnswer:
     return as_json(factors.overview(ctx, user.account.id))
 
 
-@view_config(route_name="authsite.user.remembered-browsers", request_method="DELETE")
+@view_config(route_name="authsite.user.remembered_browsers", request_method="DELETE")
 @Operation(
     "Forget the remembered browsers",
     {204: None},
