@@ -154,7 +154,9 @@ def test_where_nothing_can_be_added_the_page_says_so(site_with):
     sign_in(site)
     with site.db() as db:
         db.execute(update(PendingLogin).values(amr="pwd email"))
-    assert "Ask the support for help." in site.http.get("https://192.0.2.7/login/factor").text
+    assert (
+        "Ask the people who run this site." in site.http.get("https://192.0.2.7/login/factor").text
+    )
 
 
 class TestBeforeTheDay:

@@ -11,7 +11,7 @@ from tests.support.mails import text_of
 from tests.support.pages import sign_in, submit
 
 CODE = re.compile(r"\b([A-Z]{4}-[A-Z]{4})\b")
-WRONG = "This code is not right, or it has expired. Enter the one of the latest e-mail."
+WRONG = "This code is not right, or it has expired. Enter the one from the latest e-mail."
 
 
 def code_in(site):
@@ -30,7 +30,7 @@ def site(site_with):
 def test_a_mailed_code_begins_the_session(site):
     sign_in(site, next="/account/access")
     page = site.http.get("/login/factor")
-    assert page.html.h1.text == "Check your e‑mail"
+    assert page.html.h1.text == "Check your e-mail"
     assert page.html.find("p", class_="sent-to").text == "ann@example.com"
     assert page.html.find("input", id="code")["autocomplete"] == "one-time-code"
     assert page.html.find("input", {"name": "remember_browser"}) is None
@@ -46,7 +46,7 @@ def test_a_mailed_code_begins_the_session(site):
         ("", "Enter the code from the e-mail."),
         (
             "BCDF-GHJK",
-            "This code is not right, or it has expired. Enter the one of the latest e-mail.",
+            "This code is not right, or it has expired. Enter the one from the latest e-mail.",
         ),
     ],
 )

@@ -11,8 +11,10 @@ REQUIRED = "mfa_required"
 
 WORDS: Mapping[str, str] = {
     "invalid_code": _("This code is not right. Enter a new one."),
-    "code_used": _("This code was used before. Wait for the next one, and enter that."),
-    "invalid_credential": _("The passkey was not accepted. Try again, or use another way."),
+    "code_used": _(
+        "This code was used already. Wait until the app shows the next one, and enter that."
+    ),
+    "invalid_credential": _("This passkey was not accepted. Try again, or use another way."),
 }
 """What to do after a wrong proof, by the code of `Wrong`."""
 

@@ -17,7 +17,7 @@ class WrongFirstCode(ValidationFailed):
 
     def __init__(self) -> None:
         message = _(
-            "This is not the present code. Enter the six digits that your app shows now, and check"
+            "This code is not right. Enter the six digits that your app shows now, and check"
             " the clock of your device."
         )
         super().__init__(details=[FieldError("invalid_code", "code", message)])

@@ -8,7 +8,7 @@ _WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way
 _WRONG = {
     "totp": _("This code is not right. Enter the one that the app shows now."),
     "recovery_code": _("This code is not right or was already used. Enter another one."),
-    "email": _("This code is not right, or it has expired. Enter the one of the latest e-mail."),
+    "email": _("This code is not right, or it has expired. Enter the one from the latest e-mail."),
 }
 _MISSING = {
     "totp": _("Enter the 6-digit code from the app."),
