@@ -1,16 +1,13 @@
 """The walk reaches every page and every form of second factors."""
 
-import pytest
-
 from tests.support.walk import views, walked
 from tests.support.walk_factor_pages import factor_pages
 
 OWN = ("authsite.account.factors", "authsite.login.factor")
 
 
-@pytest.mark.parametrize("base_url", ["", "https://example.com/auth"])
-def test_every_page_and_form_answers(site_with, base_url):
-    site = site_with(limits="on", **({"base_url": base_url} if base_url else {}))
+def test_every_page_and_form_answers(site_with):
+    site = site_with(limits="on")
     with walked(site) as seen:
         factor_pages(site)
     own = {(name, method) for name, method in views(site) if name.startswith(OWN)}
