@@ -122,7 +122,7 @@ def accepts(ctx: Context, pending: Pending, method: str) -> bool:
 
     That is one of its methods, or the one of a factor that can be added.
     """
-    if pending.enroll and not pending.methods:
+    if pending.adds_factor:
         return method in ctx.settings.factors
     return method in pending.methods
 

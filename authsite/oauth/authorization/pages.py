@@ -151,8 +151,8 @@ def _verify(
 ) -> Response:
     """Lead to the page that asks for what is missing, and from there to this request.
 
-    A request whose user has signed in since keeps the time of that: a further factor is no new
-    sign-in, and `prompt=login` would ask for another one without end.
+    A request whose user has signed in since keeps the time of that: a further factor is not a
+    new sign-in, and `prompt=login` would ask for another one without end.
     """
     max_age = checked.request.max_age
     level = service.level_needed(request.authsite.ctx, checked, who)

@@ -22,11 +22,6 @@ def key_of(mfa_token: str) -> str | None:
     return mfa_token.removeprefix(PREFIX) if mfa_token.startswith(PREFIX) else None
 
 
-def must_enroll(pending: Pending) -> bool:
-    """Whether a factor must be added now."""
-    return pending.enroll and not pending.methods
-
-
 def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
     """The answer to raise for a pending login that is stored, and then committed.
 
@@ -37,7 +32,7 @@ def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
         "mfa_token": f"{PREFIX}{pending.key}",
         "expires_in": max(0, int(left.total_seconds())),
         "mfa_methods": list(pending.methods),
-        "mfa_enroll": must_enroll(pending),
+        "mfa_enroll": pending.adds_factor,
     }
     options = assertion.pending_options(ctx, pending) if PASSKEY in pending.methods else None
     if options:

@@ -106,7 +106,7 @@ def go_on(
     recovery_codes: tuple[str, ...] = ()
     try:
         done = gate.resume(ctx, pending.key, method, given, client.id)
-        if isinstance(done, Complete) and required.must_enroll(pending):
+        if isinstance(done, Complete) and pending.adds_factor:
             done, made = enrolling.store_totp(ctx, pending, done, given)
             recovery_codes = made or ()
     except gate.PendingEnded:
@@ -190,7 +190,7 @@ def _field_of(method: str) -> str:
 def _check_method(ctx: Context, pending: Pending, method: str, given: Mapping[str, str]) -> None:
     if method not in METHODS.of(ctx.services) or not gate.accepts(ctx, pending, method):
         raise MethodNotOffered
-    if required.must_enroll(pending) and method != TOTP:
+    if pending.adds_factor and method != TOTP:
         raise MethodNotOffered  # a passkey is added on our pages
     if not given.get(_field_of(method)):
         raise MissingProof(_field_of(method))

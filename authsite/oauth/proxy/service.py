@@ -28,11 +28,14 @@ def authenticate_configured(ctx: Context, name: str) -> AuthenticatedClient:
     Raises `UnknownProxy`, `InvalidClient` for credentials that are not a client's, and
     `HashCapacityExceeded`.
     """
-    name = canonical_client(name)
-    configured = ctx.settings.clients.get(name)
+    configured = ctx.settings.clients.get(canonical_client(name))
     if configured is None:
-        missing = f"clients.{name}.id and clients.{name}.secret"
-        log.warning("unknown_proxy", client=name, settings_missing=missing)
+        # Not the name itself: a client may have put a secret into the path.
+        log.warning(
+            "unknown_proxy",
+            clients=sorted(ctx.settings.clients),
+            settings_missing="clients.<name>.id and clients.<name>.secret",
+        )
         raise UnknownProxy
     return authenticate(ctx.database, ctx.passwords, configured.id, configured.secret.reveal())
 

@@ -36,7 +36,7 @@ def begin_totp(ctx: Context, pending: Pending) -> Enrollment:
 
     Raises `PendingEnded` where that is not what it waits for, and `NotOffered`.
     """
-    if not pending.enroll or pending.methods:
+    if not pending.adds_factor:
         raise PendingEnded
     if not enrollment.is_offered(ctx):
         raise NotOffered

@@ -22,11 +22,6 @@ class BegunWithCodes(NamedTuple):
     recovery_codes: tuple[str, ...] | None
 
 
-def is_awaited(pending: Pending) -> bool:
-    """Whether the login goes on with a factor that is added now."""
-    return pending.enroll and not pending.methods
-
-
 def resume(
     ctx: Context,
     pending: Pending,

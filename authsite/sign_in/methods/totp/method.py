@@ -116,7 +116,7 @@ def verify(
     if pending is None:
         return None
     account, typed = pending.user, given.get("code", "")
-    if pending.enroll and not pending.methods:
+    if pending.adds_factor:
         new = enrollment.confirm(ctx, account, pending.id, given.get("enrollment", ""), typed)
         return new if isinstance(new, Wrong) else admit(ctx, account, TOTP)
     return check(ctx, account.id, typed) or admit(ctx, account, TOTP)
