@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from authsite.platform.settings.urls import host_name, origin
+from authsite.platform.settings.values import RESERVED_SCHEMES
 
 from .models import MAX_URI, NATIVE
 
@@ -157,6 +158,11 @@ def _check_private(
     if client_type != NATIVE:
         raise ValueError(
             f"use https; a scheme of its own is for a program (type {NATIVE}) only: {uri}"
+        )
+    if scheme in RESERVED_SCHEMES:
+        raise ValueError(
+            f"use a scheme of the program's own, such as org.example.app, since {scheme} has "
+            f"another meaning: {uri}"
         )
     if "." not in scheme and scheme not in private_schemes:
         raise ValueError(

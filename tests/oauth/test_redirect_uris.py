@@ -131,6 +131,14 @@ def test_the_scheme_of_a_program(uri):
             check(uri, client_type)
 
 
+@pytest.mark.parametrize("uri", ["javascript:alert(1)", "Data:text/html,x", "blob:x/y", "ws://a/b"])
+def test_a_scheme_with_another_meaning_is_never_to_be_listed(uri):
+    scheme = uri.partition(":")[0].lower()
+    with pytest.raises(ValueError, match="another meaning") as error:
+        check(uri, NATIVE, (scheme,))
+    assert "private-schemes" not in str(error.value)
+
+
 def test_a_scheme_without_a_dot_is_listed_in_the_settings():
     check("myapp://callback", NATIVE, ("myapp",))
     check("MyApp://callback", NATIVE, ("myapp",))
