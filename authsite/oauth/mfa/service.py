@@ -21,10 +21,10 @@ from authsite.sign_in import gate, notices
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import InvalidEnrollment
+from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
 from authsite.sign_in.methods.passkeys import assertion, challenges
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 from authsite.users.levels import acr_of
 
 from . import required
@@ -40,7 +40,6 @@ from .errors import (
 
 PasskeyOptions: TypeAlias = dict[str, Any]
 """The JSON of `PublicKeyCredentialRequestOptions` (Web Authentication Level 3, section 5.5)."""
-TOTP, RECOVERY_CODE = "totp", "recovery_code"
 _CODE_LENGTH = 24  # of a recovery code, without blanks and dashes
 
 

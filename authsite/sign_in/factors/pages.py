@@ -33,9 +33,8 @@ from authsite.sign_in.sessions.service import BegunSession
 from . import browser, choice, enrolling, entering
 from .entering import BegunWithCodes
 from .errors import InvalidEnrollment
-from .missing import MAIL_CODE
+from .names import MAIL_CODE, PASSKEY
 from .page_errors import FactorMissing, SignInEnded, WrongFactor
-from .service import PASSKEY
 
 ASK = "authsite:templates/login/factor.jinja2"
 CODES = "authsite:templates/factors/codes.jinja2"
