@@ -20,10 +20,11 @@ from authsite.platform.http.return_to import forget_next
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in import step_up
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.methods.passkeys.assertion import pending_options
 from authsite.sign_in.sessions import cookies
-from authsite.sign_in.step_up import PASSKEY, Given, Missing, Wanted
+from authsite.sign_in.step_up import Given, Missing, Wanted
 from authsite.sign_in.verify_url import MAIL_ROUTE, ROUTE
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of

@@ -30,7 +30,8 @@ from .attempts import attempts_of
 from .conditions import Denial, check_account, find_denial
 from .factors import notices as factor_notices
 from .factors import remembered, state
-from .factors.missing import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
+from .factors.missing import Missing, SoFar, find_missing, proves_mailbox
+from .factors.names import MAIL_CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def accepts(ctx: Context, pending: Pending, method: str) -> bool:
 
     That is one of its methods, or the one of a factor that can be added.
     """
-    if pending.enroll and not pending.methods:
+    if pending.adds_factor:
         return method in ctx.settings.factors
     return method in pending.methods
 

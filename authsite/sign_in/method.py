@@ -36,12 +36,11 @@ class Target(NamedTuple):
 class Pending(NamedTuple):
     """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`.
 
-    ``enroll``: the user must add a second factor, with ``methods`` empty as soon as that is
-    possible. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
-    ``auth_at``: as of `Verified`. ``account``: None where the name with which it began belongs to
-    no user; while ``amr`` is empty, nothing that is shown may depend on it. ``name_hash``: of that
-    name. ``registered``: the browser has just registered the account. ``expires_at``: None until it
-    is stored.
+    ``enroll``: the user must add a second factor; see `adds_factor`. Without ``enroll`` and
+    ``methods`` only the support can help. ``id``: of the row. ``auth_at``: as of `Verified`.
+    ``account``: None where the name with which it began belongs to no user; while ``amr`` is empty,
+    nothing that is shown may depend on it. ``name_hash``: of that name. ``registered``: the browser
+    has just registered the account. ``expires_at``: None until it is stored.
     """
 
     key: str
@@ -59,6 +58,11 @@ class Pending(NamedTuple):
     name_hash: str | None = None
     registered: bool = False
     expires_at: datetime | None = None
+
+    @property
+    def adds_factor(self) -> bool:
+        """Whether a second factor must be added now, and nothing else is missing before."""
+        return self.enroll and not self.methods
 
     @property
     def user(self) -> Account:

@@ -34,6 +34,7 @@ from .errors import (
     WrongCurrentPassword,
     WrongMailCode,
 )
+from .factors.names import PASSKEY
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
 from .factors.proving import prove as prove_factor
@@ -44,7 +45,6 @@ from .reauthentication import StoredProof
 from .sessions import proved
 from .sessions.service import RenewedSession
 
-PASSKEY = "passkey"
 COMING_BACK = timedelta(minutes=1)
 """For how long a confirmation at a provider counts, however recent a proof must be."""
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))

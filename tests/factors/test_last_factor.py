@@ -44,7 +44,7 @@ def passkey_of(person, name="iPhone", *, synced=True, rp_id="localhost"):
         )  # fmt: skip
         db.flush()
         account = account_of(db.get(User, person.id))
-        return id, service.added(ctx, account, service.PASSKEY, id, None)
+        return id, service.added(ctx, account, "passkey", id, None)
 
 
 def remove_passkey(person, id, account=None):
@@ -54,7 +54,7 @@ def remove_passkey(person, id, account=None):
         account = account or account_of(db.get(User, person.id))
         service.lock(ctx, account)
         db.execute(delete(Passkey).where(Passkey.id == id))
-        service.removed(ctx, account, service.PASSKEY, id, None)
+        service.removed(ctx, account, "passkey", id, None)
 
 
 def without_password(person):

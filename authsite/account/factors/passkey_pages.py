@@ -13,7 +13,7 @@ from authsite.platform.http.rendering import found, page_path
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
-from authsite.sign_in.factors.service import PASSKEY
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.methods.passkeys import changes
 from authsite.sign_in.methods.passkeys.names import MAX_NAME
 from authsite.sign_in.reauthentication import ProofFields

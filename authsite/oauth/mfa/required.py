@@ -7,10 +7,10 @@ from authsite.context import Context
 from authsite.platform.http.errors import FieldError
 from authsite.platform.runtime import clock
 from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.gate import PendingEnded, find_pending
 from authsite.sign_in.method import Pending
 from authsite.sign_in.methods.passkeys import assertion
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 
 from .errors import LoginEnded, MfaRequired
 
@@ -20,11 +20,6 @@ PREFIX: Final = "mt_"
 def key_of(mfa_token: str) -> str | None:
     """The key of the pending login with this token; None for a text that is not such a token."""
     return mfa_token.removeprefix(PREFIX) if mfa_token.startswith(PREFIX) else None
-
-
-def must_enroll(pending: Pending) -> bool:
-    """Whether a factor must be added now."""
-    return pending.enroll and not pending.methods
 
 
 def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
@@ -37,7 +32,7 @@ def answer(ctx: Context, pending: Pending, *details: FieldError) -> MfaRequired:
         "mfa_token": f"{PREFIX}{pending.key}",
         "expires_in": max(0, int(left.total_seconds())),
         "mfa_methods": list(pending.methods),
-        "mfa_enroll": must_enroll(pending),
+        "mfa_enroll": pending.adds_factor,
     }
     options = assertion.pending_options(ctx, pending) if PASSKEY in pending.methods else None
     if options:

@@ -21,10 +21,10 @@ from authsite.sign_in import gate, notices
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import InvalidEnrollment
+from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
 from authsite.sign_in.methods.passkeys import assertion, challenges
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 from authsite.users.levels import acr_of
 
 from . import required
@@ -40,7 +40,6 @@ from .errors import (
 
 PasskeyOptions: TypeAlias = dict[str, Any]
 """The JSON of `PublicKeyCredentialRequestOptions` (Web Authentication Level 3, section 5.5)."""
-TOTP, RECOVERY_CODE = "totp", "recovery_code"
 _CODE_LENGTH = 24  # of a recovery code, without blanks and dashes
 
 
@@ -106,7 +105,7 @@ def go_on(
     recovery_codes: tuple[str, ...] = ()
     try:
         done = gate.resume(ctx, pending.key, method, given, client.id)
-        if isinstance(done, Complete) and required.must_enroll(pending):
+        if isinstance(done, Complete) and pending.adds_factor:
             done, made = enrolling.store_totp(ctx, pending, done, given)
             recovery_codes = made or ()
     except gate.PendingEnded:
@@ -190,7 +189,7 @@ def _field_of(method: str) -> str:
 def _check_method(ctx: Context, pending: Pending, method: str, given: Mapping[str, str]) -> None:
     if method not in METHODS.of(ctx.services) or not gate.accepts(ctx, pending, method):
         raise MethodNotOffered
-    if required.must_enroll(pending) and method != TOTP:
+    if pending.adds_factor and method != TOTP:
         raise MethodNotOffered  # a passkey is added on our pages
     if not given.get(_field_of(method)):
         raise MissingProof(_field_of(method))

@@ -12,7 +12,7 @@ from authsite.sign_in.sessions.service import BegunSession
 
 from . import enrolling
 from .enrolling import Enrolled
-from .service import TOTP
+from .names import TOTP
 
 
 class BegunWithCodes(NamedTuple):
@@ -20,11 +20,6 @@ class BegunWithCodes(NamedTuple):
 
     begun: BegunSession
     recovery_codes: tuple[str, ...] | None
-
-
-def is_awaited(pending: Pending) -> bool:
-    """Whether the login goes on with a factor that is added now."""
-    return pending.enroll and not pending.methods
 
 
 def resume(

@@ -33,9 +33,8 @@ from authsite.sign_in.sessions.service import BegunSession
 from . import browser, choice, enrolling, entering
 from .entering import BegunWithCodes
 from .errors import InvalidEnrollment
-from .missing import MAIL_CODE
+from .names import MAIL_CODE, PASSKEY
 from .page_errors import FactorMissing, SignInEnded, WrongFactor
-from .service import PASSKEY
 
 ASK = "authsite:templates/login/factor.jinja2"
 CODES = "authsite:templates/factors/codes.jinja2"
@@ -67,7 +66,7 @@ def factor_page(request: Request) -> dict[str, Any]:
     except SignInEnded as error:
         request.response.status_int = max(request.response.status_int, error.status)
         return {"state": "ended", "login": login_url(request, request.authsite.next)}
-    if entering.is_awaited(pending):
+    if pending.adds_factor:
         return {"state": "enroll", **_enrolling(request, pending)}
     return _asking(request, pending)
 
@@ -166,7 +165,7 @@ def _resume(
     request: Request, pending: Pending, method: str, proof: Mapping[str, str]
 ) -> BegunSession | BegunWithCodes | Pending | Wrong:
     ctx, former_key = request.authsite.ctx, cookies.session_key(request)
-    if entering.is_awaited(pending):
+    if pending.adds_factor:
         return entering.resume(ctx, pending, method, proof, former_key=former_key)
     return service.resume(ctx, pending.key, method, proof, former_key=former_key)
 

@@ -28,10 +28,11 @@ from authsite.users.account import account_of
 from authsite.users.models import User
 
 from . import notices, policy, remembered, state
+from .names import PASSKEY, TOTP
 
 LONG_ENOUGH = timedelta(days=7)
 """An account that has had a factor for so long keeps its factors at a recovery."""
-_KINDS: tuple[tuple[str, type[Any]], ...] = (("totp", TotpFactor), ("passkey", Passkey))
+_KINDS: tuple[tuple[str, type[Any]], ...] = ((TOTP, TotpFactor), (PASSKEY, Passkey))
 
 
 class Named(NamedTuple):

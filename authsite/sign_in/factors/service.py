@@ -30,10 +30,9 @@ from authsite.users.models import User
 
 from . import notices, policy, remembered, state
 from .errors import FactorRequired, LastFactor, LastWayIn
+from .names import PASSKEY, TOTP
 from .offers import can_keep_secrets
 from .ways_in import can_sign_in
-
-TOTP, PASSKEY = "totp", "passkey"
 
 
 class Totp(NamedTuple):
@@ -139,7 +138,7 @@ def added(
     *,
     replaced: bool = False,
 ) -> Added:
-    """A factor or passkey was inserted: ``kind`` is `TOTP` or `PASSKEY`, ``id`` that of its row.
+    """A factor or passkey was inserted: ``kind`` is its name, ``id`` that of its row.
 
     ``session_id``: the sign-in that added it; None at a sign-in that must add one. ``replaced``: it
     took the place of one of its kind. Pending logins and remembered browsers of the user end. To

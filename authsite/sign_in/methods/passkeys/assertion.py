@@ -1,7 +1,7 @@
 """Sign in with a passkey, alone or as a second factor (Web Authentication Level 3, section 7.2).
 
 Alone it must have verified the user. As a second factor it need not. A use is stored in a
-transaction of its own, before the sign-in is written: the challenge, which counts once, and the
+separate transaction, before the sign-in is written: the challenge, which counts once, and the
 counter.
 """
 
@@ -22,7 +22,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.platform.settings.relying_party import RelyingParty, relying_party
 from authsite.sign_in.credentials import owner_of_user
-from authsite.sign_in.factors import notices
+from authsite.sign_in.factors import names, notices
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.gate import admit
@@ -36,7 +36,7 @@ from .credentials import NO_KEY, Assertion, parsed, verify_assertion
 from .models import Passkey
 from .stored import StoredPasskey
 
-NAME = "passkey"
+NAME = names.PASSKEY
 _WRONG = Wrong("invalid_credential")
 
 
@@ -70,7 +70,7 @@ def pending_options(ctx: Context, pending: Pending) -> dict[str, Any] | None:
     """
     if NAME in pending.methods:
         return options(ctx, challenges.of_pending(pending.id), pending.user)
-    if pending.enroll and not pending.methods and registration.can_add(ctx):
+    if pending.adds_factor and registration.can_add(ctx):
         proved = Proved(pending.amr, pending.auth_at or clock.now())
         return registration.options(ctx, pending.user, pending.id, proved)
     return None
@@ -96,7 +96,7 @@ def verify(
     party = relying_party(ctx.settings)
     if pending is None:
         return _sign_in(ctx, party, target, given)
-    if pending.enroll and not pending.methods:
+    if pending.adds_factor:
         return _enroll(ctx, pending, given)
     bound = challenges.of_pending(pending.id)
     done = check(ctx, party, given.get("credential"), bound, pending.user.id)
