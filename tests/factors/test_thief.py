@@ -191,7 +191,7 @@ def test_the_password_and_the_cookie_renew_no_time(site):
     page = site.http.get(f"{authorizing.BASE}/login?prompt=login")
     answer = site.http.post(f"{authorizing.BASE}/login", {**form, "csrf_token": csrf_of(page)})
     assert answer.location == f"{authorizing.BASE}/login/factor"
-    for query in ("max_age=600", "max_age=0", "acr_values=aal1&max_age=1", "acr_values=phr"):
+    for query in ("max_age=600", "max_age=0", "acr_values=aal1&max_age=1"):
         page = site.http.get(f"{authorizing.BASE}/login/verify?{query}")
         form = {"csrf_token": csrf_of(page), "current_password": PASSWORD}
         asked = dict(each.split("=") for each in query.split("&"))
