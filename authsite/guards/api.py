@@ -65,6 +65,7 @@ _IDENTITY = {
         "When the user last proved to be who they are, in seconds since 1970; empty without a "
         "sign-in of a user.",
         "1767222000",
+        may_be_empty=True,
     ),
     "Cookie": ResponseHeader(
         "With `cookies=1`: the request's cookies that are not authsite's, or empty.",

@@ -172,7 +172,7 @@ def _headers_of_errors(errors: Sequence[ApiError]) -> Mapping[str, ResponseHeade
 
 
 def _described(header: ResponseHeader) -> dict[str, Any]:
-    number = header.example.isdecimal()
+    number = header.example.isdecimal() and not header.may_be_empty
     return {
         "description": header.description,
         "required": header.always,

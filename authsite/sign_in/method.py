@@ -39,9 +39,8 @@ class Pending(NamedTuple):
     ``enroll``: the user must add a second factor; see `adds_factor`. Without ``enroll`` and
     ``methods`` only the support can help. ``id``: of the row. ``auth_at``: as of `Verified`.
     ``account``: None where the name with which it began belongs to no user; while ``amr`` is empty,
-    nothing that is shown may depend on it. ``name_hash``: of that
-    name. ``registered``: the browser has just registered the account. ``expires_at``: None until it
-    is stored.
+    nothing that is shown may depend on it. ``name_hash``: of that name. ``registered``: the browser
+    has just registered the account. ``expires_at``: None until it is stored.
     """
 
     key: str

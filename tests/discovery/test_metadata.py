@@ -33,7 +33,13 @@ def test_the_document_names_what_this_server_has_and_nothing_else(site_with):
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
         "introspection_endpoint_auth_methods_supported": AUTH_METHODS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
-        "grant_types_supported": ["password", "client_credentials", "refresh_token"],
+        "grant_types_supported": [
+            "password",
+            "client_credentials",
+            "refresh_token",
+            "urn:authsite:params:oauth:grant-type:mfa",
+            "urn:authsite:params:oauth:grant-type:passkey",
+        ],
         "response_types_supported": ["none"],
         "scopes_supported": ["notes:read", "notes:write"],
     }

@@ -118,7 +118,7 @@ class Person:
         return answer.headers["WWW-Authenticate"]
 
     def prove(self, amr=("pwd", "otp"), minutes=0):
-        """The sign-ins were proved so, so many minutes ago."""
+        """The sign-ins were proved so, this number of minutes ago."""
         at = clock.now() - timedelta(minutes=minutes)
         with self.site.db() as db:
             of_user = update(Family).where(Family.user_id == self.id)
@@ -136,7 +136,7 @@ class Person:
         return self.confirm(begun)
 
     def code(self, secret=None, after=0):
-        """The code of the app ``after`` so many seconds."""
+        """The code of the app ``after`` this number of seconds."""
         moment = clock.now() + timedelta(seconds=after)
         return pyotp.TOTP(secret or self.secret).at(moment)
 

@@ -1,4 +1,4 @@
-"""Who may add a first factor: nobody who only knows the password."""
+"""Who may add a first factor: not a person who only knows the password."""
 
 from datetime import timedelta
 
@@ -42,7 +42,7 @@ def change_sign_in(person, **values):
 
 @pytest.fixture
 def stranger(steps):
-    """Somebody in an unknown browser, who knows Ann's password."""
+    """A person in an unknown browser, who knows Ann's password."""
     return Person(steps(), known=False)
 
 

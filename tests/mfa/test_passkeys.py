@@ -165,7 +165,7 @@ def test_a_wrong_passkey_as_a_second_step_is_named(two_factors):
         assert (wrong["error"], codes_of(wrong)) == ("invalid_grant", ["invalid_credential"])
         assert wrong["errors"][0]["field"] == "credential"
     used = json.dumps(site.key.get(asked))
-    # That challenge is of a second step, and signs nobody in alone.
+    # That challenge is of a second step, and does not sign a user in alone.
     assert grant(site, used, 400)["error"] == "invalid_grant"
     go_on(site, token, "", mfa_method="passkey", credential=used)
 

@@ -23,8 +23,10 @@ from authsite.sign_in.facts import pack
 from authsite.sign_in.method import Target
 from authsite.sign_in.models import PendingLogin
 from authsite.users.models import User
-from tests.passkeys.passkey_users import register
+from tests.passkeys.passkey_users import origin_of, register
+from tests.passkeys.passkey_users import rows as passkeys_of
 from tests.support import connected, databases, factors
+from tests.support.authenticator import Authenticator
 from tests.support.codes import application, code_of
 from tests.support.described import Described
 from tests.support.identities import linked
@@ -206,6 +208,19 @@ class Issued:
             db.execute(update(Family).values(proved))
         return {}
 
+    def new_passkey(self):
+        """A passkey that the browser has made for the user, and that is not stored yet."""
+        self.may_add()
+        body = {"current_password": PASSWORD}
+        asked = self.http.post_json("/v1/user/passkeys/options", body, headers=self.headers).json
+        made = Authenticator(origin=origin_of(self.site)).create(asked)
+        return {"credential": json.dumps(made)}
+
+    def stored_passkey(self):
+        register(self.site, self.ann)
+        [row] = passkeys_of(self.site)
+        return {**self.with_factor(), "id": str(row.id)}
+
     def nobody(self):
         """Ann does not exist yet."""
         databases.empty(self.site.database)
@@ -241,6 +256,10 @@ VALUES = {
     "post_passkeys_options": lambda issued, _: issued.keys.form(),
     "post_user_totp": lambda issued, _: issued.may_add(),
     "post_user_totp_confirm": lambda issued, _: issued.app(),
+    "post_user_passkeys_options": lambda issued, _: issued.may_add(),
+    "post_user_passkeys": lambda issued, _: issued.new_passkey(),
+    "patch_user_passkey": lambda issued, _: issued.stored_passkey(),
+    "delete_user_passkey": lambda issued, _: issued.stored_passkey(),
     "delete_user_totp": lambda issued, _: issued.with_factor(),
     "post_user_recovery_codes": lambda issued, _: issued.with_factor(),
     "put_user_second_factor": lambda issued, _: issued.with_factor(),

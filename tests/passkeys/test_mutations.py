@@ -191,7 +191,7 @@ def test_the_page_answers_each_of_them_without_an_error_of_ours(site, ann):
 
 
 def is_the_same(made, right):
-    """What is not signed and does not say whose it is: the transport, say, or an absent handle."""
+    """Parts that are not signed and name no user: the transport, say, or an absent handle."""
     signed = ("clientDataJSON", "authenticatorData", "signature")
     sent, own = made["response"], right["response"]
     handle = sent.get("userHandle")

@@ -31,6 +31,12 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "export": "5/day",
         "password-check": "60/minute",
         "reset-token": "10/15 minutes",
+        "second-factor": "5/5 minutes",
+        "second-factor-address": "30/10 minutes",
+        "email-code": "5/hour",
+        "email-code-address": "20/hour",
+        "email-sign-in": "5/hour",
+        "factor-changes": "20/hour",
     }
 
 
@@ -45,6 +51,6 @@ def test_a_limit_that_the_library_does_not_read_as_meant_is_refused(value):
 def test_a_limit_may_have_several_windows_save_where_a_growing_delay_follows_it():
     several = "6/minute, 8/hour"
     assert settings(AUTHSITE_LIMITS_RESET_TOKEN=several).limit_values["reset-token"] == several
-    for name in ("LOGIN_ACCOUNT", "REAUTHENTICATION"):
+    for name in ("LOGIN_ACCOUNT", "REAUTHENTICATION", "SECOND_FACTOR"):
         error = message(**{f"AUTHSITE_LIMITS_{name}": several})
         assert "give one limit such as 5/5 minutes" in error

@@ -3,10 +3,11 @@
 import re
 import time
 
-from tests.support.mails import link_in
+from tests.support.mails import text_of
 from tests.support.world import AUTH
 
-_WITH_LINK = re.compile(r"[?&](token|url)=")
+_LINK = re.compile(r"^https?://\S+$", re.MULTILINE)
+_CODE = re.compile(r"^\s*([B-Z]{4}-[B-Z]{4})\s*$", re.MULTILINE)
 
 
 class Mailbox:
@@ -16,17 +17,34 @@ class Mailbox:
         self._watch, self._folder, self._host = watch, folder, host
         self._unread = []
 
-    def link(self, address, part, seconds=60):
+    def link(self, address, part):
         """The link with ``part`` in it from the next mail to ``address`` that has one."""
+
+        def found(mail):
+            link = _LINK.search(text_of(mail))
+            return link and part in link[0] and link[0]
+
+        return self._next(address, found, f"mail with {part}")
+
+    def code(self, address):
+        """The code in the next mail to ``address`` that has one."""
+
+        def found(mail):
+            code = _CODE.search(text_of(mail))
+            return code and code[1]
+
+        return self._next(address, found, "mail with a code")
+
+    def _next(self, address, find, what, seconds=60):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self._unread += self._watch.mails(self._folder, self._host)
             for mail in self._unread:
-                if mail["To"] == address and part in (link := link_in(mail)):
+                if mail["To"] == address and (found := find(mail)):
                     self._unread.remove(mail)
-                    return link
+                    return found
             time.sleep(0.1)
-        raise AssertionError(f"no mail with {part} came to {address}")
+        raise AssertionError(f"no {what} came to {address}")
 
 
 class Visitor:
@@ -49,7 +67,7 @@ class Visitor:
         )
         for name, value in fields.items():
             form.locator(f"[name={name}]").fill(value)
-        button = form.locator("button:not([type=button])").first
+        button = form.locator("button:not([type=button]):not([formaction])").first
         with self.page.expect_response(
             lambda answer: answer.request.method == "POST" and answer.url.endswith(action)
         ) as answered:

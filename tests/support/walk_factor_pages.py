@@ -94,4 +94,4 @@ def _add_passkey(site):
     made = Authenticator().create(options, origin=f"{base.scheme}://{base.netloc}")
     _post(site, "passkeys/add", page=page, credential=json.dumps(made))
     with site.db() as db:
-        return db.scalar(select(Passkey.id))
+        return db.scalar(select(Passkey.id).order_by(Passkey.created_at.desc()))

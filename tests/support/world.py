@@ -59,6 +59,7 @@ class World:
         self.front = Front(folder / "nginx", self.authority.sign(*HOSTS), free_port(), free_port())
         self._addresses = itertools.count(2)
         urls = _database("auth"), _database("shop")
+        self.shop_url = urls[1]
         with ThreadPoolExecutor(2) as pool:
             shop = pool.submit(self._host_application, urls[1])
             self.auth, self.shop = self._machines(urls[0]), shop.result()

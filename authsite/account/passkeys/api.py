@@ -69,7 +69,7 @@ def options(request: Request) -> dict[str, Any]:
     "Add a passkey",
     {201: NewPasskeyAnswer},
     description="The user is notified by mail. A first factor ends all other sign-ins.",
-    errors=(InvalidCredential, NotOffered, TooManyPasskeys, UserRequired, TooManyAttempts(60)),
+    errors=(InvalidCredential, NotOffered, TooManyPasskeys, UserRequired),
 )
 def add(request: Request) -> dict[str, Any]:
     user = caller_of(request).signed_in_user()

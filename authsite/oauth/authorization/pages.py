@@ -91,8 +91,7 @@ def _decided(request: Request, incoming: Incoming, decision: str) -> Response:
         return lead_back(request, checked.client.name, url, after_form=True)
     if decision == CONTINUE:
         chosen = continuation.seal_chosen(ctx.services.keys, incoming, browser_of(request))
-        ours = {CHOSEN: chosen} | ({AT: incoming.at} if incoming.at else {})
-        return see_other(request, _path(request, incoming, **ours))
+        return _again(request, incoming, **{CHOSEN: chosen})
     return _go_on(request, incoming, allowed=decision == ALLOW)
 
 
@@ -152,8 +151,8 @@ def _verify(
 ) -> Response:
     """Lead to the page that asks for what is missing, and from there to this request.
 
-    A request whose user has signed in since keeps the time of that: a further factor is no new
-    sign-in, and `prompt=login` would ask for another one without end.
+    A request whose user has signed in since keeps the time of that: a further factor is not a
+    new sign-in, and `prompt=login` would ask for another one without end.
     """
     max_age = checked.request.max_age
     level = service.level_needed(request.authsite.ctx, checked, who)
@@ -173,7 +172,7 @@ def _answer(
         commit_and_begin(request)  # the code is stored in a transaction of its connection
     code = service.grant(ctx, checked, who)
     if code is None:
-        return _page(request, Step.CONSENT, incoming, checked, who)
+        return _again(request, incoming)
     url = code_url(ctx.services, checked.answer_to, code)
     return lead_back(request, checked.client.name, url, after_form=came_from_form(request))
 
@@ -230,6 +229,13 @@ def _next(request: Request, incoming: Incoming, *, keep: bool = False) -> str:
     if continuation.fits(path):
         return path
     return _path(request, _stored(request, incoming), **{AT: at})
+
+
+def _again(request: Request, incoming: Incoming, **ours: str) -> Response:
+    """Lead to the GET of this request, to which another row may apply now."""
+    ours |= {AT: incoming.at} if incoming.at else {}
+    path = _path(request, incoming, **ours)
+    return see_other(request, path) if request.method == "POST" else found(request, path)
 
 
 def _stored(request: Request, incoming: Incoming) -> Incoming:

@@ -159,7 +159,7 @@ def give_consent(ctx: Context, checked: Checked, account: Account) -> None:
 
 
 def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
-    """A code; None if the user has just withdrawn the consent.
+    """A code; None if the consent was withdrawn, or the user or the client deleted, just now.
 
     Call it outside of a transaction: it has one, which is committed on return.
     """

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID, uuid4
 
 from sqlalchemy import Table, bindparam, exists, insert, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.expression import true
 
 from authsite.context import Context
@@ -97,7 +98,8 @@ RECORD_IF_STORED = recording_if(exists().where(AuthorizationCode.id == bindparam
 def store(ctx: Context, new: NewCode) -> str | None:
     """Store the code and record it, in one transaction, committed on return; the code's text.
 
-    The client of a third party needs a consent, whose use is noted: None if it has been withdrawn.
+    The client of a third party needs a consent, whose use is noted: None if it has been withdrawn,
+    and if the user or the client has been deleted.
     Raises `FeatureNotOpen` for a code with an audience, until the database is upgraded.
     """
     now, code_id, client = clock.now(), uuid4(), new.client
@@ -136,7 +138,10 @@ def store(ctx: Context, new: NewCode) -> str | None:
         queries.insert(0, consents.noting_use(new.account.id, client.id, now))
     if new.audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
-    stored = run_together(ctx.database, *queries)[0 if client.first_party else 1]
+    try:
+        stored = run_together(ctx.database, *queries)[0 if client.first_party else 1]
+    except IntegrityError:
+        stored = None  # the row of the user or the client is gone
     if stored is None:
         return None
     code = text.CodeText(code_id, int(expires_at.timestamp()))

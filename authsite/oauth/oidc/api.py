@@ -17,6 +17,7 @@ from authsite.request_state import Request
 from .keys.ring import ring_of
 
 AN_HOUR = "public, max-age=3600"
+NOT_STORED = "no-store"  # an empty list, while another process makes the first keys
 _KEYS_CACHED = {
     **PUBLIC,
     "Cache-Control": ResponseHeader("Caches may store the response.", AN_HOUR),
@@ -62,8 +63,10 @@ class KeysAnswer(TypedDict):
     ),
 )
 def jwks(request: Request) -> Response:
-    """Respond with the public keys, which clients may cache for an hour."""
+    """Respond with the public keys, which clients may cache for an hour if there are any."""
     services = request.registry["authsite"]
     keys = ring_of(services).keys(services).published(clock.now())
     body = json.dumps({"keys": keys}).encode()
-    return respond_from_cache(request, CachedResponse(body, "application/json"), AN_HOUR)
+    return respond_from_cache(
+        request, CachedResponse(body, "application/json"), AN_HOUR if keys else NOT_STORED
+    )

@@ -7,11 +7,11 @@ import structlog
 from authsite.context import Context
 from authsite.oauth import refresh as rotation
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
-from authsite.oauth.grants import check_allowed
 from authsite.oauth.grants.mfa import by_mfa
 from authsite.oauth.grants.passkey import by_passkey, issue_by_passkey
 from authsite.oauth.grants.password import by_password, issue_by_password
 from authsite.oauth.grants.refresh_token import by_refresh_token
+from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.mfa import service as mfa
 from authsite.oauth.mfa.service import PasskeyOptions
 from authsite.oauth.tokens import TokenPair
@@ -28,11 +28,14 @@ def authenticate_configured(ctx: Context, name: str) -> AuthenticatedClient:
     Raises `UnknownProxy`, `InvalidClient` for credentials that are not a client's, and
     `HashCapacityExceeded`.
     """
-    name = canonical_client(name)
-    configured = ctx.settings.clients.get(name)
+    configured = ctx.settings.clients.get(canonical_client(name))
     if configured is None:
-        missing = f"clients.{name}.id and clients.{name}.secret"
-        log.warning("unknown_proxy", client=name, settings_missing=missing)
+        # Not the name itself: a client may have put a secret into the path.
+        log.warning(
+            "unknown_proxy",
+            clients=sorted(ctx.settings.clients),
+            settings_missing="clients.<name>.id and clients.<name>.secret",
+        )
         raise UnknownProxy
     return authenticate(ctx.database, ctx.passwords, configured.id, configured.secret.reveal())
 

@@ -70,6 +70,8 @@ class ResponseHeader(NamedTuple):
     example: str
     always: bool = True
     """Whether every response of the status has it."""
+    may_be_empty: bool = False
+    """Whether it is empty in some responses, so that a number is described as text."""
 
 
 Headers = Mapping[str, ResponseHeader]

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.support import browsers
 from tests.support.languages import PSEUDO, pseudo_package, words_of
 from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
-from tests.system.browser.gallery_factors import second_factors
+from tests.system.browser.gallery_factors import required, second_factors
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
 WIDTHS = (360, 1280)
@@ -31,9 +31,20 @@ SETTINGS = {
     "limits": "on",
     "trusted_proxies": "127.0.0.1",
     "return_origins": ELSEWHERE,
+    "email_sign_in": "on",
     "personal_token_scopes": "reports:read reports:write",
     "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
 }
+
+
+REQUIRED = {**SETTINGS, "second_factor": "required"}
+
+
+def visitor(context, served, words=str):
+    """A person at a server; not at 127.0.0.1, where no passkey can be."""
+    origin, box = served
+    origin = origin.replace("127.0.0.1", "localhost")
+    return Person(context, origin, box, ELSEWHERE, words=words)
 
 
 def _login_mistake(ann):
@@ -240,17 +251,24 @@ def main(folder, language="en"):
     with (
         browsers.playwright() as playwright,
         browsers.chromium(playwright, program=browsers.WHOLE) as browser,
+    ):
+        _picture(browser, folder, language, pictured, SETTINGS)
+        _picture(browser, folder, language, required, REQUIRED)
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
+
+
+def _picture(browser, folder, language, states, settings):
+    with (
         tempfile.TemporaryDirectory() as place,
-        pages_server(Path(place), _variables(place, language), **SETTINGS) as served,
+        pages_server(Path(place), _variables(place, language), **settings) as served,
     ):
         context = browser.new_context(locale=language, reduced_motion="reduce")
-        ann = Person(context, *served, ELSEWHERE, words=words_of(language))
-        for name in pictured(ann):
+        ann = visitor(context, served, words_of(language))
+        for name in states(ann):
             for width, scheme in itertools.product(WIDTHS, ("light", "dark")):
                 ann.page.set_viewport_size({"width": width, "height": 800})
                 ann.page.emulate_media(color_scheme=scheme)
                 ann.page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
-    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 
 
 def _variables(place, language):

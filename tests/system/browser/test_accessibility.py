@@ -5,7 +5,8 @@ import pytest
 from tests.support import extent
 from tests.support.languages import words_of
 from tests.system.browser.axe import violations_in_both_schemes
-from tests.system.browser.gallery import CUT, ELSEWHERE, SETTINGS, gallery
+from tests.system.browser.gallery import CUT, REQUIRED, SETTINGS, gallery, visitor
+from tests.system.browser.gallery_factors import required
 from tests.system.browser.people import EMAIL, PASSWORD, SECOND, THIRD, Person, pages_server
 
 
@@ -20,19 +21,36 @@ def server(tmp_path):
 @pytest.mark.parametrize("language", ["de", "en"] if extent.ALL else ["de"])
 def test_axe_finds_nothing_and_nothing_is_cut_or_scrolls_sideways(server, new_context, language):
     """German has the longest words."""
-    context = new_context(locale=language, viewport={"width": 320, "height": 640})
-    ann = Person(context, *server, ELSEWHERE, words=words_of(language))
-    found, cut = {}, {}
-    for name in gallery(ann):
-        if wrong := violations_in_both_schemes(ann.page):
-            found[name] = wrong
-        if texts := ann.page.evaluate(CUT):
-            cut[name] = texts
-    assert (found, cut) == ({}, {})
+    ann = on_a_small_phone(new_context, server, language)
+    assert faults_of(ann, gallery(ann)) == ({}, {})
     # Chromium notes each of these answers by itself: a page that is not there, a link that is not
     # ours, and /app asking whether there is a session to come back to, which only a try can tell.
     expected = ("404 (Not Found)", "403 (Forbidden)", "400 (Bad Request)")
     assert [trouble for trouble in ann.troubles if not any(e in trouble for e in expected)] == []
+
+
+@pytest.mark.control("X07")
+def test_nor_where_a_second_factor_is_required(new_context, tmp_path):
+    with pages_server(tmp_path, **REQUIRED) as served:
+        ann = on_a_small_phone(new_context, served, "de")
+        assert faults_of(ann, required(ann)) == ({}, {})
+        assert ann.troubles == []
+
+
+def on_a_small_phone(new_context, served, language):
+    context = new_context(locale=language, viewport={"width": 320, "height": 640})
+    return visitor(context, served, words_of(language))
+
+
+def faults_of(ann, states):
+    """What axe finds in each state, and the texts that are cut."""
+    found, cut = {}, {}
+    for name in states:
+        if wrong := violations_in_both_schemes(ann.page):
+            found[name] = wrong
+        if texts := ann.page.evaluate(CUT):
+            cut[name] = texts
+    return found, cut
 
 
 def press_tab_to(page, name):

@@ -4,8 +4,8 @@ test_accessibility.py has German, whose words are the longest; `make screenshots
 """
 
 from tests.support.languages import PSEUDO, pseudo_package, words_of
-from tests.system.browser.gallery import CUT, ELSEWHERE, SETTINGS, gallery
-from tests.system.browser.people import Person, pages_server
+from tests.system.browser.gallery import CUT, SETTINGS, gallery, visitor
+from tests.system.browser.people import pages_server
 
 DIRECTION = "[document.documentElement.dir, getComputedStyle(document.body).direction]"
 
@@ -13,7 +13,7 @@ DIRECTION = "[document.documentElement.dir, getComputedStyle(document.body).dire
 def test_no_page_is_too_narrow_for_its_texts(new_context, tmp_path):
     with pages_server(tmp_path, pseudo_package(tmp_path / "package"), **SETTINGS) as served:
         context = new_context(locale=PSEUDO, viewport={"width": 360, "height": 640})
-        ann = Person(context, *served, ELSEWHERE, words=words_of(PSEUDO))
+        ann = visitor(context, served, words_of(PSEUDO))
         cut, untranslated, directions = {}, {}, set()
         for name in gallery(ann):
             ann.page.wait_for_load_state()  # with its stylesheet

@@ -1,49 +1,13 @@
 """Passkeys in Chromium, with its virtual authenticator: the script of the pages."""
 
-from base64 import b64encode
-
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.passkeys.passkey_users import register, rows
 from tests.support import databases
-from tests.support.authenticator import Authenticator, bytes_of
+from tests.support.authenticator import Authenticator
 from tests.support.servers import serving, write_ini
 from tests.support.site import WEB, Site
-
-
-class Keys:
-    """The virtual authenticator of a page (Web Authentication Level 3, section 11)."""
-
-    def __init__(self, page, *, verified=True, conditional=False):
-        self.session = page.context.new_cdp_session(page)
-        self.session.send("WebAuthn.enable", {"enableUI": False})
-        options = {
-            "protocol": "ctap2",
-            "ctap2Version": "ctap2_1",
-            "transport": "internal",
-            "hasResidentKey": True,
-            "hasUserVerification": True,
-            "isUserVerified": verified,
-            "automaticPresenceSimulation": conditional,
-        }
-        added = self.session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-        self.id = {"authenticatorId": added["authenticatorId"]}
-
-    def add(self, own):
-        """Let it have this passkey."""
-        private = own.key.private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        encoded = {
-            "credentialId": own.id, "privateKey": private, "userHandle": bytes_of(own.handle),
-        }  # fmt: skip
-        credential = {name: b64encode(value).decode() for name, value in encoded.items()}
-        credential |= {"isResidentCredential": True, "rpId": "localhost", "signCount": 1}
-        self.session.send("WebAuthn.addCredential", {**self.id, "credential": credential})
-
-    def answer(self, *, present):
-        """Touch it from now on, or no longer."""
-        given = {**self.id, "enabled": present}
-        self.session.send("WebAuthn.setAutomaticPresenceSimulation", given)
+from tests.support.virtual_keys import VirtualKeys
 
 
 @pytest.fixture
@@ -72,7 +36,7 @@ def test_the_button_signs_in(served, page):
     origin, site = served
     own = register(site, site.user(confirmed=True), Authenticator(synced=False))
     page.goto(f"{origin}/login?next=/account/security")
-    keys = Keys(page)
+    keys = VirtualKeys(page)
     keys.add(own)
     keys.answer(present=True)
     page.locator("[name=remember]:visible").check()
@@ -87,7 +51,7 @@ def test_the_field_for_the_name_offers_them(served, page):
     origin, site = served
     own = register(site, site.user(confirmed=True), Authenticator(synced=False))
     page.goto("about:blank")
-    keys = Keys(page)
+    keys = VirtualKeys(page)
     keys.add(own)
     keys.answer(present=True)
     page.goto(f"{origin}/login")
@@ -98,7 +62,7 @@ def test_what_is_cancelled_leaves_the_page_as_it_is(served, page):
     origin, site = served
     register(site, site.user(confirmed=True))
     page.goto(f"{origin}/login")
-    keys = Keys(page, verified=False)  # it has none of this site
+    keys = VirtualKeys(page, verified=False)  # it has none of this site
     keys.answer(present=True)
     page.locator("#passkey button").click()
     page.locator("#passkey [data-said]").filter(has_text="password").wait_for()
@@ -111,7 +75,7 @@ def test_the_challenge_is_renewed_before_it_expires(served, page):
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "options" in request.url else 0)
     page.clock.install()
-    Keys(page)
+    VirtualKeys(page)
     page.goto(f"{origin}/login")
     page.wait_for_load_state("networkidle")
     assert len(asked) == 1

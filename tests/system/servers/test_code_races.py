@@ -1,5 +1,7 @@
 """Two server processes on one database, at which one authorization code arrives many times."""
 
+import time
+
 import pytest
 
 from authsite.sign_in import gate
@@ -21,7 +23,19 @@ RACERS = 8
 def two(backend, tmp_path):
     with pair(backend, tmp_path, base_url="http://localhost") as servers:
         databases.empty(servers.site.database)
+        for server in (servers.one, servers.other):
+            wait_for_keys(server)
         yield servers
+
+
+def wait_for_keys(server):
+    """Until a server has signing keys.
+
+    Making them may take longer than a request waits for it in another process, whose answer is 503.
+    """
+    until = time.monotonic() + 60
+    while not server.get("/.well-known/jwks.json").json()["keys"]:
+        assert time.monotonic() < until
 
 
 def test_of_racers_with_one_code_one_gets_tokens_which_the_others_end(two):

@@ -1,7 +1,7 @@
 """Sign in with a passkey, alone or as a second factor (Web Authentication Level 3, section 7.2).
 
 Alone it must have verified the user. As a second factor it need not. A use is stored in a
-transaction of its own, before the sign-in is written: the challenge, which counts once, and the
+separate transaction, before the sign-in is written: the challenge, which counts once, and the
 counter.
 """
 

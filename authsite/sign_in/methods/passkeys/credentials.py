@@ -19,7 +19,7 @@ from .challenges import Challenge
 
 MAX_SIZE = 16 * 1024  # bytes of JSON text
 MAX_ID = 1023  # bytes of a credential id (section 4, Credential ID)
-_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}")  # base64url of so many
+_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}")  # base64url of that limit
 ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256 of COSE, in the order of preference
 _RSA_BITS = range(2048, 4097)
 _TRANSPORTS = ("ble", "hybrid", "internal", "nfc", "smart-card", "usb")
@@ -57,7 +57,7 @@ class Assertion(NamedTuple):
 
 
 def parsed(text: str | None) -> dict[str, Any] | None:
-    """The credential in JSON text; None if it is no object with an id, or too large."""
+    """The credential in JSON text; None if it is not an object with an id, or too large."""
     if not text or len(text) > MAX_SIZE or len(text.encode(errors="replace")) > MAX_SIZE:
         return None
     try:

@@ -99,7 +99,7 @@ HANDLE = PreparedQuery(
 
 
 def find(ctx: Context, credential_id: str, rp_id: str) -> StoredPasskey | None:
-    """The passkey of this credential id and relying party, whoever its user is."""
+    """The passkey of this credential id and relying party, of any user."""
     return BY_CREDENTIAL_ID.one(ctx.database, credential_id=credential_id, rp_id=rp_id)
 
 
