@@ -172,6 +172,14 @@ class ExportAnswer(TypedDict):
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows
     """Those that were created before an upgrade, in another form."""
+    remembered_browsers: _Rows
+    """The browsers that are not asked for the second factor for a time."""
+    totp_factors: _Rows
+    """The authenticator app, without its secret."""
+    passkeys: _Rows
+    """The passkeys, without their keys."""
+    recovery_codes: _Rows
+    """When recovery codes were made and used, without the codes."""
     mails: _Rows
     """The mails of the last days: kind, address and state, never their text."""
     audit_events: _Rows

@@ -45,6 +45,8 @@ from .reauthentication import StoredProof
 from .sessions import proved
 from .sessions.service import RenewedSession
 
+COMING_BACK = timedelta(minutes=1)
+"""For how long a confirmation at a provider counts, however recent a proof must be."""
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 
 
@@ -176,7 +178,8 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
         return Missing()
     if too_old:
         level = max(level, acr, key=LEVELS.index)
-    if is_required(ctx.settings, now):
+    # A sign-in would ask for it: a remembered browser, or a sign-in of before, is no way around.
+    if is_required(ctx.settings, now) or stored.second_factor_at is not None:
         level = max(level, AAL2, key=LEVELS.index)
     offered = second_factors(ctx, user.account) if stored.has_factor or level != AAL1 else ()
     first = too_old or not _first_of(user)
@@ -192,7 +195,9 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
     if not first or missing.by_password or missing.enroll:
         return missing
     # A user without a password confirms on another page.
-    max_age = min(PROOF_LIFETIME, wanted.max_age or PROOF_LIFETIME)
+    max_age = PROOF_LIFETIME
+    if wanted.max_age is not None:  # the way back from the provider takes a moment
+        max_age = min(PROOF_LIFETIME, max(wanted.max_age, COMING_BACK))
     too_long_ago = is_old(stored.confirmed_at, max_age, now)
     return replace(missing, confirmed=None if too_long_ago else stored.confirmed_at)
 

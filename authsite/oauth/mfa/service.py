@@ -1,7 +1,6 @@
 """Go on with a pending login of a client, and sign in by passkey."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
@@ -116,8 +115,7 @@ def go_on(
         raise WrongProof(done.code, _field_of(method))
     if isinstance(done, Pending):
         raise required.answer(ctx, done)
-    pair = complete(ctx, client, done, asked)
-    return replace(pair, recovery_codes=recovery_codes)
+    return complete(ctx, client, done, asked).with_codes(recovery_codes)
 
 
 def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: Asked) -> TokenPair:
