@@ -31,6 +31,15 @@ class ProfileBody(Body):
     """A phone number to log in with, where they are enabled."""
 
 
+class ProofBody(Body):
+    description = "A proof of the user."
+
+    current_password: CurrentPassword = None
+    """The user's password. A user without one confirms with a linked provider instead."""
+    mail_code: MailCode = None
+    """The code that was mailed for this change, where one is asked for."""
+
+
 class EmailBody(Body):
     description = "A new e-mail address."
 
@@ -55,22 +64,12 @@ class PasswordBody(Body):
     """The new password."""
 
 
-class DeleteBody(Body):
+class DeleteBody(ProofBody):
     description = "The confirmation of the user who deletes the account."
 
-    current_password: CurrentPassword = None
-    """The user's password. A user without one confirms with a linked provider instead."""
-    mail_code: MailCode = None
-    """The code that was mailed for this change, where one is asked for."""
 
-
-class ExportBody(Body):
+class ExportBody(ProofBody):
     description = "The confirmation of the user whose data is exported."
-
-    current_password: CurrentPassword = None
-    """The user's password. A user without one confirms with a linked provider instead."""
-    mail_code: MailCode = None
-    """The code that was mailed for this change, where one is asked for."""
 
 
 _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
@@ -173,6 +172,14 @@ class ExportAnswer(TypedDict):
     """The personal access tokens, also ended ones."""
     former_personal_access_tokens: _Rows
     """Those that were created before an upgrade, in another form."""
+    remembered_browsers: _Rows
+    """The browsers that are not asked for the second factor for a time."""
+    totp_factors: _Rows
+    """The authenticator app, without its secret."""
+    passkeys: _Rows
+    """The passkeys, without their keys."""
+    recovery_codes: _Rows
+    """When recovery codes were made and used, without the codes."""
     mails: _Rows
     """The mails of the last days: kind, address and state, never their text."""
     audit_events: _Rows

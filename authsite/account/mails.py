@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
+from authsite.sign_in.factors import left as left_factors
 from authsite.sign_in.factors import notices as factor_notices
-from authsite.sign_in.factors import recovering
 from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.identities import service as identities
@@ -68,7 +68,7 @@ def build_password_changed(job: MailJob) -> MailContent | None:
     if content is None or job.mail.user_id is None:
         return content
     with Session(job.services.database.autocommit) as db:
-        left = recovering.find_left(db, job.mail.user_id)
+        left = left_factors.find(db, job.mail.user_id)
     # For the template, which has the words; never the name of a passkey, which is user input.
     names = [name for name, here in (("totp", left.totp), ("passkey", left.passkeys)) if here]
     return replace(content, about=" ".join(names) or None)

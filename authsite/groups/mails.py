@@ -10,7 +10,7 @@ from authsite.platform.addresses import shown
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
-from authsite.users.groups.members import groups_of
+from authsite.users.groups.groups_of_user import groups_of
 from authsite.users.groups.reserved import PREFIX, is_reserved
 from authsite.users.mails import MAIL_USER, content_for
 from authsite.users.models import User

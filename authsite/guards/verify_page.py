@@ -20,10 +20,12 @@ from authsite.platform.http.return_to import forget_next
 from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in import step_up
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.methods.passkeys.assertion import pending_options
+from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
 from authsite.sign_in.sessions import cookies
-from authsite.sign_in.step_up import PASSKEY, Given, Missing, Wanted
+from authsite.sign_in.step_up import Given, Missing, Wanted
 from authsite.sign_in.verify_url import MAIL_ROUTE, ROUTE
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of
@@ -31,7 +33,6 @@ from authsite.users.identities import service as identities
 from authsite.users.levels import AAL2, PHR
 
 VERIFY = "authsite:templates/login/verify.jinja2"
-MAX_CREDENTIAL = 16384  # characters
 _MAX_AGE = 10**9  # seconds
 
 
@@ -42,7 +43,7 @@ class VerifyForm(Body):
     method: Annotated[str, Field(max_length=32)] | None = None
     code: Annotated[str, Field(max_length=64)] | None = None
     mail_code: MailCode = None
-    credential: Annotated[str, Field(max_length=MAX_CREDENTIAL)] | None = None
+    credential: Annotated[str, Field(max_length=MAX_SIZE)] | None = None
 
 
 def verify_page(request: Request) -> dict[str, Any]:

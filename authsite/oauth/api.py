@@ -18,10 +18,12 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 from authsite.users.caller import caller_of
 
-from . import grants, introspection, revocation
+from . import introspection, revocation
 from .client_auth import AuthenticatedClient, ClientCredentials, identify
 from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
+from .grants import table as grants
 from .grants.grant import GrantBody
+from .grants.token_parameters import ERRORS, TokenParameters
 from .introspection import IntrospectionAnswer
 from .logout import AT_LOGOUT
 from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
@@ -88,7 +90,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
 @view_config(
     route_name="authsite.oauth.token",
     request_method="POST",
-    body=grants.TokenParameters,
+    body=TokenParameters,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -104,7 +106,7 @@ def token_response(pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     ),
     errors=(
         InvalidClient(headers={"WWW-Authenticate": 'Basic realm="authsite"'}),
-        *grants.ERRORS,
+        *ERRORS,
         TwoClientAuthentications,
         ParametersInQuery,
         TooManyAttempts(60),

@@ -9,7 +9,7 @@ The version before had personal access tokens in the table of families. Their te
 generation, is longer than that of the others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
 from typing import NamedTuple, TypeAlias
@@ -81,6 +81,10 @@ class TokenPair:
     scope: str
     id_token: str | None = None
     recovery_codes: tuple[str, ...] = ()
+
+    def with_codes(self, recovery_codes: tuple[str, ...]) -> "TokenPair":
+        """The pair with the recovery codes that were made at the same login."""
+        return replace(self, recovery_codes=recovery_codes)
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:

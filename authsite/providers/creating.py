@@ -22,7 +22,7 @@ from . import mails
 from .decision import Step
 from .entering import enter_new
 from .errors import Changed
-from .lookup import may_start_afresh
+from .known_accounts import may_start_afresh
 from .visits import Visit, join, require_step
 
 

@@ -22,7 +22,7 @@ from authsite.users.identities.models import Identity
 from authsite.users.levels import PROVIDER
 from authsite.users.models import User
 
-from .lookup import Known
+from .known_accounts import Known
 
 
 class Browser(NamedTuple):

@@ -22,8 +22,8 @@ from . import mails, waiting
 from .decision import Step
 from .entering import Browser
 from .errors import Changed
+from .known_accounts import Found, look
 from .linking import mails as linking_mails
-from .lookup import Found, look
 from .waiting import Waiting
 
 

@@ -36,11 +36,11 @@ class Target(NamedTuple):
 class Pending(NamedTuple):
     """A sign-in that needs one more proof, by one of ``methods``; see `PendingLogin`.
 
-    ``enroll``: the user must add a second factor; see `adds_factor`. Without ``enroll`` and ``methods`` only the support can help. ``id``: of the row.
-    ``auth_at``: as of `Verified`. ``account``: None where the name with which it began belongs to
-    no user; while ``amr`` is empty, nothing that is shown may depend on it. ``name_hash``: of that
-    name. ``registered``: the browser has just registered the account. ``expires_at``: None until it
-    is stored.
+    ``enroll``: the user must add a second factor; see `adds_factor`. Without ``enroll`` and
+    ``methods`` only the support can help. ``id``: of the row. ``auth_at``: as of `Verified`.
+    ``account``: None where the name with which it began belongs to no user; while ``amr`` is empty,
+    nothing that is shown may depend on it. ``name_hash``: of that name. ``registered``: the browser
+    has just registered the account. ``expires_at``: None until it is stored.
     """
 
     key: str

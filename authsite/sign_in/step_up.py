@@ -26,7 +26,8 @@ from authsite.users.levels import (
     reaches,
 )
 
-from . import reauthentication
+from . import gate, reauthentication
+from .credentials import owner_of_user
 from .errors import (
     PROOF_LIFETIME,
     MissingCurrentPassword,
@@ -34,9 +35,9 @@ from .errors import (
     WrongCurrentPassword,
     WrongMailCode,
 )
+from .factors.names import PASSKEY
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
-from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
 from .method import METHODS, Pending, Target, Wrong, second_factors
 from .methods.mail_code.session_codes import check_of_session
@@ -44,7 +45,8 @@ from .reauthentication import StoredProof
 from .sessions import proved
 from .sessions.service import RenewedSession
 
-PASSKEY = "passkey"
+COMING_BACK = timedelta(minutes=1)
+"""For how long a confirmation at a provider counts, however recent a proof must be."""
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 
 
@@ -176,7 +178,8 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
         return Missing()
     if too_old:
         level = max(level, acr, key=LEVELS.index)
-    if is_required(ctx.settings, now):
+    # A sign-in would ask for it: a remembered browser, or a sign-in of before, is no way around.
+    if is_required(ctx.settings, now) or stored.second_factor_at is not None:
         level = max(level, AAL2, key=LEVELS.index)
     offered = second_factors(ctx, user.account) if stored.has_factor or level != AAL1 else ()
     first = too_old or not _first_of(user)
@@ -192,7 +195,9 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
     if not first or missing.by_password or missing.enroll:
         return missing
     # A user without a password confirms on another page.
-    max_age = min(PROOF_LIFETIME, wanted.max_age or PROOF_LIFETIME)
+    max_age = PROOF_LIFETIME
+    if wanted.max_age is not None:  # the way back from the provider takes a moment
+        max_age = min(PROOF_LIFETIME, max(wanted.max_age, COMING_BACK))
     too_long_ago = is_old(stored.confirmed_at, max_age, now)
     return replace(missing, confirmed=None if too_long_ago else stored.confirmed_at)
 
@@ -219,7 +224,8 @@ def _check_second(
     if given.method not in usable or not given.factor:
         raise FactorMissing(given.method or "")
     pending = pending_of(user, stored, usable)
-    verified = prove_factor(ctx, pending, user.account, given.method, given.factor)
+    owner = owner_of_user(user.account.id, stored.recognition_version)
+    verified = gate.check(ctx, pending, given.method, given.factor, owner)
     if isinstance(verified, Wrong):
         raise WrongFactor(given.method, verified.code)
     return verified.amr

@@ -35,7 +35,7 @@ from authsite.sign_in.sessions import cookies
 from authsite.sign_in.sessions import service as sessions
 from authsite.users.account import account_of
 from authsite.users.caller import signed_in
-from authsite.verification.registered import forget_registered, keep_registered
+from authsite.verification.registered_browser import forget_registered, keep_registered
 from authsite.verification.service import choose_page
 
 from . import service

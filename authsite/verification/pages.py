@@ -27,7 +27,7 @@ from authsite.users.account import Account
 from authsite.users.caller import signed_in
 
 from . import confirmation, links, service, undo
-from .registered import forget_registered, is_registered_here
+from .registered_browser import forget_registered, is_registered_here
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID
 
 import pytest
 from sqlalchemy import select
@@ -21,6 +22,7 @@ from tests.support.authorizing import (
     sign_in,
     target_of,
 )
+from tests.support.pages import submit
 from tests.support.site import PASSWORD
 
 REAUTHENTICATION = [{"prompt": "login"}, {"max_age": "0"}, {"prompt": "login", "max_age": "0"}]
@@ -141,6 +143,23 @@ def test_the_sign_in_of_a_provider_satisfies_it_however_old_it_is(issuer, ann):
     assert leads_to(issuer.http.get(BASE + target)) == "/login"
     with issuer.db() as db:
         db.scalar(select(BrowserSession)).identity_id = session.id
+    assert answer_of(issuer.http.get(BASE + target))["code"]
+
+
+@pytest.mark.parametrize("asked", [{"prompt": "login"}, {"max_age": "0"}])
+def test_another_key_of_the_session_of_a_provider_is_no_sign_in(issuer, ann, frozen, asked):
+    """To sign out everywhere else needs no proof, and gives the session a new key."""
+    ours = application(issuer, first_party=True)
+    sign_in(issuer)
+    with issuer.db() as db:
+        db.scalar(select(BrowserSession)).identity_id = UUID(int=7)
+    frozen.advance(60)
+    target, before = at_of(authorize(issuer, ours, **asked)), issuer.http.cookies.copy()
+    submit(issuer, "/account/sessions/end-others", page="/account/security")
+    assert issuer.http.cookies != before
+    assert leads_to(issuer.http.get(BASE + target)) in ("/login", "/login/verify")
+    with issuer.db() as db:
+        db.scalar(select(BrowserSession)).confirmed_at = clock.now()
     assert answer_of(issuer.http.get(BASE + target))["code"]
 
 

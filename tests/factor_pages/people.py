@@ -46,5 +46,5 @@ def add_app(site, user):
         first = pyotp.TOTP(made.secret).at(clock.now() - timedelta(seconds=30))
         new = enrollment.confirm(ctx, account, bound, made.enrollment, first)
         id = enrollment.store(ctx, account, new)
-        added = service.added(ctx, account, service.TOTP, id, None)
+        added = service.added(ctx, account, "totp", id, None)
     return App(made.secret), added.recovery_codes

@@ -10,7 +10,7 @@ from inspect import unwrap
 from pathlib import Path
 
 import authsite
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 
 TOP = Path(authsite.__file__).parent
 OPENING = {
@@ -18,7 +18,7 @@ OPENING = {
     ("authsite.oauth.issue", "issue"),
     ("authsite.oauth.issue", "issue_for_code"),
     # The table of grants calls them by a variable; the grants themselves are looked at one by one.
-    ("authsite.oauth.grants", "execute"),
+    ("authsite.oauth.grants.table", "execute"),
 }
 ON_PURPOSE = {"authsite.testing"}
 """What signs in without any proof, for the tests of applications."""

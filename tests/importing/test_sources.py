@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from authsite.transfer.importing import drafts, passport
-from authsite.transfer.importing.drafts import Fault
 from authsite.transfer.importing.own import ExportSource
+from authsite.transfer.importing.row_values import Fault
 from authsite.transfer.importing.rows import SourceUnusable
 from authsite.transfer.importing.sources import open_source
 from tests.support import foreign_systems as other

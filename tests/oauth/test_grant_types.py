@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import update
 
 from authsite.cli import authsite
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import CLIENT_TYPES, Client
 from tests.support.authorizing import OPENID
 from tests.support.in_process import Commands, write_ini

@@ -161,14 +161,14 @@ def test_a_step_up_takes_the_challenge_of_its_session_alone(site, ann):
         from authsite.users.account import account_of
 
         account = account_of(db.get(User, ann.id))
-        options = assertion.options(ctx, challenges.of_session(here), account)
+        options = assertion.options(ctx, challenges.of_pending(here), account)
         text = json.dumps(own.get(options))
         check = (ctx, party, text)
-        assert assertion.check(*check, challenges.of_session(there), ann.id) is None
-        assert assertion.check(*check, challenges.of_session(here), uuid4()) is None
+        assert assertion.check(*check, challenges.of_pending(there), ann.id) is None
+        assert assertion.check(*check, challenges.of_pending(here), uuid4()) is None
     with site.db() as db:
         ctx = context(site, db)
-        _, used = assertion.check(ctx, party, text, challenges.of_session(here), ann.id)
+        _, used = assertion.check(ctx, party, text, challenges.of_pending(here), ann.id)
         assert used.user_verified
 
 

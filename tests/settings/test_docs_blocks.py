@@ -46,6 +46,7 @@ CHECKED = {
         f"connect-{name}": ["tests/cli/test_client_add.py"]
         for name in ("airflow", "apache", "django", "flask", "jupyterhub", "superset")
     },
+    "factor-lost": [HERE],
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
     "groups": [HERE],
     "guards": ["tests/guards/test_docs_guards.py"],
@@ -59,6 +60,10 @@ CHECKED = {
     "openid": [HERE],
     "openid-requests": [HERE, "tests/oidc/test_docs_claims.py"],
     "operations": ["tests/settings/test_operations_docs.py"],
+    **{
+        page: ["tests/settings/test_docs_factors.py"]
+        for page in ("passkeys", "require-factor", "second-factors")
+    },
     "performance-notes": [HERE],
     "production": ["tests/settings/test_production_docs.py", "tests/support/manual.py"],
     "reliability": [HERE],
@@ -138,7 +143,7 @@ def shell(page):
 
 
 @pytest.mark.parametrize(
-    "page", ["audit", "backup", "common-tasks", "mail", "openid", "openid-requests"]
+    "page", ["audit", "backup", "common-tasks", "factor-lost", "mail", "openid", "openid-requests"]
 )
 def test_a_command_exists_with_its_options(page):
     lines = re.findall(r"(?:^|bin/|\| )authsite ([^#\n]*)", shell(page), re.MULTILINE)
@@ -167,8 +172,8 @@ def test_what_make_and_python_run_exists(page):
 
 def test_the_web_client_has_what_its_page_calls():
     types = (CHECKOUT / "authsite/static/client/authsite.d.ts").read_text()
-    [block] = [each for each in guides.blocks("web-client") if each.language == "js"]
-    called = set(re.findall(r"auth\.(\w+)", block.text))
+    shown = [each.text for each in guides.blocks("web-client") if each.language == "js"]
+    called = set(re.findall(r"auth\.(\w+)", "".join(shown)))
     assert len(called) > 4
     assert {name for name in called if not re.search(rf"\b{name}\b", types)} == set()
 

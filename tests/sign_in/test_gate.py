@@ -12,7 +12,7 @@ import pytest
 import authsite
 from authsite.oauth import issue
 from authsite.oauth.errors import InvalidGrant
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import Family
 from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.sign_in.facts import amr_of, pack

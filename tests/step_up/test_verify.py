@@ -298,3 +298,17 @@ def test_a_group_with_a_level_offers_the_step_up(site):
     site.http.get("/finance", status=200)
     label(site, site.ann, "ops")
     site.http.get("/finance", status=403)
+
+
+@pytest.mark.parametrize("amr", [("pwd", "device"), ("pwd",), ("idp", "device"), ("email",)])
+def test_a_sign_in_without_the_factor_does_not_renew_its_time_without_it(site, frozen, amr):
+    """Who has stolen such a session, and the password, could not sign in."""
+    enter(site, *amr)
+    before = session(site).auth_at
+    frozen.advance(601)
+    page = asked_at(site, "/recent")
+    assert fields(page) == {"current_password", "code"}
+    give(page, 422, current_password=PASSWORD)
+    assert session(site).auth_at == before
+    give(page, current_password=PASSWORD, code=site.phone.code())
+    assert proved(site) == (("pwd", "otp"), clock.now())

@@ -5,6 +5,7 @@ from typing import cast
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.account.bodies import ProofBody
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.installation.features import FeatureNotOpen
@@ -30,7 +31,6 @@ from .bodies import (
     ConfirmTotpBody,
     EnrollmentAnswer,
     FactorsAnswer,
-    ProofBody,
     RecoveryCodesAnswer,
     SecondFactorBody,
     as_json,

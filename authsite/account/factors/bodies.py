@@ -5,11 +5,12 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from authsite.account.bodies import ProofBody
 from authsite.platform.http.api_metadata import response_body
-from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode, Missing
+from authsite.platform.http.bodies import Body, Flag, Missing
 from authsite.platform.i18n import _
 from authsite.platform.runtime.clock import rfc3339
-from authsite.sign_in.factors.service import Overview
+from authsite.sign_in.factors.service import Overview, OwnPasskey
 
 _Moment = Annotated[
     str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
@@ -21,15 +22,6 @@ _Code = Annotated[
 ]
 _EnrollmentText = Annotated[str, Field(min_length=1, max_length=1024, examples=["et_3f9c…"])]
 _RecoveryCodes = Annotated[list[str], Field(examples=[["7Q4M-92RT-XK3D-0HVB-5WZE-P1NC"]])]
-
-
-class ProofBody(Body):
-    description = "The proof of the user who changes the factors."
-
-    current_password: CurrentPassword = None
-    """The user's password. A user without one confirms with a linked provider instead."""
-    mail_code: MailCode = None
-    """The code that was mailed for this change, where one is asked for."""
 
 
 class ConfirmTotpBody(Body):
@@ -143,6 +135,17 @@ class RecoveryCodesAnswer(TypedDict):
     """Each can be used once, in place of another second factor."""
 
 
+def passkey_as_json(each: OwnPasskey) -> PasskeyAnswer:
+    """A passkey, as in the list and after a change."""
+    return {
+        "id": str(each.id),
+        "name": each.name,
+        "created_at": rfc3339(each.created_at),
+        "last_used_at": rfc3339(each.used_at) if each.used_at else None,
+        "synced": each.synced,
+    }
+
+
 def as_json(found: Overview) -> FactorsAnswer:
     """The object of `GET /v1/user/factors`."""
     return {
@@ -153,16 +156,7 @@ def as_json(found: Overview) -> FactorsAnswer:
             "created_at": rfc3339(found.totp.created_at),
             "last_used_at": rfc3339(found.totp.used_at) if found.totp.used_at else None,
         },
-        "passkeys": [
-            {
-                "id": str(each.id),
-                "name": each.name,
-                "created_at": rfc3339(each.created_at),
-                "last_used_at": rfc3339(each.used_at) if each.used_at else None,
-                "synced": each.synced,
-            }
-            for each in found.passkeys
-        ],
+        "passkeys": [passkey_as_json(each) for each in found.passkeys],
         "recovery_codes": found.codes
         and {"left": found.codes.left, "created_at": rfc3339(found.codes.created_at)},
         "remembered_browsers": found.remembered_browsers,

@@ -13,7 +13,7 @@ from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import found, go_on, page_path
 from authsite.platform.http.return_to import forget_next
 from authsite.request_state import Request
-from authsite.sign_in.factors import banner
+from authsite.sign_in.factors import banner, names
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.pages import show_codes
@@ -124,8 +124,8 @@ def kinds_to_add(request: Request) -> tuple[str, ...]:
     """The kinds of factors that the settings let users add."""
     ctx = request.authsite.ctx
     offered = {
-        factors.TOTP: totp.is_offered(ctx),
-        factors.PASSKEY: registration.can_add(ctx),
+        names.TOTP: totp.is_offered(ctx),
+        names.PASSKEY: registration.can_add(ctx),
     }
     return tuple(kind for kind, is_offered in offered.items() if is_offered)
 
@@ -164,7 +164,7 @@ def adding(request: Request, kind: str) -> dict[str, Any]:
         "kind": kind,
         "enrollment": None,
         "passkey_options": None,
-        "replaces": kind == factors.TOTP and overview.totp is not None,
+        "replaces": kind == names.TOTP and overview.totp is not None,
         "first": first,
         "needs_code": needs_code,
         "unconfirmed": needs_code and not user.account.confirmed,
@@ -173,7 +173,7 @@ def adding(request: Request, kind: str) -> dict[str, Any]:
     }
 
 
-totp_page = partial(adding, kind=factors.TOTP)
+totp_page = partial(adding, kind=names.TOTP)
 
 
 def confirm_page(request: Request) -> dict[str, Any]:

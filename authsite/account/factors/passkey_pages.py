@@ -13,8 +13,9 @@ from authsite.platform.http.rendering import found, page_path
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
-from authsite.sign_in.factors.service import PASSKEY
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.methods.passkeys import changes
+from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
 from authsite.sign_in.methods.passkeys.names import MAX_NAME
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account_pages import account_form, back
@@ -29,7 +30,7 @@ class PasskeyForm(Body):
     """A new passkey, which the page's script has made; see `ConfirmForm` about ``asked``."""
 
     credential: Annotated[
-        str, Field(min_length=1, max_length=16384), Missing(_("Passkeys need JavaScript."))
+        str, Field(min_length=1, max_length=MAX_SIZE), Missing(_("Passkeys need JavaScript."))
     ]
     name: Annotated[str, Field(max_length=MAX_NAME)] | None = None
     asked: Flag | None = None

@@ -10,7 +10,7 @@ from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors import policy, service
+from authsite.sign_in.factors import left, policy
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
@@ -85,7 +85,7 @@ def needs_mail_code(ctx: Context, user: SignedInUser) -> bool:
 
 
 def _needs_mail_code(ctx: Context, user: SignedInUser, facts: SignInFacts) -> bool:
-    if service.has_factor(ctx, user.account.id):
+    if left.has_factor(ctx, user.account.id):
         return False
     amr = amr_of(facts.facts) if is_recent(facts.auth_at) else ()
     account, now = user.account, clock.now()

@@ -9,7 +9,7 @@ from authsite.account.service import end_others as end_other_sign_ins
 from authsite.context import Context
 from authsite.oauth import families
 from authsite.platform.rate_limit import limit_subject
-from authsite.sign_in.factors import remembered
+from authsite.sign_in.factors import names, remembered
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered, UnknownFactor, WrongFirstCode
 from authsite.sign_in.factors.offers import Proved, can_keep_secrets
@@ -61,7 +61,7 @@ def confirm_totp(
     factors.lock(ctx, account)
     replaced = factors.overview(ctx, account.id).totp is not None
     id = totp.store(ctx, account, new)
-    added = factors.added(ctx, account, factors.TOTP, id, present, replaced=replaced)
+    added = factors.added(ctx, account, names.TOTP, id, present, replaced=replaced)
     return finish(ctx, user, added, new.proved, TOTP, end_others)
 
 
@@ -102,7 +102,7 @@ def remove_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
     )
     if removed is None:
         raise UnknownFactor
-    factors.removed(ctx, user.account, factors.TOTP, removed, user.session_id)
+    factors.removed(ctx, user.account, names.TOTP, removed, user.session_id)
 
 
 def make_codes(ctx: Context, user: SignedInUser, given: ProofFields) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.view import view_config
 
-from authsite.account.factors.bodies import ProofBody
+from authsite.account.bodies import ProofBody
+from authsite.account.factors.bodies import PasskeyAnswer
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
@@ -27,7 +28,6 @@ from .bodies import (
     CreationOptions,
     NameBody,
     NewPasskeyAnswer,
-    PasskeyAnswer,
     PasskeyBody,
     PasskeyPath,
     as_json,

@@ -1,22 +1,21 @@
 """The bodies of requests and responses about passkeys."""
 
-import json
 from typing import Annotated, Any, NotRequired
 
 from pydantic import BeforeValidator, Field, StringConstraints
 from typing_extensions import TypedDict
 
+from authsite.account.factors.bodies import PasskeyAnswer, passkey_as_json
+from authsite.oauth.parameters import as_json_text
 from authsite.platform.http.api_metadata import Parameters, response_body
 from authsite.platform.http.bodies import Body, Flag, Missing
 from authsite.platform.i18n import _
-from authsite.platform.runtime.clock import rfc3339
+from authsite.sign_in.factors.service import OwnPasskey
 from authsite.sign_in.methods.passkeys.models import Passkey
 
 Credential = Annotated[
     str,
-    BeforeValidator(
-        lambda value: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
-    ),
+    BeforeValidator(as_json_text),
     StringConstraints(min_length=1, max_length=64 * 1024),
     Field(examples=['{"id":"…","rawId":"…","type":"public-key","response":{…}}']),
 ]
@@ -24,7 +23,6 @@ Credential = Annotated[
 
 _Name = Annotated[str, StringConstraints(max_length=64), Field(examples=["My phone"])]
 _Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
-_Moment = Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
 
 
 class PasskeyBody(Body):
@@ -58,32 +56,8 @@ class PasskeyPath(Parameters):
     """Its id in the list."""
 
 
-@response_body("A passkey.")
-class PasskeyAnswer(TypedDict):
-    id: _Id
-    """Its id."""
-    name: Annotated[str, Field(examples=["iCloud Keychain"])]
-    """What the user calls it."""
-    created_at: _Moment
-    """When the user added it."""
-    last_used_at: _Moment | None
-    """When the user last signed in with it."""
-    synced: bool
-    """Whether it may be copied to other devices of the user."""
-
-
 @response_body("A new passkey.")
-class NewPasskeyAnswer(TypedDict):
-    id: _Id
-    """Its id."""
-    name: Annotated[str, Field(examples=["iCloud Keychain"])]
-    """What the user calls it."""
-    created_at: _Moment
-    """When the user added it."""
-    last_used_at: _Moment | None
-    """When the user last signed in with it."""
-    synced: bool
-    """Whether it may be copied to other devices of the user."""
+class NewPasskeyAnswer(PasskeyAnswer):
     recovery_codes: NotRequired[
         Annotated[list[str], Field(examples=[["7Q4M-92RT-XK3D-0HVB-5WZE-P1NC"]])]
     ]
@@ -130,10 +104,5 @@ class CreationOptions(TypedDict):
 
 def as_json(row: Passkey) -> PasskeyAnswer:
     """A passkey as the API shows it."""
-    return {
-        "id": str(row.id),
-        "name": row.name,
-        "created_at": rfc3339(row.created_at),
-        "last_used_at": rfc3339(row.used_at) if row.used_at else None,
-        "synced": row.backup_eligible,
-    }
+    own = OwnPasskey(row.id, row.name, row.created_at, row.used_at, row.backup_eligible)
+    return passkey_as_json(own)

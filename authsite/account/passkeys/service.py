@@ -4,14 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from authsite.account.factors import proof
-from authsite.account.factors.service import Changed, finish
+from authsite.account.factors.service import Changed, finish, session_id
 from authsite.context import Context
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.methods.passkeys import changes, registration
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account import SignedInUser
-from authsite.users.errors import SignInEnded
 
 
 def begin(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def begin(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any
     if not registration.can_add(ctx):
         raise NotOffered
     proved = proof.require_for_adding(ctx, user, given)
-    return registration.options(ctx, user.account, _session_id(user), proved)
+    return registration.options(ctx, user.account, session_id(user), proved)
 
 
 def add(
@@ -36,8 +35,8 @@ def add(
 
     ``end_others``: see `finish`. Raises what `registration.register` raises.
     """
-    account, session_id = user.account, _session_id(user)
-    made = registration.register(ctx, account, session_id, credential, name, session_id=session_id)
+    account, present = user.account, session_id(user)
+    made = registration.register(ctx, account, present, credential, name, session_id=present)
     changed = finish(ctx, user, made.added, made.proved, made.amr, end_others)
     return made.passkey, changed
 
@@ -46,9 +45,3 @@ def remove(ctx: Context, user: SignedInUser, passkey_id: UUID | None, given: Pro
     """Remove a passkey. Raises what `proof.require` and `changes.remove` raise."""
     proof.require(ctx, user, given)
     changes.remove(ctx, user.account, passkey_id, user.session_id)
-
-
-def _session_id(user: SignedInUser) -> UUID:
-    if user.session_id is None:
-        raise SignInEnded
-    return user.session_id

@@ -27,10 +27,11 @@ from .request import Parameters
 
 AT, CHOSEN, REFERENCE = "_at", "_as", "_ref"
 LIFETIME = timedelta(minutes=15)
+NOBODY = bytes(8)
 STORED_FOR = timedelta(minutes=10)
 KIND = "authorization"  # of a stored request
 LIMIT = "authorize-address"
-_AT = SealedFormat("Q8s")  # microseconds since 1970, and a digest of the session's key
+_AT = SealedFormat("Q8s")  # microseconds since 1970, and `SignedIn.digest`
 _CHOSEN = SealedFormat("8s")
 _REFERENCE = SealedFormat("16s")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,10 +60,10 @@ class Browser(NamedTuple):
 
 
 class LedToLogin(NamedTuple):
-    """When this request led to the login page, and in which session."""
+    """When this request led to the login page, and the digest of the sign-in of that time."""
 
     moment: datetime
-    session_digest: bytes
+    sign_in: bytes
 
 
 def read(ctx: Context, pairs: list[tuple[str, str]]) -> Incoming:
@@ -101,14 +102,17 @@ def fits(path: str) -> bool:
     return len(path) <= MAX_LENGTH
 
 
-def seal_at(keys: Keys, incoming: Incoming, browser: Browser) -> str:
-    """The value of ``_at`` for a request that leads to the login page now."""
+def seal_at(keys: Keys, incoming: Incoming, browser: Browser, sign_in: bytes) -> str:
+    """The value of ``_at`` for a request that leads to the login page now.
+
+    ``sign_in``: the digest of the present sign-in; `NOBODY` without one.
+    """
     now = clock.now()
     moment = (now - _EPOCH) // timedelta(microseconds=1)
     return _AT.seal(
         keys["authorization time"],
         moment,
-        browser.session_digest,
+        sign_in,
         expires=int((now + LIFETIME).timestamp()),
         bound=_bound(incoming, browser),
     )

@@ -71,7 +71,7 @@ def visit_of(request: Request, incoming: Incoming, *, allowed: bool = False) -> 
     if incoming.at or incoming.chosen:
         keys, browser = ctx.services.keys, browser_of(request)
         led = continuation.led_to_login(keys, incoming, browser)
-        fresh = who.began_after(led, browser.session_digest)
+        fresh = who.began_after(led)
         chosen = continuation.is_chosen(keys, incoming, browser)
     return Visit(who, waits, fresh, chosen, allowed)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from authsite.context import Context
+from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.method import METHODS
 from authsite.sign_in.methods.passkeys.registration import can_add
 from authsite.sign_in.methods.totp.enrollment import is_offered
@@ -25,7 +26,7 @@ def is_reachable(acr_values: Iterable[str], ctx: Context) -> bool:
 
     Of the second factors only those count that users can add.
     """
-    can_be_added = {"passkey": can_add(ctx), "totp": is_offered(ctx), "recovery_code": False}
+    can_be_added = {PASSKEY: can_add(ctx), TOTP: is_offered(ctx), RECOVERY_CODE: False}
     methods = METHODS.of(ctx.services).values()
     usable = [each for each in methods if can_be_added.get(each.name, True)]
     return any(is_enough({*PASSWORD, *method.amr}, acr_values) for method in usable)

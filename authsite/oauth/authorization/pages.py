@@ -20,7 +20,7 @@ from authsite.sign_in.verify_url import verify_url
 from . import consent_page, continuation, select_account_page, service
 from .answers import code_url, denied_url, lead_back
 from .checks import Checked, check, require_key
-from .continuation import AT, CHOSEN, LIMIT, Incoming
+from .continuation import AT, CHOSEN, LIMIT, NOBODY, Incoming
 from .decision import Step, decide
 from .incoming import (
     ALLOW,
@@ -133,7 +133,7 @@ def _sign_in(
     request: Request, incoming: Incoming, checked: Checked, visit: Visit, step: Step
 ) -> Response:
     """Lead to the page that signs in or registers the user, and from there to this request."""
-    next_ = _next(request, incoming)
+    next_ = _next(request, incoming, visit.signed_in)
     provider = checked.request.provider
     if provider and request.authsite.settings.provider(provider):
         name = "authsite.provider.start"
@@ -159,7 +159,7 @@ def _verify(
     needed = InsufficientUserAuthentication(
         None if max_age is None or visit.fresh else timedelta(seconds=max_age), level
     )
-    path = verify_url(request, _next(request, incoming, keep=visit.fresh), needed)
+    path = verify_url(request, _next(request, incoming, who, keep=visit.fresh), needed)
     return see_other(request, path) if request.method == "POST" else found(request, path)
 
 
@@ -182,7 +182,7 @@ def _page(
 ) -> Response:
     """One of the pages that ask the signed-in user. Their forms go to the page's own address."""
     ctx, client, account = request.authsite.ctx, checked.client, who.account
-    uri, next_ = checked.answer_to.redirect_uri, _next(request, incoming)
+    uri, next_ = checked.answer_to.redirect_uri, _next(request, incoming, who)
     login = {"prompt": "login", "next": next_}
     other = route_path(request, "authsite.login.page", _query=login)
     response = request.response
@@ -217,14 +217,15 @@ def _same_get(request: Request, incoming: Incoming, elsewhere: str | None) -> Re
     return see_other(request, target)
 
 
-def _next(request: Request, incoming: Incoming, *, keep: bool = False) -> str:
-    """The path that comes back to this request after a sign-in.
+def _next(request: Request, incoming: Incoming, who: SignedIn | None, *, keep: bool = False) -> str:
+    """The path that comes back to this request after another sign-in than that of ``who``.
 
     ``keep``: with the time at which it first led away.
     """
     at = incoming.at if keep else None
     if at is None:
-        at = continuation.seal_at(request.authsite.services.keys, incoming, browser_of(request))
+        keys, sign_in = request.authsite.services.keys, who.digest if who else NOBODY
+        at = continuation.seal_at(keys, incoming, browser_of(request), sign_in)
     path = _path(request, incoming, **{AT: at})
     if continuation.fits(path):
         return path

@@ -1,6 +1,7 @@
 """What the state of the browser and the user means for a request, and the code in the end."""
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 from hmac import compare_digest
 from typing import NamedTuple
 from uuid import UUID
@@ -37,6 +38,8 @@ class SessionFacts(NamedTuple):
     auth_at: datetime
     recognized: datetime | None
     identity_id: UUID | None
+    expires_at: datetime
+    confirmed_at: datetime | None
 
 
 SESSION = PreparedQuery(
@@ -45,6 +48,8 @@ SESSION = PreparedQuery(
         func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
         BrowserSession.recognized,
         BrowserSession.identity_id,
+        BrowserSession.expires_at,
+        BrowserSession.confirmed_at,
     ).where(BrowserSession.id == bindparam("session_id")),
     SessionFacts,
 )
@@ -58,11 +63,21 @@ class SignedIn(NamedTuple):
     amr: tuple[str, ...]
     session: SessionFacts
 
-    def began_after(self, led: LedToLogin | None, session_digest: bytes) -> bool:
+    @property
+    def digest(self) -> bytes:
+        """Eight bytes that are others after each sign-in, or confirmation, and only after one.
+
+        The key of the session is no sign of one: to sign out everywhere else makes a new one.
+        """
+        times = self.session.expires_at, self.session.confirmed_at
+        text = f"{self.session_id} {[each and each.timestamp() for each in times]}"
+        return sha256(text.encode()).digest()[:8]
+
+    def began_after(self, led: LedToLogin | None) -> bool:
         """Whether the user signed in after the request had ``led`` to the login page.
 
         A provider may have asked the user long before, so there its time does not tell: then it is
-        another session key, which each sign-in makes.
+        another `digest`.
         """
         if led is None:
             return False
@@ -70,7 +85,7 @@ class SignedIn(NamedTuple):
             return True
         if self.session.identity_id is None:
             return False
-        return not compare_digest(session_digest, led.session_digest)
+        return not compare_digest(self.digest, led.sign_in)
 
 
 class Visit(NamedTuple):

@@ -9,7 +9,7 @@ from pyramid.interfaces import IRoutesMapper
 from pyramid.response import Response
 
 from authsite.oauth.client_auth import METHODS
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.http.address import base_path

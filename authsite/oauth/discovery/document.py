@@ -5,7 +5,7 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.oidc.keys.pairs import ALGORITHMS
 from authsite.platform.http.api_metadata import response_body
 

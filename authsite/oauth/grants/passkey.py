@@ -11,7 +11,7 @@ from authsite.oauth.mfa.errors import MfaRequired, PasskeysOff
 from authsite.oauth.models import PASSKEY_GRANT
 from authsite.oauth.parameters import CREDENTIAL, Credential
 from authsite.oauth.tokens import TokenPair
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
+from authsite.sign_in.factors.names import PASSKEY
 
 from .grant import GrantBody, grant
 

@@ -7,7 +7,6 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.oauth import grants
 from authsite.oauth.api import client_of, reject_query
 from authsite.oauth.errors import (
     InvalidClient,
@@ -17,6 +16,7 @@ from authsite.oauth.errors import (
     UnauthorizedClient,
 )
 from authsite.oauth.grants.passkey import by_passkey
+from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.parameters import MFA_TOKEN, ClientBody
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.platform.http.bodies import Body, Token
@@ -152,6 +152,6 @@ def passkey_options(request: Request) -> PasskeyOptionsAnswer:
     body: PasskeyClient = request.authsite.validated
     reject_query(request)
     client = client_of(request, body)
-    grants.check_allowed(client, by_passkey)
+    check_allowed(client, by_passkey)
     options = service.passkey_options(request.authsite.ctx, client.id)
     return cast(PasskeyOptionsAnswer, options)

@@ -7,10 +7,10 @@ from authsite.context import Context
 from authsite.platform.http.errors import FieldError
 from authsite.platform.runtime import clock
 from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.gate import PendingEnded, find_pending
 from authsite.sign_in.method import Pending
 from authsite.sign_in.methods.passkeys import assertion
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
 
 from .errors import LoginEnded, MfaRequired
 

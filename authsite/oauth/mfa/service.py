@@ -1,7 +1,6 @@
 """Go on with a pending login of a client, and sign in by passkey."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
@@ -21,10 +20,11 @@ from authsite.sign_in import gate, notices
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import InvalidEnrollment
+from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
 from authsite.sign_in.methods.passkeys import assertion, challenges
-from authsite.sign_in.methods.passkeys.assertion import NAME as PASSKEY
+from authsite.sign_in.methods.recovery_codes import codes
 from authsite.users.levels import acr_of
 
 from . import required
@@ -40,8 +40,6 @@ from .errors import (
 
 PasskeyOptions: TypeAlias = dict[str, Any]
 """The JSON of `PublicKeyCredentialRequestOptions` (Web Authentication Level 3, section 5.5)."""
-TOTP, RECOVERY_CODE = "totp", "recovery_code"
-_CODE_LENGTH = 24  # of a recovery code, without blanks and dashes
 
 
 class Asked(NamedTuple):
@@ -117,8 +115,7 @@ def go_on(
         raise WrongProof(done.code, _field_of(method))
     if isinstance(done, Pending):
         raise required.answer(ctx, done)
-    pair = complete(ctx, client, done, asked)
-    return replace(pair, recovery_codes=recovery_codes)
+    return complete(ctx, client, done, asked).with_codes(recovery_codes)
 
 
 def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: Asked) -> TokenPair:
@@ -163,7 +160,7 @@ def passkey_options(ctx: Context, client_id: UUID) -> PasskeyOptions:
 def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Complete:
     """Complete the login with ``otp``. Raises `MfaRequired` if it is wrong or is not asked for."""
     pending_logins.store(ctx, pending)
-    method = _method_of_otp(otp)
+    method = _method_of_otp(otp, pending.methods)
     if not otp or method not in pending.methods:
         raise required.answer(ctx, pending)
     commit_session(ctx.db)  # the gate reads it outside the transaction
@@ -177,10 +174,12 @@ def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Comp
     raise required.answer(ctx, pending if isinstance(done, Wrong) else done, *wrong)
 
 
-def _method_of_otp(otp: str) -> str:
-    """A recovery code is known by its length."""
-    letters = otp.replace("-", "").replace(" ", "")
-    return RECOVERY_CODE if len(letters) == _CODE_LENGTH else TOTP
+def _method_of_otp(otp: str, methods: Sequence[str]) -> str:
+    """The method that reads ``otp``: a recovery code is known by its form.
+
+    Without an authenticator app every other text is a wrong recovery code.
+    """
+    return RECOVERY_CODE if codes.read(otp) or TOTP not in methods else TOTP
 
 
 def _field_of(method: str) -> str:

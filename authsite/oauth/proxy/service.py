@@ -7,11 +7,11 @@ import structlog
 from authsite.context import Context
 from authsite.oauth import refresh as rotation
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
-from authsite.oauth.grants import check_allowed
 from authsite.oauth.grants.mfa import by_mfa
 from authsite.oauth.grants.passkey import by_passkey, issue_by_passkey
 from authsite.oauth.grants.password import by_password, issue_by_password
 from authsite.oauth.grants.refresh_token import by_refresh_token
+from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.mfa import service as mfa
 from authsite.oauth.mfa.service import PasskeyOptions
 from authsite.oauth.tokens import TokenPair

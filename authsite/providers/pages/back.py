@@ -34,7 +34,7 @@ from .. import linking, waiting
 from ..decision import Step
 from ..denials import recording_denials
 from ..entering import Browser, enter_known
-from ..lookup import Found, look
+from ..known_accounts import Found, look
 from ..visits import mail_link
 from ..waiting import Waiting
 from .start import provider_of

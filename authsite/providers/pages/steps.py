@@ -41,7 +41,7 @@ from authsite.users.caller import signed_in
 from .. import creating, owning
 from ..decision import Step
 from ..denials import recording_denials
-from ..lookup import may_start_afresh
+from ..known_accounts import may_start_afresh
 from ..visits import Visit, mail_link, open_visit, read_entered, require_step
 from .back import refuse, step_path
 from .start import provider_of

@@ -1,13 +1,13 @@
 """What the account pages say before the day from which everybody needs a second factor."""
 
-from datetime import UTC, date, datetime, time
+from datetime import date
 
 from authsite.platform.http import cookies
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.users.caller import signed_in
 
-from . import service, state
+from . import left, policy, state
 
 SHOWN_AGAIN_AFTER = 24 * 60 * 60  # seconds
 
@@ -21,10 +21,10 @@ def factor_day(request: Request) -> date | None:
     day: date | None = cfg.second_factor_from
     if cfg.second_factor != "required" or day is None or caller is None or caller.account is None:
         return None
-    if clock.now() >= datetime.combine(day, time(), UTC) or _is_put_off(request):
+    if policy.is_required(cfg, clock.now()) or _is_put_off(request):
         return None
     ctx, user_id = request.authsite.ctx, caller.account.id
-    if state.read(ctx, user_id).second_factor_at or service.has_factor(ctx, user_id):
+    if state.read(ctx, user_id).second_factor_at or left.has_factor(ctx, user_id):
         return None
     return day
 

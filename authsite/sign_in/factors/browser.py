@@ -8,7 +8,7 @@ from authsite.request_state import Request
 from authsite.sign_in.method import Pending, Target
 
 from . import policy, remembered
-from .missing import MAIL_CODE
+from .names import MAIL_CODE
 
 MAX_LENGTH = 256
 

@@ -11,7 +11,7 @@ from authsite.sign_in.method import Pending
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
 
-RECOVERY_CODE = "recovery_code"
+from .names import PASSKEY, RECOVERY_CODE, TOTP
 
 
 class LastUsed(NamedTuple):
@@ -26,11 +26,11 @@ LAST_USED = PreparedQuery(
         select(func.max(func.coalesce(TotpFactor.used_at, TotpFactor.created_at)))
         .where(TotpFactor.user_id == bindparam("user_id"))
         .scalar_subquery()
-        .label("totp"),
+        .label(TOTP),
         select(func.max(func.coalesce(Passkey.used_at, Passkey.created_at)))
         .where(Passkey.user_id == bindparam("user_id"))
         .scalar_subquery()
-        .label("passkey"),
+        .label(PASSKEY),
     ),
     LastUsed,
 )

@@ -18,6 +18,7 @@ from authsite.users.models import unchanged_since
 
 from . import service
 from .errors import NotOffered
+from .names import TOTP
 from .offers import Proved
 
 
@@ -61,7 +62,7 @@ def store_totp(
     try:
         service.lock(ctx, account)
         id = enrollment.store(ctx, account, new)
-        made = service.added(ctx, account, service.TOTP, id, None)
+        made = service.added(ctx, account, TOTP, id, None)
     except SignInEnded:
         raise PendingEnded from None
     return Enrolled(end_others(ctx, done), made.recovery_codes)

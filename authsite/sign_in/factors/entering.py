@@ -12,7 +12,7 @@ from authsite.sign_in.sessions.service import BegunSession
 
 from . import enrolling
 from .enrolling import Enrolled
-from .service import TOTP
+from .names import TOTP
 
 
 class BegunWithCodes(NamedTuple):

@@ -10,10 +10,8 @@ from authsite.users.account import Account
 from authsite.users.levels import AAL2, EMAIL, PASSWORD, acr_of, reaches
 
 from . import policy
+from .names import MAIL_CODE
 from .state import FactorState
-
-MAIL_CODE = "email"
-"""The name of the method that proves a mailbox by a code."""
 
 
 class Missing(NamedTuple):

@@ -3,17 +3,21 @@
 from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.platform.i18n import _
 
+from .names import MAIL_CODE, RECOVERY_CODE, TOTP
+
 _CODE_USED = _("This code was used already. Wait until the app shows the next one, and enter that.")
 _WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
 _WRONG = {
-    "totp": _("This code is not right. Enter the one that the app shows now."),
-    "recovery_code": _("This code is not right or was already used. Enter another one."),
-    "email": _("This code is not right, or it has expired. Enter the one from the latest e-mail."),
+    TOTP: _("This code is not right. Enter the one that the app shows now."),
+    RECOVERY_CODE: _("This code is not right or was already used. Enter another one."),
+    MAIL_CODE: _(
+        "This code is not right, or it has expired. Enter the one from the latest e-mail."
+    ),
 }
 _MISSING = {
-    "totp": _("Enter the 6-digit code from the app."),
-    "recovery_code": _("Enter one of your recovery codes."),
-    "email": _("Enter the code from the e-mail."),
+    TOTP: _("Enter the 6-digit code from the app."),
+    RECOVERY_CODE: _("Enter one of your recovery codes."),
+    MAIL_CODE: _("Enter the code from the e-mail."),
 }
 _WRONG_PROOF = _("This was not accepted. Try again, or use another way.")
 

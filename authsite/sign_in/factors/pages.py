@@ -23,6 +23,7 @@ from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending, Wrong
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion
+from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.enrollment import Enrollment
 from authsite.sign_in.pages import FACTOR_PAGE, lead_in
@@ -33,13 +34,11 @@ from authsite.sign_in.sessions.service import BegunSession
 from . import browser, choice, enrolling, entering
 from .entering import BegunWithCodes
 from .errors import InvalidEnrollment
-from .missing import MAIL_CODE
+from .names import MAIL_CODE, PASSKEY
 from .page_errors import FactorMissing, SignInEnded, WrongFactor
-from .service import PASSKEY
 
 ASK = "authsite:templates/login/factor.jinja2"
 CODES = "authsite:templates/factors/codes.jinja2"
-MAX_CREDENTIAL = 16384  # characters
 
 
 class FactorForm(Body):
@@ -47,7 +46,7 @@ class FactorForm(Body):
 
     method: Short
     code: Short | None = None
-    credential: Annotated[str, Field(max_length=MAX_CREDENTIAL)] | None = None
+    credential: Annotated[str, Field(max_length=MAX_SIZE)] | None = None
     enrollment: Annotated[str, Field(max_length=1024)] | None = None
     remember_browser: Annotated[str, Field(max_length=8)] | None = None
 

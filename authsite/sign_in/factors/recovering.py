@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, ScalarSelect, delete, exists, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, exists
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -27,11 +26,14 @@ from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users.account import account_of
 from authsite.users.models import User
 
+from . import left as left_factors
 from . import notices, policy, remembered, state
+from .left import Left
+from .names import PASSKEY, TOTP
 
 LONG_ENOUGH = timedelta(days=7)
 """An account that has had a factor for so long keeps its factors at a recovery."""
-_KINDS: tuple[tuple[str, type[Any]], ...] = (("totp", TotpFactor), ("passkey", Passkey))
+_KINDS: tuple[tuple[str, type[Any]], ...] = ((TOTP, TotpFactor), (PASSKEY, Passkey))
 
 
 class Named(NamedTuple):
@@ -46,31 +48,6 @@ class Named(NamedTuple):
     at: datetime
 
 
-class Left(NamedTuple):
-    """What a user has of factors: the app, and how many passkeys and unused recovery codes."""
-
-    totp: bool
-    passkeys: int
-    recovery_codes: int
-
-
-def find_left(db: Session, user_id: UUID) -> Left:
-    """The factors of the user, also those that cannot be used at present."""
-    unused = RecoveryCode.used_at.is_(None)
-    totp, passkeys, codes = db.execute(
-        select(
-            exists().where(TotpFactor.user_id == user_id),
-            _number(Passkey, Passkey.user_id == user_id),
-            _number(RecoveryCode, RecoveryCode.user_id == user_id, unused),
-        )
-    ).one()
-    return Left(totp, passkeys, codes)
-
-
-def _number(model: type[Any], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
-    return select(func.count()).select_from(model).where(*conditions).scalar_subquery()
-
-
 def after_recovery(ctx: Context, user_id: UUID) -> None:
     """Take back what an intruder may have added; registered `at_recovery`.
 
@@ -82,7 +59,7 @@ def after_recovery(ctx: Context, user_id: UUID) -> None:
     values: dict[str, Any] = {}
     if since is not None and clock.now() - since < LONG_ENOUGH and not _is_administrator(user):
         _remove(ctx, user_id, None)
-        values = _of_what_is_left(user, Left(totp=False, passkeys=0, recovery_codes=0))
+        values = dict(left_factors.after_removal(user, Left()))
     _store(ctx, user_id, **values)
 
 
@@ -97,10 +74,10 @@ def disown(ctx: Context, user: User, factors_since: datetime | None, named: Name
     waits = factors_since is None and user.second_factor_at is not None
     if not _is_administrator(user):
         _remove(ctx, user.id, named.since)
-        values = _of_what_is_left(user, find_left(ctx.db, user.id))
+        values = dict(left_factors.after_removal(user, left_factors.find(ctx.db, user.id)))
     if waits or (factors_since is not None and factors_since < named.at):
         values["second_factor_at"] = user.second_factor_at or clock.now()
-        left = find_left(ctx.db, user.id)
+        left = left_factors.find(ctx.db, user.id)
         values["passkey_after_password"] = bool(left.passkeys) and (
             user.passkey_after_password or not left.totp
         )
@@ -120,7 +97,7 @@ def reset(ctx: Context, user: User, reason: str) -> Left:
 
     All sign-ins must end, too, which the caller does. The user gets a notice.
     """
-    left = find_left(ctx.db, user.id)
+    left = left_factors.find(ctx.db, user.id)
     for model in (TotpFactor, Passkey, RecoveryCode):
         ctx.db.execute(delete(model).where(model.user_id == user.id))
     _store(
@@ -156,17 +133,6 @@ def _delete(
         .execution_options(synchronize_session="fetch")
     )
     return ctx.db.scalars(deleted).all()
-
-
-def _of_what_is_left(user: User, left: Left) -> dict[str, Any]:
-    """The columns of the user after a removal."""
-    switch = user.passkey_after_password and bool(left.passkeys)
-    values: dict[str, Any] = {"passkey_after_password": switch}
-    if not left.totp and not left.passkeys:
-        values["factors_since"] = None
-    if not left.totp and not switch:
-        values["second_factor_at"] = None
-    return values
 
 
 def _store(ctx: Context, user_id: UUID, **values: Any) -> None:

@@ -5,17 +5,16 @@ first locks the row of the user (`lock`), so that concurrent ones follow each ot
 remove the last two factors at once, the second one finds that it removes the last one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import select
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
-from authsite.platform.db import PreparedQuery
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
@@ -28,12 +27,13 @@ from authsite.users.errors import SignInEnded
 from authsite.users.identities import service as identities
 from authsite.users.models import User
 
+from . import left as left_factors
 from . import notices, policy, remembered, state
 from .errors import FactorRequired, LastFactor, LastWayIn
+from .left import Left
+from .names import PASSKEY, TOTP
 from .offers import can_keep_secrets
 from .ways_in import can_sign_in
-
-TOTP, PASSKEY = "totp", "passkey"
 
 
 class Totp(NamedTuple):
@@ -77,22 +77,6 @@ class Added(NamedTuple):
 
     recovery_codes: tuple[str, ...] | None
     first: bool
-
-
-class Counts(NamedTuple):
-    """How many factors of each kind a user has."""
-
-    totp: int
-    passkeys: int
-
-
-def _rows(model: type[TotpFactor] | type[Passkey]) -> Any:
-    of_user = model.user_id == bindparam("user_id")
-    return select(func.count()).select_from(model).where(of_user).scalar_subquery()
-
-
-_counts = select(_rows(TotpFactor).label("totp"), _rows(Passkey).label("passkeys"))
-COUNTS = PreparedQuery(_counts, Counts)
 
 
 def overview(ctx: Context, user_id: UUID) -> Overview:
@@ -139,14 +123,14 @@ def added(
     *,
     replaced: bool = False,
 ) -> Added:
-    """A factor or passkey was inserted: ``kind`` is `TOTP` or `PASSKEY`, ``id`` that of its row.
+    """A factor or passkey was inserted: ``kind`` is its name, ``id`` that of its row.
 
     ``session_id``: the sign-in that added it; None at a sign-in that must add one. ``replaced``: it
     took the place of one of its kind. Pending logins and remembered browsers of the user end. To
     end the other sign-ins after a first factor is left to the caller. Raises `FeatureNotOpen`.
     """
     features.use(ctx, features.FACTORS)
-    now, left = clock.now(), _count(ctx, account.id)
+    now, left = clock.now(), left_factors.find(ctx.db, account.id)
     first = not replaced and left.totp + left.passkeys == 1
     user = lock(ctx, account)
     values: dict[str, Any] = {"factors_since": user.factors_since or now}
@@ -168,13 +152,13 @@ def removed(ctx: Context, account: Account, kind: str, id: UUID, session_id: UUI
     With the last one the recovery codes end. Raises `LastFactor` where the policy requires one, and
     `LastWayIn` where the user could not sign in any more; both roll the deletion back.
     """
-    user, left = lock(ctx, account), _count(ctx, account.id)
-    is_last = not (left.totp or left.passkeys)
+    user, left = lock(ctx, account), left_factors.find(ctx.db, account.id)
+    is_last = not left.has_factor
     if is_last and policy.is_required(ctx.settings, clock.now()):
         raise LastFactor
     if kind == PASSKEY and not can_sign_in(ctx, user, identities.list_of(ctx, user.id)):
         raise LastWayIn
-    state.change(ctx, account.id, _after_removal(user, left))
+    state.change(ctx, account.id, left_factors.after_removal(user, left))
     if is_last:
         recovery_codes.end_all(ctx, account.id)
     _record(ctx, Event.FACTOR_REMOVED, account, kind, id, session_id)
@@ -209,32 +193,11 @@ def set_after_password(ctx: Context, account: Account, wanted: bool) -> None:
     state.change(ctx, account.id, {"passkey_after_password": wanted, "second_factor_at": since})
 
 
-def has_factor(ctx: Context, user_id: UUID) -> bool:
-    """Whether the user has a second factor or a passkey; read outside any transaction."""
-    found = COUNTS.one(ctx.database, user_id=user_id)
-    return found is not None and any(found)
-
-
-def _after_removal(user: User, left: Counts) -> Mapping[str, Any]:
-    if not (left.totp or left.passkeys):
-        return {
-            "second_factor_at": None,
-            "factors_since": None,
-            "passkey_after_password": False,
-        }
-    asked = left.totp or user.passkey_after_password
-    return {"second_factor_at": user.second_factor_at if asked else None}
-
-
-def _require_factor(ctx: Context, account: Account) -> Counts:
-    left = _count(ctx, account.id)
-    if not (left.totp or left.passkeys):
+def _require_factor(ctx: Context, account: Account) -> Left:
+    left = left_factors.find(ctx.db, account.id)
+    if not left.has_factor:
         raise FactorRequired
     return left
-
-
-def _count(ctx: Context, user_id: UUID) -> Counts:
-    return Counts(*ctx.db.execute(_counts, {"user_id": user_id}).one())
 
 
 def _record(

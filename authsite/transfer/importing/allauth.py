@@ -18,7 +18,7 @@ from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings import Settings
 from authsite.platform.settings.relying_party import relying_party
 
-from .drafts import Fault, PasskeyDraft, TotpDraft, base32, base64url, moment, required
+from .row_values import Fault, PasskeyDraft, TotpDraft, base32, base64url, moment, required
 
 TABLE = "mfa_authenticator"
 MAX_NAME = 64  # characters

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from authsite.context import Context
 from authsite.users.models import User
 
-from .drafts import new_id
+from .row_values import new_id
 from .seen import Seen
 
 

@@ -24,8 +24,8 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 
-from .drafts import ClientDraft, Fault, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
+from .row_values import ClientDraft, Fault, reported_id, require_storable, size
 from .rows import Row
 
 _SHA_256 = re.compile(r"[0-9a-f]{64}")

@@ -22,7 +22,8 @@ from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.models import User
 
 from .before import Before
-from .drafts import (
+from .report import PRESENT, Outcome, refused
+from .row_values import (
     CodeDraft,
     Fault,
     PasskeyDraft,
@@ -31,7 +32,6 @@ from .drafts import (
     reported_id,
     require_storable,
 )
-from .report import PRESENT, Outcome, refused
 from .rows import Row
 
 Draft: TypeAlias = TotpDraft | PasskeyDraft | CodeDraft

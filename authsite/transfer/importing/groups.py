@@ -16,8 +16,8 @@ from authsite.users.groups.reserved import is_reserved
 from authsite.users.models import User
 
 from .before import Before
-from .drafts import Fault, GroupDraft, MembershipDraft, reported_id
 from .report import PRESENT, Outcome, Result, refused
+from .row_values import Fault, GroupDraft, MembershipDraft, reported_id
 from .rows import Row
 
 _CAUSE = Cause("command", reason="authsite import")

@@ -15,9 +15,9 @@ from authsite.users.identities.models import Identity
 from authsite.users.identities.service import about
 
 from .before import Before
-from .drafts import Fault, IdentityDraft, new_id, reported_id, require_storable
 from .own import identity
 from .report import PRESENT, Outcome, refused
+from .row_values import Fault, IdentityDraft, new_id, reported_id, require_storable
 from .rows import Row
 
 _IDENTITIES = cast(Table, Identity.__table__)

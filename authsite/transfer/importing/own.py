@@ -7,11 +7,11 @@ from pathlib import Path
 
 from authsite.oauth import redirect_uris
 from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
-from authsite.oauth.grants import GRANTS
+from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, MAX_URIS, SERVER
 from authsite.platform.settings import is_file_name
 
-from .drafts import (
+from .row_values import (
     ClientDraft,
     ClientUriDraft,
     FactorDraft,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from authsite.platform.runtime.ids import as_id
 
-from .drafts import (
+from .row_values import (
     CodeDraft,
     Fault,
     PasskeyDraft,

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from authsite.oauth.client_auth import hash_secret, scheme_of
 from authsite.oauth.models import CLIENT_TYPES
 
-from .drafts import ClientDraft, Fault, UserDraft, flag, moment, required, text
+from .row_values import ClientDraft, Fault, UserDraft, flag, moment, required, text
 
 USERS, CLIENTS = "users", "oauth_clients"
 # Secrets of Passport: 40 letters and digits. 40 hexadecimal digits are a SHA-1 hash.

@@ -13,8 +13,8 @@ from authsite.oauth.models import RESOURCE_SERVER, Client, ClientUri, Resource
 from authsite.platform.runtime.ids import as_client_id
 
 from .before import Before
-from .drafts import ClientUriDraft, Fault, ResourceDraft, require_storable
 from .report import PRESENT, Outcome, Result, refused
+from .row_values import ClientUriDraft, Fault, ResourceDraft, require_storable
 from .rows import Row
 
 _RESOURCES = cast(Table, Resource.__table__)

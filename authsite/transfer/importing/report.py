@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Literal, NamedTuple, TextIO, get_args
 from uuid import UUID
 
-from .drafts import Fault
+from .row_values import Fault
 from .rows import Row
 
 Result = Literal["imported", "present", "refused"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from .drafts import UserDraft, flag, moment, required, text
+from .row_values import UserDraft, flag, moment, required, text
 
 USERS = "users"
 

@@ -20,8 +20,8 @@ from authsite.sign_in.identifiers import Identifier
 from authsite.users.models import LoginName, User
 from authsite.users.service import find_reserved
 
-from .drafts import FactorDraft, Fault, UserDraft, new_id, reported_id, require_storable, size
 from .report import PRESENT, Outcome, refused
+from .row_values import FactorDraft, Fault, UserDraft, new_id, reported_id, require_storable, size
 from .rows import Row
 from .seen import Seen
 

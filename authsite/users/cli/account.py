@@ -11,7 +11,7 @@ from authsite.platform.settings import Settings
 from authsite.users import pending, service
 from authsite.users.account import as_json as user_json
 from authsite.users.erasure import erase
-from authsite.users.groups.members import groups_of
+from authsite.users.groups.groups_of_user import groups_of
 from authsite.users.identities import service as identities
 
 from .shared import (

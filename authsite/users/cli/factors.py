@@ -81,7 +81,7 @@ def _factors_of(ctx: "Context", user: "User") -> dict[str, Any]:
     from sqlalchemy import select
 
     from authsite.platform.runtime.clock import rfc3339
-    from authsite.sign_in.factors import recovering, remembered
+    from authsite.sign_in.factors import left, remembered
     from authsite.sign_in.methods.passkeys.models import Passkey
     from authsite.sign_in.methods.totp.models import TotpFactor
 
@@ -108,21 +108,21 @@ def _factors_of(ctx: "Context", user: "User") -> dict[str, Any]:
                 "rp_id": each.rp_id,
                 "created_at": rfc3339(each.created_at),
                 "last_used_at": each.used_at and rfc3339(each.used_at),
-                "synced": each.backed_up,
+                "synced": each.backup_eligible,
             }
             for each in passkeys
         ],
-        "recovery_codes": recovering.find_left(ctx.db, user.id).recovery_codes,
+        "recovery_codes": left.find(ctx.db, user.id).recovery_codes,
         "remembered_browsers": remembered.count(ctx, user.id),
     }
 
 
 def _opens(ctx: "Context", totp: "TotpFactor") -> bool:
-    from authsite.platform.crypto.sealing import Binding, Unusable
-    from authsite.sign_in.methods.totp.models import SECRET
+    from authsite.platform.crypto.sealing import Unusable
+    from authsite.sign_in.methods.totp.method import binding
 
     try:
-        ctx.services.sealing.open(totp.secret, Binding(SECRET, totp.id, user=totp.user_id))
+        ctx.services.sealing.open(totp.secret, binding(totp.id, totp.user_id))
     except Unusable:
         return False
     return True

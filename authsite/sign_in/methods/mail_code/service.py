@@ -17,7 +17,7 @@ from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate, pending
 from authsite.sign_in.credentials import find_credential_of, owner_of, owner_of_user
-from authsite.sign_in.factors.missing import MAIL_CODE
+from authsite.sign_in.factors.names import MAIL_CODE
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.identifiers import candidates, normalized_key, rate_limit_key
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong

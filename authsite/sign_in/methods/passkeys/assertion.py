@@ -22,7 +22,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.platform.settings.relying_party import RelyingParty, relying_party
 from authsite.sign_in.credentials import owner_of_user
-from authsite.sign_in.factors import notices
+from authsite.sign_in.factors import names, notices
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.gate import admit
@@ -36,7 +36,7 @@ from .credentials import NO_KEY, Assertion, parsed, verify_assertion
 from .models import Passkey
 from .stored import StoredPasskey
 
-NAME = "passkey"
+NAME = names.PASSKEY
 _WRONG = Wrong("invalid_credential")
 
 

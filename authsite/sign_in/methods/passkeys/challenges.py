@@ -55,13 +55,8 @@ def of_client(client_id: UUID) -> str:
 
 
 def of_pending(pending_id: UUID) -> str:
-    """What a challenge for a second factor is bound to."""
+    """What a challenge for a second factor is bound to: a pending login, or a session (step-up)."""
     return f"second factor of {pending_id}"
-
-
-def of_session(session_id: UUID) -> str:
-    """What a challenge for a step-up in this session is bound to."""
-    return f"step-up in {session_id}"
 
 
 def new(ctx: Context, bound: str) -> str:

@@ -10,6 +10,7 @@ from authsite.context import Context
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import UnknownFactor
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.users.account import Account
 
 from .models import Passkey
@@ -53,7 +54,7 @@ def remove(
     )
     if gone is None:
         raise UnknownFactor
-    factors.removed(ctx, account, factors.PASSKEY, gone, session_id)
+    factors.removed(ctx, account, PASSKEY, gone, session_id)
 
 
 def signals(ctx: Context, account: Account) -> dict[str, Any] | None:

@@ -14,10 +14,11 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered
+from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.service import Added
+from authsite.users import levels
 from authsite.users.account import Account
-from authsite.users.levels import PASSKEY, PASSKEY_OF_USER
 
 from . import challenges, stored
 from .credentials import ALGORITHMS, NewCredential, parsed, verify_registration
@@ -42,7 +43,7 @@ class Registered(NamedTuple):
 
 def can_add(ctx: Context) -> bool:
     """Whether the settings allow new passkeys."""
-    return "passkey" in ctx.settings.factors and relying_party(ctx.settings) is not None
+    return PASSKEY in ctx.settings.factors and relying_party(ctx.settings) is not None
 
 
 def options(ctx: Context, account: Account, bound_id: UUID, proved: Proved) -> dict[str, Any]:
@@ -143,13 +144,13 @@ def register(
         used_at=None,
     )
     _insert(ctx, row)
-    added = factors.added(ctx, account, factors.PASSKEY, row.id, session_id)
+    added = factors.added(ctx, account, PASSKEY, row.id, session_id)
     return Registered(row, added, new.challenge.proved, amr_of(new.user_verified))
 
 
 def amr_of(user_verified: bool) -> tuple[str, ...]:
     """What a passkey proves, with or without user verification."""
-    return PASSKEY_OF_USER if user_verified else PASSKEY
+    return levels.PASSKEY_OF_USER if user_verified else levels.PASSKEY
 
 
 def _insert(ctx: Context, row: Passkey) -> None:

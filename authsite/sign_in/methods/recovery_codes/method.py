@@ -11,7 +11,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors import notices, recovering
+from authsite.sign_in.factors import names, notices, recovering
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
 from authsite.sign_in.methods.totp.method import unlock
@@ -21,7 +21,7 @@ from authsite.users.levels import RECOVERY_CODE
 from . import codes, service
 from .models import RecoveryCode
 
-NAME = "recovery_code"
+NAME = names.RECOVERY_CODE
 
 
 class Found(NamedTuple):

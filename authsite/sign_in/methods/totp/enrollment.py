@@ -21,7 +21,7 @@ from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.single_use.service import spend
-from authsite.sign_in.factors import state
+from authsite.sign_in.factors import names, state
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.offers import Proved, can_keep_secrets
 from authsite.sign_in.method import Wrong
@@ -62,7 +62,7 @@ class NewTotp(NamedTuple):
 
 def is_offered(ctx: Context) -> bool:
     """Whether users can add authenticator apps now."""
-    return "totp" in ctx.settings.factors and can_keep_secrets(ctx.settings)
+    return names.TOTP in ctx.settings.factors and can_keep_secrets(ctx.settings)
 
 
 def begin(ctx: Context, account: Account, bound_id: uuid.UUID, proved: Proved) -> Enrollment:

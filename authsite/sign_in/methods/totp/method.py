@@ -18,6 +18,7 @@ from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
+from authsite.sign_in.factors import names
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
 from authsite.users.account import Account
@@ -28,7 +29,7 @@ from .models import SECRET, TotpFactor
 
 logger = logging.getLogger(__name__)
 
-NAME = "totp"
+NAME = names.TOTP
 MAX_FAILURES = 100
 """Wrong codes in a row after which no code is accepted any more (NIST SP 800-63B-4, 3.2.2)."""
 

@@ -1,4 +1,4 @@
-"""What a row of another system says before our rules check it, and how its values are read."""
+"""The values of a row of another system, before our rules check it, and how they are read."""
 
 import uuid
 from base64 import b32decode, b64decode

@@ -1,0 +1,9 @@
+"""The names of the ways to give a second proof, as in the setting `factors` and in the API."""
+
+from typing import Final
+
+TOTP: Final = "totp"
+PASSKEY: Final = "passkey"
+RECOVERY_CODE: Final = "recovery_code"
+MAIL_CODE: Final = "email"
+"""A code by mail: it proves the mailbox, and is no second factor."""
