@@ -257,6 +257,11 @@ def test_links_are_https():
         ("https://127.0.0.1/cb", True),
         ("https://127.1.2.3/cb", True),
         ("https://[::1]:8443/cb", True),
+        ("https://[0:0:0:0:0:0:0:1]/cb", True),
+        ("https://[::ffff:127.0.0.1]/cb", True),
+        ("https://[::FFFF:7f00:2]/cb", True),
+        ("https://0.0.0.0/cb", True),
+        ("https://[::]/cb", True),
         ("org.example.app:/cb", True),
         (WEB, False),
         ("https://localhost.example.org/cb", False),
@@ -264,6 +269,7 @@ def test_links_are_https():
         ("https://127.0.0.1.example.org/cb", False),
         ("https://127.example.org/cb", False),
         ("https://[2001:db8::1]/cb", False),
+        ("https://[::ffff:10.0.0.1]/cb", False),
     ],
 )
 def test_a_loopback_address_leads_to_a_program_with_https_too(uri, program):
