@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
+from authsite.oauth.oidc.keys.rotation import alone
 from authsite.oauth.oidc.keys.scheduled import keep_keys
 from authsite.platform.runtime import clock
 from tests.oidc.keys.conftest import ISSUER, another_process
@@ -65,6 +66,17 @@ def test_processes_that_need_the_first_keys_make_one_set(provider):
     assert states(provider) == [
         (alg, state) for alg in ("ES256", "RS256") for state in ("current", "next")
     ]
+
+
+def test_an_empty_list_is_not_cached(provider):
+    """While another process makes the first keys, for longer than a request waits."""
+    with alone(provider.database):
+        answer = provider.http.get(f"{ISSUER}/.well-known/jwks.json")
+    assert answer.json == {"keys": []}
+    assert answer.headers["Cache-Control"] == "no-store"
+    answer = provider.http.get(f"{ISSUER}/.well-known/jwks.json")
+    assert len(answer.json["keys"]) == 4
+    assert "max-age=3600" in answer.headers["Cache-Control"]
 
 
 def test_processes_that_find_a_rotation_due_rotate_once(provider, frozen):
