@@ -6,7 +6,7 @@ a way to sign in that forgets the gate. `Pending` opens nothing: it waits for an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -14,7 +14,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Recognition
+from authsite.platform.rate_limit.recognized import Owner, Recognition
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
@@ -88,26 +88,45 @@ def resume(
     factor, which the caller stores (`factors.enrolling`). Raises `PendingEnded`, and as `sign_in`.
     """
     found = find_pending(ctx, key, client_id)
-    if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found):
+    if not accepts(ctx, found, method) or not pending_logins.count_attempt(ctx, found.id):
         raise PendingEnded
     owner, counted = attempts_of(found)
     try:
-        with ctx.limits.second_factor(owner, counted) as attempt:
-            verified = _verify(ctx, _method(ctx, method), given, found.target, found)
-            attempt.succeeded = isinstance(verified, Verified)
+        verified = check(ctx, found, method, given, owner, counted)
     except ApiError:
-        pending_logins.refund_attempt(ctx, found)  # nothing was checked, or it was right
+        pending_logins.refund_attempt(ctx, found.id)  # nothing was checked, or it was right
         raise
-    if not isinstance(verified, Verified):
-        wrong = verified or Wrong()
+    if isinstance(verified, Wrong):
         LOGINS.add("failed")
-        record_apart(ctx, Event.FACTOR_FAILED, **found.about(method, wrong.code))
         factor_notices.note_failure(ctx, found.account, found.amr)
-        return wrong
+        return verified
     done = _go_on(ctx, verified, found)
     if after := _method(ctx, method).after:
         after(ctx, verified.account)
     return done
+
+
+def check(
+    ctx: Context,
+    pending: Pending,
+    method: str,
+    given: Mapping[str, str],
+    owner: Owner,
+    counted: str | None = None,
+) -> Verified | Wrong:
+    """Check a further proof: counted for the ``owner`` before, and recorded if it is wrong.
+
+    ``pending``: of a step-up one that is not stored, with the id of the session; then the caller
+    calls the method's ``after``. ``counted``: as ``key`` of the limit. Raises as `sign_in`.
+    """
+    with ctx.limits.second_factor(owner, counted) as attempt:
+        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
+        attempt.succeeded = isinstance(verified, Verified)
+    if isinstance(verified, Verified):
+        return verified
+    wrong = verified or Wrong()
+    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
+    return wrong
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -123,9 +142,7 @@ def accepts(ctx: Context, pending: Pending, method: str) -> bool:
 
     That is one of its methods, or the one of a factor that can be added.
     """
-    if pending.adds_factor:
-        return method in ctx.settings.factors
-    return method in pending.methods
+    return method in (ctx.settings.factors if pending.adds_factor else pending.methods)
 
 
 def admit(
@@ -152,8 +169,7 @@ def proved_at(verified: Verified, moment: datetime | None) -> Verified:
     """
     if moment is None:
         return verified
-    account, amr, version, recognition, _, factors = verified
-    return Verified(account, amr, version, recognition, min(moment, clock.now()), factors)
+    return verified._replace(auth_at=min(moment, clock.now()))
 
 
 def advance(ctx: Context, verified: Verified, target: Target) -> Complete | Pending:
@@ -204,8 +220,7 @@ def carried_over(
 
 def under_epoch(done: Complete, epoch: int) -> Complete:
     """``done`` after the other sign-ins of its user were ended, which has raised the epoch."""
-    account = under_new_epoch(done.account, epoch)
-    return Complete(account, done.amr, done.auth_at, done.recognized, done.notify, done.target)
+    return replace(done, account=under_new_epoch(done.account, epoch))
 
 
 def without_proof(account: Account) -> Complete:

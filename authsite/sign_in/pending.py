@@ -127,14 +127,14 @@ STORED_LOGIN = PreparedQuery(
 )
 COUNT_ATTEMPT = PreparedQuery(
     update(PendingLogin)
-    .where(PendingLogin.key_hash == _KEY, PendingLogin.failures < _MAX)
+    .where(PendingLogin.id == bindparam("row_id"), PendingLogin.failures < _MAX)
     .values(failures=PendingLogin.failures + literal_column("1"))
     .returning(PendingLogin.failures),
     Counted,
 )
 REFUND_ATTEMPT = PreparedQuery(
     update(PendingLogin)
-    .where(PendingLogin.key_hash == _KEY, PendingLogin.failures > literal_column("0"))
+    .where(PendingLogin.id == bindparam("row_id"), PendingLogin.failures > literal_column("0"))
     .values(failures=PendingLogin.failures - literal_column("1"))
     .returning(PendingLogin.failures),
     Counted,
@@ -246,14 +246,14 @@ def note_proof(
     return pending._replace(amr=amr, methods=missing.methods, enroll=missing.enroll)
 
 
-def count_attempt(ctx: Context, pending: Pending) -> bool:
+def count_attempt(ctx: Context, row_id: uuid.UUID) -> bool:
     """Count one attempt, committed at once; whether it is one of the first `MAX_FAILURES`."""
-    return COUNT_ATTEMPT.one(ctx.database, key_hash=_hash(pending.key)) is not None
+    return COUNT_ATTEMPT.one(ctx.database, row_id=row_id) is not None
 
 
-def refund_attempt(ctx: Context, pending: Pending) -> None:
+def refund_attempt(ctx: Context, row_id: uuid.UUID) -> None:
     """Undo one `count_attempt`."""
-    REFUND_ATTEMPT.one(ctx.database, key_hash=_hash(pending.key))
+    REFUND_ATTEMPT.one(ctx.database, row_id=row_id)
 
 
 def spend(ctx: Context, pending: Pending) -> bool:

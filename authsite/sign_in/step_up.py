@@ -26,7 +26,8 @@ from authsite.users.levels import (
     reaches,
 )
 
-from . import reauthentication
+from . import gate, reauthentication
+from .credentials import owner_of_user
 from .errors import (
     PROOF_LIFETIME,
     MissingCurrentPassword,
@@ -37,7 +38,6 @@ from .errors import (
 from .factors.names import PASSKEY
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_required
-from .factors.proving import prove as prove_factor
 from .factors.state import FactorState
 from .method import METHODS, Pending, Target, Wrong, second_factors
 from .methods.mail_code.session_codes import check_of_session
@@ -224,7 +224,8 @@ def _check_second(
     if given.method not in usable or not given.factor:
         raise FactorMissing(given.method or "")
     pending = pending_of(user, stored, usable)
-    verified = prove_factor(ctx, pending, user.account, given.method, given.factor)
+    owner = owner_of_user(user.account.id, stored.recognition_version)
+    verified = gate.check(ctx, pending, given.method, given.factor, owner)
     if isinstance(verified, Wrong):
         raise WrongFactor(given.method, verified.code)
     return verified.amr

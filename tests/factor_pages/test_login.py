@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import select, update
 
+from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
@@ -50,6 +51,9 @@ def test_the_app_is_asked_for_and_its_code_begins_the_session(site):
     [session] = sessions(site)
     assert (amr_of(session.facts), session.remember) == (("pwd", "otp"), True)
     assert "authsite-login" not in site.http.cookies
+    with site.db() as db:
+        begun = db.scalars(select(AuditEvent).filter_by(event="session.begun")).one()
+    assert begun.details == {"session": str(session.id), "amr": "pwd otp"}
 
 
 def test_another_way_is_one_link_away(site):
@@ -202,6 +206,15 @@ class TestRememberedBrowser:
         assert page.html.find("input", {"name": "remember_browser"}) is None
         give(site, code=site.phone.code(), remember_browser="1")
         assert "authsite-factor" not in site.http.cookies
+
+    def test_whoever_becomes_an_administrator_is_asked_again(self, site):
+        begin(site)
+        give(site, code=site.phone.code(), remember_browser="1")
+        submit(site, "/logout")
+        with site.db() as db:
+            db.execute(update(User).values(labels="authsite:admin=aal2"))
+        begin(site)
+        assert sessions(site) == []
 
 
 def test_password_of_another_user_opens_no_factor_page(site):

@@ -137,8 +137,8 @@ def two_factors(site):
     return site
 
 
-def login(site):
-    return site.login(site.keys, status=400)
+def login(site, **form):
+    return site.login(site.keys, status=400, **form)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +196,5 @@ def test_a_passkey_user_logs_in_by_password_without_a_second_step(site):
         values = {"second_factor_at": User.created_at, "passkey_after_password": True}
         db.execute(update(User).values(values))
     assert login(site)["mfa_methods"] == ["passkey", "recovery_code"]
+    wrong = login(site, otp="123456")  # without an app it is a wrong recovery code
+    assert codes_of(wrong) == ["invalid_code"]

@@ -1,6 +1,6 @@
 """Go on with a pending login of a client, and sign in by passkey."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
@@ -24,6 +24,7 @@ from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong
 from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.methods.recovery_codes import codes
 from authsite.users.levels import acr_of
 
 from . import required
@@ -39,7 +40,6 @@ from .errors import (
 
 PasskeyOptions: TypeAlias = dict[str, Any]
 """The JSON of `PublicKeyCredentialRequestOptions` (Web Authentication Level 3, section 5.5)."""
-_CODE_LENGTH = 24  # of a recovery code, without blanks and dashes
 
 
 class Asked(NamedTuple):
@@ -160,7 +160,7 @@ def passkey_options(ctx: Context, client_id: UUID) -> PasskeyOptions:
 def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Complete:
     """Complete the login with ``otp``. Raises `MfaRequired` if it is wrong or is not asked for."""
     pending_logins.store(ctx, pending)
-    method = _method_of_otp(otp)
+    method = _method_of_otp(otp, pending.methods)
     if not otp or method not in pending.methods:
         raise required.answer(ctx, pending)
     commit_session(ctx.db)  # the gate reads it outside the transaction
@@ -174,10 +174,12 @@ def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Comp
     raise required.answer(ctx, pending if isinstance(done, Wrong) else done, *wrong)
 
 
-def _method_of_otp(otp: str) -> str:
-    """A recovery code is known by its length."""
-    length = sum(each not in "- " for each in otp)
-    return RECOVERY_CODE if length == _CODE_LENGTH else TOTP
+def _method_of_otp(otp: str, methods: Sequence[str]) -> str:
+    """The method that reads ``otp``: a recovery code is known by its form.
+
+    Without an authenticator app every other text is a wrong recovery code.
+    """
+    return RECOVERY_CODE if codes.read(otp) or TOTP not in methods else TOTP
 
 
 def _field_of(method: str) -> str:

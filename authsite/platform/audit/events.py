@@ -308,14 +308,22 @@ class Event(Explained):
         "An administrator made the new secret or pepper the one that signs.",
         "`setting`",
     )
-    SESSION_BEGUN = "session.begun", "The user signed in with a browser.", "`session`"
+    SESSION_BEGUN = (
+        "session.begun",
+        "The user signed in with a browser.",
+        "`session`; `amr`: how",
+    )
     SESSION_ENDED = "session.ended", "A browser session ended.", "`session`"
     TOKEN_CREATED = (
         "token.created",
         "The user created a personal access token.",
         "`token`; `session`: in which it was created (of before `family`, `sign_in`)",
     )
-    TOKEN_ISSUED = "token.issued", "Tokens were issued.", "`family`"
+    TOKEN_ISSUED = (
+        "token.issued",
+        "Tokens were issued.",
+        "`family`; `amr`: how the user signed in",
+    )
     TOKEN_REPLAYED = (
         "token.replayed",
         "A refresh token was used a second time within refresh-grace. The same tokens were "

@@ -124,7 +124,8 @@ def begin(
             id=session_id, user_id=account.id, created_at=values["used_at"], **values
         )
         ctx.db.add(row)
-    record(ctx, Event.SESSION_BEGUN, user_id=account.id, details={"session": str(session_id)})
+    details = {"session": str(session_id), "amr": " ".join(done.amr)}
+    record(ctx, Event.SESSION_BEGUN, user_id=account.id, details=details)
     if done.notify:
         notices.send_new_device(ctx, account, session_id)
     return key

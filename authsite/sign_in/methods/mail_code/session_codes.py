@@ -8,13 +8,14 @@ from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, bindparam, delete, literal_column, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, literal_column, select
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
+from authsite.sign_in import pending
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending import LIFETIME, MAX_FAILURES
@@ -35,12 +36,6 @@ class SessionCode(NamedTuple):
     recognition_version: int
 
 
-class Counted(NamedTuple):
-    """How often a code has been tried."""
-
-    failures: int
-
-
 SESSION_CODE = PreparedQuery(
     select(PendingLogin.id, User.recognition_version)
     .join(User, user_of(PendingLogin))
@@ -51,20 +46,6 @@ SESSION_CODE = PreparedQuery(
         PendingLogin.failures < _MAX,
     ),
     SessionCode,
-)
-COUNT_ATTEMPT = PreparedQuery(
-    update(PendingLogin)
-    .where(PendingLogin.id == bindparam("row_id"), PendingLogin.failures < _MAX)
-    .values(failures=PendingLogin.failures + literal_column("1"))
-    .returning(PendingLogin.failures),
-    Counted,
-)
-REFUND_ATTEMPT = PreparedQuery(
-    update(PendingLogin)
-    .where(PendingLogin.id == bindparam("row_id"))
-    .values(failures=PendingLogin.failures - literal_column("1"))
-    .returning(PendingLogin.failures),
-    Counted,
 )
 
 
@@ -114,14 +95,14 @@ def check_of_session(ctx: Context, user: SignedInUser, code: str) -> bool:
     found = SESSION_CODE.one(ctx.database, **values)
     owner = owner_of_user(user.account.id, found.recognition_version if found else 0)
     with ctx.limits.second_factor(owner) as attempt:
-        counted = found and COUNT_ATTEMPT.one(ctx.database, row_id=found.id)
+        counted = found and pending.count_attempt(ctx, found.id)
         right = bool(found and counted and codes.is_code(ctx.services.keys, found.id, code))
         attempt.succeeded = right
     if found is None or not right:
         details = {"method": NAME, "reason": "invalid_code"}
         record_apart(ctx, Event.FACTOR_FAILED, user_id=user.account.id, details=details)
         return False
-    REFUND_ATTEMPT.one(ctx.database, row_id=found.id)
+    pending.refund_attempt(ctx, found.id)
     used = ctx.db.scalar(
         delete(PendingLogin)
         .where(PendingLogin.id == found.id, PendingLogin.expires_at > clock.now())
