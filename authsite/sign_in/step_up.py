@@ -1,8 +1,9 @@
 """Step-up: a signed-in user proves again, or with a further factor, to be who they are.
 
 A page or a change needs a level (``acr``), or a proof that is not too old. Only what is missing is
-asked for: for the level a second factor; for the time everything that the level rests on. A proof
-of everything becomes what the sign-in rests on, and its time; a further factor leaves the time.
+asked for: for the level a second factor; for the time everything that the level rests on, and the
+second factor wherever one is set. A proof of everything becomes what the sign-in rests on, and its
+time; a further factor leaves the time.
 """
 
 from collections.abc import Mapping
