@@ -7,9 +7,11 @@ character (RFC 3986, section 6.2.1); only programs may choose the port on a loop
 
 import re
 from collections.abc import Collection, Sequence
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from authsite.platform.settings.urls import host_name, origin
+from authsite.platform.settings.values import RESERVED_SCHEMES
 
 from .models import MAX_URI, NATIVE
 
@@ -25,9 +27,7 @@ _ANY_PORT = re.compile(
     r"http://(?P<host>localhost|127\.0\.0\.1|\[::1\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?].*|)",
     re.DOTALL,
 )
-_ON_LOOPBACK = re.compile(  # RFC 6761, section 6.3, and RFC 1122, section 3.2.1.3
-    r"(?:.+\.)?localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]", re.IGNORECASE
-)
+_LOCALHOST = re.compile(r"(?:.+\.)?localhost", re.IGNORECASE)  # RFC 6761, section 6.3
 _LAST_PORT = 65535
 
 
@@ -122,7 +122,18 @@ def is_program(uri: str) -> bool:
     parts = _split(uri)
     if (parts.scheme or "").lower() != "https":
         return True
-    return _ON_LOOPBACK.fullmatch(parts.host or "") is not None
+    return _LOCALHOST.fullmatch(parts.host or "") is not None or _is_loopback(parts.host or "")
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether it is an address of this computer, in any notation (RFC 4291, section 2.2)."""
+    try:
+        address = ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    return address.is_loopback or address.is_unspecified
 
 
 def _check_web(uri: str, scheme: str, client_type: str) -> None:
@@ -157,6 +168,11 @@ def _check_private(
     if client_type != NATIVE:
         raise ValueError(
             f"use https; a scheme of its own is for a program (type {NATIVE}) only: {uri}"
+        )
+    if scheme in RESERVED_SCHEMES:
+        raise ValueError(
+            f"use a scheme of the program's own, such as org.example.app, since {scheme} has "
+            f"another meaning: {uri}"
         )
     if "." not in scheme and scheme not in private_schemes:
         raise ValueError(

@@ -166,6 +166,14 @@ def test_the_page_shows_what_differs_and_not_what_is_registered(issuer):
     assert "oauth/cb" not in answer.text
 
 
+def test_each_part_that_can_differ_has_words(issuer):
+    app = application(issuer, redirect_uris=["https://app.example.org/a?b=c"])
+    sent = "http://ann@other.test:81/A/x/?b=d"
+    page = authorize(issuer, app, redirect_uri=sent).html.find("dl").text
+    for words in ("the scheme", "the user name", "the host", "the port", "the path", "the query"):
+        assert words in page
+
+
 def test_the_redirect_uri_may_be_left_out_if_there_is_one_and_no_openid(issuer, ann):
     app = application(issuer)
     assert code_for(issuer, app, redirect_uri=None, scope="email")

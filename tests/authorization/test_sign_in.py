@@ -160,6 +160,7 @@ def test_without_a_usable_key_there_is_a_page(database_url):
     assert answer.status_int == 503
     assert answer.headers["X-Request-Id"] in answer.text
     assert "Try again in a few minutes" in answer.text
+    assert '<a class="button primary" href="">Try again</a>' in answer.text
     assert site.events()[-1] == "authorization.refused"
     assert leads_to(authorize(site, app, scope="email")) == "/login"  # OAuth alone needs no key
     with first.db() as db:

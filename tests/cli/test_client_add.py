@@ -108,3 +108,21 @@ def test_without_openid_connect_the_command_says_why(site, tmp_path):
     commands = Commands(site, tmp_path, base_url=ISSUER, openid="off")
     done = commands.run("client", "add", "--for", "flask", "--url", URL, status=1)
     assert "openid" in done.output
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ({"base_url": ""}, "set it to the address of this service, such as https://"),
+        ({"base_url": "http://auth.example.org"}, "set it to the address of this service"),
+        ({"openid": "off"}, "set it to on"),
+    ],
+)
+def test_where_nobody_can_sign_in_the_commands_say_what_to_set(site, tmp_path, settings, advice):
+    commands = Commands(site, tmp_path, **{"base_url": ISSUER, **settings})
+    refused = commands.run("client", "add", "--for", "flask", "--url", URL, status=1)
+    assert advice in refused.output
+    create = ("client", "create", "--name", "Wiki", "--redirect-uri", f"{URL}/callback")
+    made = commands.run(*create, "--type", "server").output
+    assert "It cannot sign people in yet" in made
+    assert advice in made

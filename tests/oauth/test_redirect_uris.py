@@ -131,6 +131,14 @@ def test_the_scheme_of_a_program(uri):
             check(uri, client_type)
 
 
+@pytest.mark.parametrize("uri", ["javascript:alert(1)", "Data:text/html,x", "blob:x/y", "ws://a/b"])
+def test_a_scheme_with_another_meaning_is_never_to_be_listed(uri):
+    scheme = uri.partition(":")[0].lower()
+    with pytest.raises(ValueError, match="another meaning") as error:
+        check(uri, NATIVE, (scheme,))
+    assert "private-schemes" not in str(error.value)
+
+
 def test_a_scheme_without_a_dot_is_listed_in_the_settings():
     check("myapp://callback", NATIVE, ("myapp",))
     check("MyApp://callback", NATIVE, ("myapp",))
@@ -249,6 +257,11 @@ def test_links_are_https():
         ("https://127.0.0.1/cb", True),
         ("https://127.1.2.3/cb", True),
         ("https://[::1]:8443/cb", True),
+        ("https://[0:0:0:0:0:0:0:1]/cb", True),
+        ("https://[::ffff:127.0.0.1]/cb", True),
+        ("https://[::FFFF:7f00:2]/cb", True),
+        ("https://0.0.0.0/cb", True),
+        ("https://[::]/cb", True),
         ("org.example.app:/cb", True),
         (WEB, False),
         ("https://localhost.example.org/cb", False),
@@ -256,6 +269,7 @@ def test_links_are_https():
         ("https://127.0.0.1.example.org/cb", False),
         ("https://127.example.org/cb", False),
         ("https://[2001:db8::1]/cb", False),
+        ("https://[::ffff:10.0.0.1]/cb", False),
     ],
 )
 def test_a_loopback_address_leads_to_a_program_with_https_too(uri, program):

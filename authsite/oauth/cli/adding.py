@@ -108,9 +108,8 @@ def add(cfg: Settings, application: str, url: str, name: str | None, user_key: s
 
 def _issuer(cfg: Settings) -> str:
     """The address that the application asks. Raises a `click.ClickException` without one."""
-    from authsite.oauth.oidc.availability import is_on_with
+    from authsite.oauth.oidc.availability import is_on_with, why_off
 
     if is_on_with(cfg, standalone=True) and cfg.base_url:
         return cfg.base_url[0]
-    why = cfg.openid_obstacle or "the setting openid is off: set it to on"
-    raise click.ClickException(f"applications cannot sign people in here: {why}")
+    raise click.ClickException(f"applications cannot sign people in here: {why_off(cfg)}")

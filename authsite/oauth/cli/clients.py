@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import click
 from sqlalchemy.orm import Session
@@ -11,7 +12,8 @@ from authsite.cli.shared import examples, limit_option, transaction
 from authsite.context import Context
 from authsite.oauth import client_fields, client_uris, clients, registration
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
-from authsite.oauth.models import CLIENT_TYPES, PUBLIC_TYPES, Client, grant_types_of
+from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client, grant_types_of
+from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
@@ -69,7 +71,7 @@ def create(
     _require_configured(cfg, scope)
     with transaction(cfg) as ctx, value_errors():
         client, secret = registration.register(ctx, name, client_type, scope, default_scope, fields)
-    return _credentials(client, secret)
+    return _with_note(cfg, client, _credentials(client, secret))
 
 
 @client.command(
@@ -256,6 +258,14 @@ def find_client(db: Session, client_id: str) -> Client:
             f"no client has the id {client_id!r}; `authsite client list` shows them"
         )
     return found
+
+
+def _with_note(cfg: Settings, client: Client, facts: Facts) -> Facts:
+    """``facts``, and why the client of a type that uses codes cannot sign anyone in yet."""
+    if client.type not in CODE_TYPES or is_on_with(cfg, standalone=True):
+        return facts
+    off = f"It cannot sign people in yet: {why_off(cfg)}."
+    return replace(facts, note="\n".join(filter(None, (facts.note, off))))
 
 
 def _credentials(client: Client, secret: str | None) -> Facts:

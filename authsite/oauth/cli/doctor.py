@@ -18,7 +18,7 @@ from authsite.context import Context
 from authsite.oauth import client_uris
 from authsite.oauth.authorization.reasons import Reason
 from authsite.oauth.models import CODE_TYPES, Client
-from authsite.oauth.oidc.availability import is_on_with
+from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Filter, search
@@ -65,8 +65,7 @@ def doctor(cfg: Settings, client_id: str, origin: str | None, as_json: bool) -> 
             findings = list(_of_client(ctx, found))
             refused = _refused_requests(ctx, found)
         if not is_on_with(cfg, standalone=True):
-            why = cfg.openid_obstacle or "the setting openid is off: set it to on"
-            findings.append(Finding("wrong", "openid", why))
+            findings.append(Finding("wrong", "openid", why_off(cfg)))
         else:
             issuer = issuer_of(ctx.services)
             alg = found.id_token_alg or "RS256"

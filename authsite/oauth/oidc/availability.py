@@ -28,6 +28,19 @@ def is_on_with(settings: Settings, *, standalone: bool) -> bool:
     return settings.openid
 
 
+def why_off(settings: Settings) -> str:
+    """Why applications cannot sign people in, and what to do: a clause for operators."""
+    obstacle = settings.openid_obstacle
+    if obstacle is None:
+        return "the setting openid is off: set it to on"
+    if obstacle.startswith("sealing-key"):
+        return f"{obstacle}: run `authsite init`, which adds one"
+    return (
+        f"{obstacle}: set it to the address of this service, such as https://auth.example.org, or "
+        "http://localhost:6543 on your own computer"
+    )
+
+
 def decide(config: "Configurator") -> bool:
     """Register what `is_on` returns; called once for each application."""
     settings, standalone = config.registry["authsite"].settings, config.registry["authsite.http"]

@@ -29,7 +29,7 @@ OIDC_SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access"
 """The scopes that OpenID Connect Core and authsite define (section 5.4, and 11)."""
 RESERVED_SCOPES = frozenset({ACCOUNT, *OIDC_SCOPES})
 # Of browsers, systems and other protocols: none leads back to a program (RFC 8252, section 7.1).
-_RESERVED_SCHEMES = frozenset({
+RESERVED_SCHEMES = frozenset({
     "about", "android-app", "blob", "chrome", "chrome-extension", "cid", "content", "data", "file",
     "filesystem", "ftp", "ftps", "http", "https", "intent", "jar", "javascript", "ldap", "ldaps",
     "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appx", "news", "resource",
@@ -224,7 +224,7 @@ def private_scheme(text: str) -> str:
     scheme = text.lower()
     if not re.fullmatch(r"[a-z][a-z0-9+.-]{0,63}", scheme):
         raise ValueError("give schemes of programs by their names, such as myapp, without ://")
-    if scheme in _RESERVED_SCHEMES:
+    if scheme in RESERVED_SCHEMES:
         raise ValueError(f"give the program a scheme of its own: {scheme} has another meaning")
     return scheme
 
