@@ -211,6 +211,12 @@ class Browser:
             page.locator("[name=password]").fill(self.person.password)
             with page.expect_response(lambda answer: answer.request.method == "POST"):
                 page.locator("form:has([name=password]) button:not([type=button])").first.click()
+        elif page.locator("[name=current_password]:visible").count():
+            self._note("verify")
+            page.locator("[name=current_password]").fill(self.person.password)
+            page.locator(
+                "form:has([name=current_password]) button:not([type=button])"
+            ).first.click()
         elif page.locator("button[name=decision][value=allow]:visible").count():
             self._note("consent")
             page.locator("button[name=decision][value=allow]").click()

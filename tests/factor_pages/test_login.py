@@ -207,6 +207,15 @@ class TestRememberedBrowser:
         give(site, code=site.phone.code(), remember_browser="1")
         assert "authsite-factor" not in site.http.cookies
 
+    def test_whoever_becomes_an_administrator_is_asked_again(self, site):
+        begin(site)
+        give(site, code=site.phone.code(), remember_browser="1")
+        submit(site, "/logout")
+        with site.db() as db:
+            db.execute(update(User).values(labels="authsite:admin=aal2"))
+        begin(site)
+        assert sessions(site) == []
+
 
 def test_password_of_another_user_opens_no_factor_page(site):
     answer = submit(site, "/login", username="ann@example.com", password=f"{PASSWORD}x")

@@ -239,6 +239,35 @@ def test_of_the_last_two_factors_one_stays_if_both_go_at_once(steps):
     assert len(ann.stored(Passkey)) + len(ann.stored(TotpFactor)) == 1
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("switch", [False, True])
+def test_an_app_that_comes_while_the_passkey_goes_is_asked_for(steps, switch):
+    ann = Person(steps())
+    id, _ = passkey_of(ann)
+    begun = ann.begin()
+    if switch:
+        ann.call("put", "second-factor", after_password=True)
+        begun = ann.begin()
+
+    def remove_key():
+        remove_passkey(ann, id)
+        return 204
+
+    def add_app():
+        body = {"enrollment": begun["enrollment"], "code": ann.code(begun["secret"])}
+        path = "/v1/user/totp/confirm"
+        return ann.site.http.post_json(path, body, headers=ann.headers, status="*").status_int
+
+    results = together(remove_key, add_app)
+    assert results in ([204, 200], [204, 422])  # 422: the factors have changed since it began
+    apps, user = ann.stored(TotpFactor), ann.row()
+    assert len(apps) == (results[1] == 200)
+    assert ann.stored(Passkey) == []
+    assert (user.second_factor_at is not None) == bool(apps)
+    assert (user.factors_since is not None) == bool(apps)
+    assert not user.passkey_after_password or apps
+
+
 def test_a_user_who_has_changed_since_changes_nothing(ann):
     id, _ = passkey_of(ann)
     account = account_of(ann.row())

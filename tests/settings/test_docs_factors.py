@@ -55,7 +55,7 @@ def test_the_routes_shown_ask_for_the_level(guarded):
     guarded.http.get("/v1/reports", status=401)
     answer = sign_in(guarded)
     assert urlsplit(answer.location).path == "/login/factor"
-    guarded.http.get("/billing", status=303)
+    guarded.http.get("/billing", status=302)
 
 
 def test_forward_auth_takes_the_options_shown(site):

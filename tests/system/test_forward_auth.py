@@ -1,6 +1,7 @@
 """An application behind nginx and forward auth: TLS, a separate host, Chromium."""
 
 import signal
+import time
 from contextlib import ExitStack
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +22,9 @@ SPOOFED = {
     "X-Auth-Client": "root",
     "X-Auth-Scope": "everything",
     "X-Auth-Groups": "everything",
+    "X-Auth-Acr": "phr",
+    "X-Auth-Amr": "everything",
+    "X-Auth-Time": "4102444800",
     "x-auth-user": "root",
     "X_Auth_User": "root",
     "X-Auth-Login-Url": "https://evil.example/",
@@ -138,8 +142,11 @@ def test_signing_out_at_the_service_closes_the_application_at_once(page):
 
 
 def test_a_token_opens_the_api_and_the_application_learns_whose_it_is(guarded, token):
-    answer = guarded.client().get("/api/reports", headers=bearer(token))
-    assert answer.json() == {
+    told = guarded.client().get("/api/reports", headers=bearer(token)).json()
+    assert abs(int(told.pop("X-Auth-Time")) - time.time()) < 600
+    assert told == {
+        "X-Auth-Acr": "aal1",
+        "X-Auth-Amr": "pwd",
         "X-Auth-User": str(guarded.ann.id),
         "X-Auth-Email": EMAIL,
         "X-Auth-Email-Verified": "true",
@@ -178,6 +185,9 @@ def test_headers_that_a_client_sends_itself_are_replaced(guarded, token, session
         "X-Auth-Client": machine.client_id,
         "X-Auth-Scope": "",
         "X-Auth-Groups": "",
+        "X-Auth-Acr": "",
+        "X-Auth-Amr": "",
+        "X-Auth-Time": "",
     }
     hop = {"Connection": "close, X-Auth-User", **bearer(token)}  # as if of one connection only
     assert http.get("/api/reports", headers=hop).json()["X-Auth-User"] == str(guarded.ann.id)

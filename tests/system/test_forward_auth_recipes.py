@@ -26,7 +26,7 @@ from tests.support.site import PASSWORD, WEB, Site, bearer
 
 pytestmark = pytest.mark.slow
 
-NAMES = ("User", "Email", "Email-Verified", "Client", "Scope", "Login-Url")
+NAMES = ("User", "Email", "Email-Verified", "Client", "Scope", "Login-Url", "Acr", "Amr", "Time")
 SPOOFED = {
     **{f"X-Auth-{name}": "root" for name in NAMES},
     "x-auth-user": "root",
@@ -181,7 +181,11 @@ def test_forged_headers_do_not_reach_the_application(behind, asked):
         "X-Auth-User": str(behind.ann.id),
         "X-Auth-Email": "ann@example.com",
         "X-Auth-Email-Verified": "true",
+        "X-Auth-Acr": "aal1",
+        "X-Auth-Amr": "pwd",
+        "X-Auth-Time": told["X-Auth-Time"],
     }
+    assert told["X-Auth-Time"].isdecimal()
     asked.clear()
     stranger = behind.browser()
     answer = stranger.get("/orders", headers=SPOOFED)
