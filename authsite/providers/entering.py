@@ -11,6 +11,7 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
+from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.method import Pending, Target, Verified
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.provider import ProvidedIdentity
@@ -66,10 +67,27 @@ def enter_new(
     Raises the error of an account condition: then nothing of the request stays.
     """
     try:
-        verified = gate.admit(ctx, account_of(user), PROVIDER, user.recognition_version)
+        verified = gate.admit(
+            ctx,
+            account_of(user),
+            PROVIDER,
+            user.recognition_version,
+            factors=_left(user),
+        )
     except gate.Denied as error:
         raise error.denial.error from None
     return _enter(ctx, verified, identity.id, provided, browser)
+
+
+def _left(user: User) -> FactorState | None:
+    """The second factor that is set, as this transaction has it: a recovery changes its version.
+
+    None where none is set: one that this recovery has just removed opens nothing at once. The gate
+    reads that it was set, and the user signs in again.
+    """
+    if user.second_factor_at is None:
+        return None
+    return FactorState(user.second_factor_at, user.factor_version)
 
 
 def _enter(

@@ -1,8 +1,9 @@
 """Step-up: a signed-in user proves again, or with a further factor, to be who they are.
 
 A page or a change needs a level (``acr``), or a proof that is not too old. Only what is missing is
-asked for: for the level a second factor; for the time everything that the level rests on. A proof
-of everything becomes what the sign-in rests on, and its time; a further factor leaves the time.
+asked for: for the level a second factor; for the time everything that the level rests on, and the
+second factor wherever one is set. A proof of everything becomes what the sign-in rests on, and its
+time; a further factor leaves the time.
 """
 
 from collections.abc import Mapping
@@ -178,7 +179,7 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
         return Missing()
     if too_old:
         level = max(level, acr, key=LEVELS.index)
-    # A sign-in would ask for it: a remembered browser, or a sign-in of before, is no way around.
+    # A sign-in would ask for it: a remembered browser, or a sign-in of before, does not avoid it.
     if is_required(ctx.settings, now) or stored.second_factor_at is not None:
         level = max(level, AAL2, key=LEVELS.index)
     offered = second_factors(ctx, user.account) if stored.has_factor or level != AAL1 else ()

@@ -8,11 +8,13 @@ user who has one.
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Family
+from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.passkeys.passkey_users import post, register, sign_in_options
@@ -20,7 +22,7 @@ from tests.providers.conftest import github, google, providers, site_of  # noqa:
 from tests.providers.people import arrive, come_back, send
 from tests.support import authorizing
 from tests.support.authorizing import application
-from tests.support.factors import add_totp
+from tests.support.factors import add_totp, code_now
 from tests.support.identities import linked
 from tests.support.mails import link_in, text_of
 from tests.support.pages import sign_in, submit
@@ -270,6 +272,22 @@ def test_no_grant_gives_tokens_of_a_user_with_a_second_factor(site_with, walked,
     assert bool(way.opened()) is not enrolled
     with site.db() as db:
         assert bool(db.scalars(select(Family)).all()) is not enrolled
+
+
+def test_a_factor_that_stays_at_a_recovery_by_a_provider_completes_the_sign_in(place):
+    way = Way(*place, enrolled=True)
+    way.user()
+    with way.site.db() as db:
+        db.execute(update(User).values(factors_since=clock.now() - timedelta(days=8)))
+    page = arrive(way.site, way.fakes["google"])
+    send(page, "/mail")
+    link = next(link_in(each) for each in way.site.mails() if "/login/with/" in text_of(each))
+    answer = send(way.site.http.get(link), "/recover")
+    assert answer.location == "http://localhost/login/factor"
+    assert way.opened() == set()
+    answer = submit(way.site, "/login/factor", method="totp", code=code_now())
+    assert answer.status_int == 303
+    assert way.opened()
 
 
 def test_only_a_new_account_can_come_into_being_without_it(place):

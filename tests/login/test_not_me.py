@@ -7,6 +7,7 @@ import pytest
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import service as users
 from tests.support.acting import acting
+from tests.support.factors import add_totp
 from tests.support.mails import link_in, token_in
 from tests.support.notices import (
     NEW,
@@ -194,3 +195,11 @@ def test_a_link_that_does_not_fit_does_nothing(site, frozen, ended):
     assert "ann@example.com" not in refused.text
     assert press(site, link).status_int == 403
     assert events(site, "login.disavowed") == []
+
+
+def test_the_page_says_what_happens_to_second_factors_where_there_are_any(site):
+    [mail] = arrive(site)
+    link = link_in(mail)
+    assert "passkeys" not in site.http.get(link).html.select_one(".lead").text
+    add_totp(site, site.ann)
+    assert "passkeys" in site.http.get(link).html.select_one(".lead").text

@@ -27,7 +27,7 @@ from .request import Parameters
 
 AT, CHOSEN, REFERENCE = "_at", "_as", "_ref"
 LIFETIME = timedelta(minutes=15)
-NOBODY = bytes(8)
+NO_SIGN_IN = bytes(8)
 STORED_FOR = timedelta(minutes=10)
 KIND = "authorization"  # of a stored request
 LIMIT = "authorize-address"
@@ -105,7 +105,7 @@ def fits(path: str) -> bool:
 def seal_at(keys: Keys, incoming: Incoming, browser: Browser, sign_in: bytes) -> str:
     """The value of ``_at`` for a request that leads to the login page now.
 
-    ``sign_in``: the digest of the present sign-in; `NOBODY` without one.
+    ``sign_in``: the digest of the present sign-in; `NO_SIGN_IN` without one.
     """
     now = clock.now()
     moment = (now - _EPOCH) // timedelta(microseconds=1)

@@ -20,7 +20,7 @@ from authsite.sign_in.verify_url import verify_url
 from . import consent_page, continuation, select_account_page, service
 from .answers import code_url, denied_url, lead_back
 from .checks import Checked, check, require_key
-from .continuation import AT, CHOSEN, LIMIT, NOBODY, Incoming
+from .continuation import AT, CHOSEN, LIMIT, NO_SIGN_IN, Incoming
 from .decision import Step, decide
 from .incoming import (
     ALLOW,
@@ -224,7 +224,7 @@ def _next(request: Request, incoming: Incoming, who: SignedIn | None, *, keep: b
     """
     at = incoming.at if keep else None
     if at is None:
-        keys, sign_in = request.authsite.services.keys, who.digest if who else NOBODY
+        keys, sign_in = request.authsite.services.keys, who.digest if who else NO_SIGN_IN
         at = continuation.seal_at(keys, incoming, browser_of(request), sign_in)
     path = _path(request, incoming, **{AT: at})
     if continuation.fits(path):

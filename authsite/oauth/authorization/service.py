@@ -67,7 +67,7 @@ class SignedIn(NamedTuple):
     def digest(self) -> bytes:
         """Eight bytes that are others after each sign-in, or confirmation, and only after one.
 
-        The key of the session is no sign of one: to sign out everywhere else makes a new one.
+        The key of the session does not tell: to sign out everywhere else makes a new one.
         """
         times = self.session.expires_at, self.session.confirmed_at
         text = f"{self.session_id} {[each and each.timestamp() for each in times]}"

@@ -94,7 +94,7 @@ def _problem(rp_id: str, base_urls: Sequence[str]) -> str | None:
     if is_address(rp_id):
         return f"{rp_id} is an IP address, and passkeys need a domain"
     if rp_id in _PUBLIC or ("." not in rp_id and rp_id != LOOPBACK_NAME):
-        return f"{rp_id} is no domain that somebody can own"
+        return f"{rp_id} is not a domain that one can register"
     hosts = [host_of(url) for url in base_urls] or [LOOPBACK_NAME]
     for host in hosts:
         if host != rp_id and not host.endswith(f".{rp_id}"):
