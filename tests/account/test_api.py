@@ -121,7 +121,7 @@ def test_a_user_sees_all_active_sessions_and_can_end_one(ann):
     assert {session["client"] for session in sessions} == {"test", None}
     assert set(sessions[0]) == {
         "id", "kind", "client", "address", "agent", "created", "last_used", "current",
-        "tokens",
+        "tokens", "acr", "amr", "auth_time",
     }  # fmt: skip
     for session in sessions[1:]:
         answer = site.http.delete(f"/v1/user/sessions/{session['id']}", headers=headers, status=204)

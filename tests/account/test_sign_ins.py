@@ -119,16 +119,17 @@ def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_use
 def test_l9_the_database_stops_at_the_limit(ann):
     sign_in(ann)
     headers = bearer(ann.login(ann.client())["access_token"])
-    # The page also has the lists of events, of attempts, of identities and of applications.
+    # The page also has the lists of events, of attempts, of identities, of applications and,
+    # twice, of passkeys, of which a user has twenty at most.
     for read, count in (
-        (lambda: ann.http.get("/account/security"), 6),
+        (lambda: ann.http.get("/account/security"), 8),
         (lambda: listed(ann, headers), 2),
     ):
         with counted(ann.database) as statements:
             read()
         lists = [sql for sql in statements if "ORDER BY" in sql]
         assert len(lists) == count
-        assert all("LIMIT" in sql for sql in lists)
+        assert all("LIMIT" in sql or "FROM passkeys" in sql for sql in lists)
 
 
 def test_sessions_that_the_client_s_epoch_ended_are_not_listed(ann):
