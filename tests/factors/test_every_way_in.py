@@ -169,7 +169,7 @@ def by_the_former_proxy(way):
 
 
 def by_the_mailed_code_of_a_proxy(way):
-    """A code is asked for where the browser is not recognized; it does not count as a second factor."""
+    """A code is asked for in an unknown browser; it does not count as a second factor."""
     way.site.first_party("web")
     way.user()
     with setting(way.site, unrecognized_login="code"):
