@@ -179,7 +179,7 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
         return Missing()
     if too_old:
         level = max(level, acr, key=LEVELS.index)
-    # A sign-in would ask for it: a remembered browser, or a sign-in of before, does not avoid it.
+    # A sign-in would ask for it. So a remembered browser, or a sign-in of before, does not pass.
     if is_required(ctx.settings, now) or stored.second_factor_at is not None:
         level = max(level, AAL2, key=LEVELS.index)
     offered = second_factors(ctx, user.account) if stored.has_factor or level != AAL1 else ()

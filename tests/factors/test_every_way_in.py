@@ -146,7 +146,7 @@ def by_an_identity_and_the_mailbox(way):
 
 
 def by_a_new_account(way):
-    """The account is new: nobody can have enrolled anything."""
+    """The account is new, and cannot have a factor yet."""
     way.before = way.rows()
     send(arrive(way.site, way.fakes["google"]), "/create")
 
@@ -169,7 +169,7 @@ def by_the_former_proxy(way):
 
 
 def by_the_mailed_code_of_a_proxy(way):
-    """A code is asked for where the browser is not recognized; it is no second factor."""
+    """A code is asked for in an unknown browser; it does not count as a second factor."""
     way.site.first_party("web")
     way.user()
     with setting(way.site, unrecognized_login="code"):
