@@ -51,6 +51,7 @@ def add_passkey(ann, keys, name=""):
 def by_passkey(ann, keys, next=""):
     """Sign in with the button of the login page; the server's answer."""
     ann.go(f"/login{next}")
+    ann.page.wait_for_load_state("networkidle")  # the request of the field waits already
     # The button is there as soon as the script has run.
     ann.page.locator("#passkey button").wait_for()
     keys.answer(present=True)
@@ -78,6 +79,7 @@ def test_a_passkey_signs_in_with_one_press_until_it_is_removed(ann):
     ann.at("/account")
 
     ann.go("/login?prompt=login&next=/account/security")
+    ann.page.wait_for_load_state("networkidle")  # the request of the field waits already
     ann.page.locator("#passkey button").wait_for()
     keys.answer(present=True)
     ann.send("/login/passkey")
