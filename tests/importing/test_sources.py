@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from authsite.transfer.importing import drafts, passport
+from authsite.transfer.importing import row_values, passport
 from authsite.transfer.importing.own import ExportSource
 from authsite.transfer.importing.row_values import Fault
 from authsite.transfer.importing.rows import SourceUnusable
@@ -174,14 +174,14 @@ def test_an_export_is_a_file_and_a_line_that_is_too_deep_a_fault_of_this_line(tm
 
 def test_a_zero_date_of_mysql_is_none():
     for zero in ("0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000"):
-        assert drafts.moment({"created_at": zero}, "created_at") is None
+        assert row_values.moment({"created_at": zero}, "created_at") is None
 
 
 def test_a_bit_of_mysql_is_a_boolean():
     values = {"bytes": (b"\1", b"\0"), "text": ("\1", "\0")}
     for true, false in values.values():
-        assert drafts.flag({"revoked": true}, "revoked") is True
-        assert drafts.flag({"revoked": false}, "revoked") is False
+        assert row_values.flag({"revoked": true}, "revoked") is True
+        assert row_values.flag({"revoked": false}, "revoked") is False
 
 
 def test_csv_of_a_spreadsheet_and_a_folder_of_tables(tmp_path):
