@@ -122,7 +122,7 @@ LINES: Mapping[str, tuple[str, str]] = {
         "sign in, or set passkey-rp-id to that domain again",
     ),
     "passkeys-off": ("note", "there are no passkeys: {obstacle}"),
-    "passkeys-on": ("ok", "{count} passkeys belong to {rp_id}"),
+    "passkeys-on": ("ok", "passkeys of {rp_id}: {count}"),
     "signing-keys-none": (
         "ok",
         "there are no keys for ID tokens yet: the service makes them when it starts",

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tests.support import databases
-from tests.support.endpoints import IN_PATHS, views_and_patterns
+from tests.support.endpoints import IN_PATHS, OAUTH, views_and_patterns
 from tests.support.extent import seed, volume
 from tests.support.pages import sign_in
 from tests.support.servers import serving, write_ini
@@ -119,7 +119,7 @@ def check_body(case, seen):
         return
     if b"application/json" in head.lower():
         found = json.loads(body)
-        oauth = case.path.startswith(("/v1/oauth/", "/v1/clients/"))
+        oauth = case.path.startswith(OAUTH)
         assert set(found) >= ({"error", "message"} if oauth else {"message", "errors"}), found
     else:
         assert body.lstrip().lower().startswith(b"<!doctype html>"), seen[:300]

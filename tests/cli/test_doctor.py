@@ -22,6 +22,7 @@ from tests.cli.doctor_of_openid import (
     signing_key_unusable,
     signing_keys_none,
 )
+from tests.cli.doctor_of_passkeys import passkeys_foreign, passkeys_off, passkeys_on
 from tests.cli.doctor_of_providers import (
     provider_address,
     provider_answers,
@@ -272,6 +273,9 @@ MAKES = {
         openid_off,
         openid_set_off,
         openid_included,
+        passkeys_off,
+        passkeys_on,
+        passkeys_foreign,
         signing_keys_none,
         signing_key_signs,
         signing_key_overdue,

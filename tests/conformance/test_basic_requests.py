@@ -61,7 +61,7 @@ def test_oidcc_max_age_1(suite, new_browser):
     _, first = suite.sign_in(browser)
     time.sleep(2.1)
     _, second = suite.sign_in(browser, max_age="1")
-    assert browser.pages == ["login"]
+    assert browser.pages == ["verify"]
     assert second["auth_time"] > first["auth_time"]
 
 

@@ -102,7 +102,7 @@ def test_the_qr_code_is_dark_on_white_with_a_margin(ann):
     assert drawn.endswith("</svg>")
     made = segno.make(begun["otpauth_uri"], error="m", micro=False)
     width = made.symbol_size(scale=4, border=4)[0]
-    assert f'width="{width}"' in drawn
+    assert f'width="{width}px"' in drawn
     assert 'fill="#fff"' in drawn
     for script in ("<script", "onload", "http://www.w3.org/1999/xlink"):
         assert script not in drawn

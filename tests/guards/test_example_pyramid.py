@@ -72,7 +72,9 @@ def test_a_note_is_written_read_and_deleted_after_a_recent_login(notes, frozen):
     assert "<li>&lt;b&gt;milk&lt;/b&gt;</li>" in page.text
 
     frozen.advance(600)
-    page = sign_in(notes, notes.http.get("/notes/delete", status=302))
+    form = notes.http.get("/notes/delete", status=302).follow(status=200).forms["factor"]
+    form["current_password"] = PASSWORD
+    page = form.submit(status=303).follow(status=200)
     page = page.forms[0].submit(status=303).follow()
     assert "Your notes are deleted." in page.text
     assert "milk" not in page.text

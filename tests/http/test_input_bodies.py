@@ -63,11 +63,14 @@ def test_another_content_type_is_415(refusing, unchanged, endpoint, content_type
         assert answer.json["error"] == "invalid_request"
 
 
+FORM_ONLY = ("/v1/oauth/", "/v1/passkeys/")  # a client authenticates as at the token endpoint
+
+
 @pytest.mark.control("T05")
 @each_endpoint
 def test_json_is_for_all_but_the_endpoints_of_oauth(renewed, endpoint):
     answer = endpoint.send(renewed(), json.dumps(endpoint.good), JSON)
-    assert endpoint.model.form_only == endpoint.path.startswith("/v1/oauth/")
+    assert endpoint.model.form_only == endpoint.path.startswith(FORM_ONLY)
     assert (answer.status_int == 415) == endpoint.model.form_only
 
 

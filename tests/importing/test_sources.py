@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from authsite.transfer.importing import row_values, passport
+from authsite.transfer.importing import passport, row_values
 from authsite.transfer.importing.own import ExportSource
 from authsite.transfer.importing.row_values import Fault
 from authsite.transfer.importing.rows import SourceUnusable

@@ -49,6 +49,9 @@ def test_an_access_token_of_a_user(site, frozen, ann, keys):
         "email_verified": False,
         "groups": [],
         "owner": "user",
+        "acr": "aal1",
+        "amr": ["pwd"],
+        "auth_time": int(frozen.at.timestamp()),
     }
 
 

@@ -28,6 +28,9 @@ IN_PATHS = {
     "token": "x",
 }
 
+OAUTH = ("/v1/oauth/", "/v1/clients/", "/v1/mfa/", "/v1/passkeys/")
+"""The paths whose errors are worded as RFC 6749 has it."""
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -43,7 +46,7 @@ class Endpoint:
     @property
     def oauth(self):
         """Whether its errors are worded as RFC 6749 has it."""
-        return self.path.startswith(("/v1/oauth/", "/v1/clients/"))
+        return self.path.startswith(OAUTH)
 
     @property
     def good(self):

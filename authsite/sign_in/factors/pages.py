@@ -206,6 +206,16 @@ def mail_again(request: Request) -> Response:
 
 @view_config(
     route_name="authsite.login.factor.done",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+)
+def show_done(request: Request) -> Response:
+    """Lead to the account: the recovery codes are shown once, after the form that made them."""
+    return found(request, route_path(request, "authsite.account.security"))
+
+
+@view_config(
+    route_name="authsite.login.factor.done",
     request_method="POST",
     form=Body,
     show=None,

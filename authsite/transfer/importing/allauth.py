@@ -12,6 +12,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any
 
 from authsite.platform.runtime.ids import as_id
@@ -81,7 +82,7 @@ def _passkey(settings: Settings, row: Mapping[str, object]) -> PasskeyDraft:
     credential = found.attested_credential_data
     if credential is None:
         raise Fault("data", "has no credential that can be read")
-    if found.rp_id_hash != sha256(party.id.encode()).digest():
+    if not compare_digest(found.rp_id_hash, sha256(party.id.encode()).digest()):
         raise Fault("data", "the passkey is of another RP ID than passkey-rp-id")
     user_id = required(row, "user_id")
     transports = response.get("transports")

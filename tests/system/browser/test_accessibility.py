@@ -133,7 +133,7 @@ def test_password_fields_can_be_shown_pasted_into_and_filled_by_managers(server,
     ann.go("/login")
     fields = ann.page.locator("[name=password]")
     assert fields.get_attribute("autocomplete") == "current-password"
-    assert ann.page.locator("[name=username]").get_attribute("autocomplete") == "username"
+    assert ann.page.locator("[name=username]").get_attribute("autocomplete") == "username webauthn"
     ann.page.evaluate(
         "window.pasted = document.querySelector('[name=password]').dispatchEvent("
         "new ClipboardEvent('paste', {cancelable: true, bubbles: true}))"

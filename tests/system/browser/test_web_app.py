@@ -24,7 +24,7 @@ def app(tabs):
 def sign_in(page, password=PASSWORD):
     page.get_by_label("E-mail address").fill(USERS[0])
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def test_a_user_signs_in_is_known_after_a_reload_calls_the_api_and_signs_out(app, strict):
