@@ -180,7 +180,7 @@ def test_a_challenge_is_of_the_browser_that_asked(site, ann):
     refused(site, post(site, json.dumps(own.get(options))))
 
 
-@pytest.mark.parametrize("bound", ["of_client", "of_pending", "of_session"])
+@pytest.mark.parametrize("bound", ["of_client", "of_pending"])
 def test_a_challenge_of_another_purpose_does_not_sign_in(site, ann, bound):
     own = register(site, ann)
     with site.db() as db:
