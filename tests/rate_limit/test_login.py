@@ -82,7 +82,7 @@ def test_all_login_paths_share_one_counter(site_with, frozen):
         return site.http.post(f"/v1/clients/web/{path}", form, status="*")
 
     def page():
-        typed = site.http.get("/login").form
+        typed = site.http.get("/login").forms[0]
         typed["username"], typed["password"] = form["username"], form["password"]
         return typed.submit(status="*")
 
