@@ -201,7 +201,7 @@ def test_links_sessions_forms_and_known_browsers_outlive_a_rotation(home, site_n
     site = site_now(limits="on")
     user = site.user()
     reset = site.reset_token(user)
-    login = site.http.get("/login").form
+    login = site.http.get("/login").forms[0]
     login["username"], login["password"] = "ann@example.com", PASSWORD
     login.submit()
     forms = site.http.get("/account").forms.values()

@@ -219,7 +219,7 @@ def who(request):
 def test_the_routes_of_a_host_application_take_the_guard_cookie(host_with):
     host = host_with(host_routes, prefix="auth", **HTTP)
     host.user()
-    form = host.http.get("/auth/login").form
+    form = host.http.get("/auth/login").forms[0]
     form["username"], form["password"] = "ann@example.com", PASSWORD
     answer = form.submit(status=303)
     session, guard = (value_of(answer, name) for name in ("authsite", "authsite-guard"))

@@ -47,6 +47,7 @@ def factor_pages(site):
     code = app.at(clock.now() + timedelta(seconds=30))
     answer = submit(site, "/login/factor", method="totp", code=code, remember_browser="1")
     assert answer.status_int == 303, answer
+    site.http.get("/login/factor/done", status=302)
     answer = submit(site, "/login/factor/done", page="/account")
     assert answer.status_int == 303, answer
     _post(site, "browsers")

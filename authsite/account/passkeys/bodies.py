@@ -57,7 +57,17 @@ class PasskeyPath(Parameters):
 
 
 @response_body("A new passkey.")
-class NewPasskeyAnswer(PasskeyAnswer):
+class NewPasskeyAnswer(TypedDict):
+    id: Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+    """The id for `PATCH` and `DELETE /v1/user/passkeys/{id}`."""
+    name: Annotated[str, Field(examples=["iPhone"])]
+    """What the user calls it."""
+    created_at: Annotated[str, Field(examples=["2026-01-31T09:30:00Z"])]
+    """When it was added."""
+    last_used_at: Annotated[str | None, Field(examples=[None])]
+    """When it was last used."""
+    synced: bool
+    """Whether it may be copied to other devices of the user."""
     recovery_codes: NotRequired[
         Annotated[list[str], Field(examples=[["7Q4M-92RT-XK3D-0HVB-5WZE-P1NC"]])]
     ]
