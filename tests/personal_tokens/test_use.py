@@ -44,7 +44,7 @@ def test_the_token_s_scope_is_its_own(host_with):
     assert caller == {
         "guard": "api", "email": "ann@example.com", "email_verified": True,
         "scope": ["a"], "client_id": None, "client_name": None, "session_id": None,
-        "groups": [],
+        "groups": [], "acr": None, "amr": [], "auth_time": None,
     }  # fmt: skip
 
 

@@ -222,7 +222,9 @@ def test_every_protected_page_refuses_the_unconfirmed(site_with):
     sign_in(here)
     here.http.get("/account", status=200)
     doubt(here)
-    found = set(guarded(here, "web"))
+    # A proof opens nothing by itself: the page that it leads to has a guard.
+    open_pages = ("/login/verify", "/login/verify/mail")
+    found = {each for each in guarded(here, "web") if each[0] not in open_pages}
     assert len(found) >= 8
     for path, method in found:
         answer = here.http.request(path, method=method, status="*")
