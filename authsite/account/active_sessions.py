@@ -24,6 +24,7 @@ from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import pending
 from authsite.users import service as users
+from authsite.users.levels import proved_at
 
 MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
 
@@ -32,8 +33,8 @@ MAX_LISTED = 100  # a program that logs in repeatedly makes thousands
 class ActiveSession:
     """One active session; ``kind`` is ``browser`` or ``app``.
 
-    ``amr`` and ``auth_at``: how and when the user proved to be who they are. ``tokens``: the active
-    personal access tokens that were created in it.
+    ``amr`` and ``auth_at``: how and when the user proved to be who they are; ``auth_at`` is None if
+    that is not known. ``tokens``: the active personal access tokens that were created in it.
     """
 
     id: UUID
@@ -45,7 +46,7 @@ class ActiveSession:
     last_used: datetime
     current: bool
     amr: tuple[str, ...]
-    auth_at: datetime
+    auth_at: datetime | None
     tokens: tuple[ListedToken, ...] = ()
 
 
@@ -86,6 +87,7 @@ def _active(
     last_used: datetime,
     current: UUID | None,
 ) -> ActiveSession:
+    amr = amr_of(row.facts)
     return ActiveSession(
         id=row.id,
         kind=kind,
@@ -95,8 +97,8 @@ def _active(
         created=row.created_at,
         last_used=last_used,
         current=row.id == current,
-        amr=amr_of(row.facts),
-        auth_at=row.auth_at or row.created_at,
+        amr=amr,
+        auth_at=proved_at(amr, row.auth_at or row.created_at),
     )
 
 

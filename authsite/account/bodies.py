@@ -121,8 +121,8 @@ class SessionAnswer(TypedDict):
     """The level of the sign-in: `aal1`, `aal2` or `phr`."""
     amr: Annotated[list[str], Field(examples=[["pwd", "otp", "mfa"]])]
     """How the user proved to be who they are (RFC 8176)."""
-    auth_time: Annotated[int, Field(examples=[1767222000])]
-    """When the user last did so, in seconds since 1970."""
+    auth_time: Annotated[int | None, Field(examples=[1767222000])]
+    """When the user last did so, in seconds since 1970; null if another provider did not tell."""
     tokens: list[TokenOfSession]
     """The active personal access tokens that were created in the session."""
 

@@ -13,6 +13,7 @@ from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.facts import unpack
 from authsite.users.caller import Caller
+from authsite.users.levels import proved_at
 
 from .errors import NotAuthenticated
 
@@ -92,7 +93,7 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         client_uuid=family.client_id,
         client_name=family.client_name,
         proved_by=facts.amr if of_login else (),
-        auth_at=family.auth_at if of_login else None,
+        auth_at=proved_at(facts.amr, family.auth_at) if of_login else None,
         third_party=facts.third_party,
         audience=facts.audience,
         expires=token.expires,

@@ -16,6 +16,7 @@ from authsite.sign_in.sessions.active import find_active
 from authsite.sign_in.sessions.cookies import presented, restore_guard
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
+from authsite.users.levels import proved_at
 
 from .errors import NotAuthenticated, NotSignedIn
 
@@ -75,12 +76,13 @@ def signed_in(request: Request) -> Caller | None:
     if session is None:
         return None
     restore_guard(request, session)
+    amr = amr_of(session.facts)
     return Caller(
         guard="web",
         account=session.account,
         browser_uuid=session.id,
-        proved_by=amr_of(session.facts),
-        auth_at=session.auth_at,
+        proved_by=amr,
+        auth_at=proved_at(amr, session.auth_at),
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
     )

@@ -22,7 +22,7 @@ from authsite.sign_in.conditions import find_denial
 from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes, labels
-from authsite.users.levels import acr_of, shown_amr
+from authsite.users.levels import acr_of, proved_at, shown_amr
 
 from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
@@ -241,7 +241,8 @@ def _facts(
         answer.update(_about_user(family.account, acr_of(amr) if of_login else None))
         if of_login:
             answer["acr"], answer["amr"] = acr_of(amr), shown_amr(amr)
-            answer["auth_time"] = int(family.auth_at.timestamp())
+            if proved := proved_at(amr, family.auth_at):
+                answer["auth_time"] = int(proved.timestamp())
     else:
         answer["sub"], answer["owner"] = str(family.client_id), "client"
     return answer

@@ -22,7 +22,7 @@ from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, REMEMBERED
+from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
 
 from . import mailbox
 from . import pending as pending_logins
@@ -165,10 +165,11 @@ def admit(
 def proved_at(verified: Verified, moment: datetime | None) -> Verified:
     """``verified`` by a proof that the user gave elsewhere, at ``moment``; None if it is unknown.
 
-    A moment in the future counts as now: the clock of a provider may be ahead.
+    Then it does not count as one of now (`levels.proved_at`). A moment in the future counts as now:
+    the clock of a provider may be ahead.
     """
     if moment is None:
-        return verified
+        return verified._replace(amr=(*verified.amr, *UNDATED))
     return verified._replace(auth_at=min(moment, clock.now()))
 
 

@@ -22,6 +22,7 @@ from authsite.users.levels import (
     LEVELS,
     PASSWORD,
     PROVIDER,
+    UNDATED,
     acr_of,
     is_old,
     reaches,
@@ -254,4 +255,4 @@ def _outcome(
 
 
 def _first_of(user: SignedInUser) -> tuple[str, ...]:
-    return tuple(each for each in user.proved_by if each in _FIRST)
+    return tuple(each for each in user.proved_by if each in (*_FIRST, *UNDATED))

@@ -2,11 +2,12 @@
 
 The levels are ``aal1`` (one factor), ``aal2`` (two factors, as the AAL2 of NIST SP 800-63B-4) and
 ``phr`` (phishing-resistant: a passkey). ``amr`` has the values of RFC 8176 as far as it has one;
-``idp`` (another provider), ``email`` (a mailed link or code), ``recovery`` (a recovery code) and
-``device`` (a remembered browser) are ours.
+``idp`` (another provider), ``email`` (a mailed link or code), ``recovery`` (a recovery code),
+``device`` (a remembered browser) and ``undated`` (the provider did not tell when the user proved
+there to be who they are) are ours.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 AAL1, AAL2, PHR = "aal1", "aal2", "phr"
@@ -21,11 +22,13 @@ RECOVERY_CODE = ("recovery",)
 PASSKEY = ("pop",)  # proof of possession of a key
 PASSKEY_OF_USER = ("pop", "user")  # the authenticator has also verified the user
 REMEMBERED = ("device",)
+UNDATED = ("undated",)
 
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 _SECOND = frozenset((*TOTP, *RECOVERY_CODE))
 _PASSKEY_OF_USER = frozenset(PASSKEY_OF_USER)
-_OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED))
+_OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED, *UNDATED))
+_DATED = frozenset((*PASSWORD, *EMAIL, *PASSKEY))  # proofs that the user gives to us
 
 
 def acr_of(amr: Iterable[str]) -> str:
@@ -42,6 +45,16 @@ def reaches(acr: str | None, wanted: str) -> bool:
     if acr not in LEVELS or wanted not in LEVELS:
         return False
     return LEVELS.index(acr) >= LEVELS.index(wanted)
+
+
+def proved_at(amr: Collection[str], auth_at: datetime | None) -> datetime | None:
+    """When the user has proved to be who they are; None if it is not known.
+
+    ``auth_at``: when the sign-in took place. A provider may have signed the user in without asking:
+    unless it tells the time, only a proof that the user gives to us has one.
+    """
+    undated = UNDATED[0] in amr and _DATED.isdisjoint(amr)
+    return None if undated else auth_at
 
 
 def is_old(auth_at: datetime | None, max_age: timedelta, now: datetime) -> bool:

@@ -5,9 +5,11 @@ from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from authsite.oauth.authorization.decision import State, Step, decide
 from authsite.platform.runtime import clock
+from authsite.sign_in.facts import pack
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.authorizing import (
     BASE,
@@ -69,6 +71,21 @@ def test_it_is_asked_again_for_the_next_request(issuer, app, ann, asked):
 def test_without_a_session_one_login_is_enough(issuer, ann, asked):
     ours = application(issuer, first_party=True)
     assert answer_of(log_in(issuer, authorize(issuer, ours, **asked)))["code"]
+
+
+def test_a_sign_in_at_a_provider_that_tells_no_time_is_too_old_for_any_max_age(issuer, ann):
+    """It may be a silent one. The proof that follows has a time, so it is asked for once."""
+    ours = application(issuer, first_party=True)
+    sign_in(issuer)
+    with issuer.db() as db:
+        db.execute(update(BrowserSession).values(facts=pack(("idp", "undated"))))
+    assert answer_of(authorize(issuer, ours))["code"]
+    answer = authorize(issuer, ours, max_age="10000")
+    assert leads_to(answer) == "/login/verify"
+    assert answer_of(prove(issuer, answer))["code"]
+    returned = State(signed_in=True, fresh=True, too_old=True)
+    assert decide(returned)[0] is Step.ANSWER
+    assert decide(returned._replace(undated=True))[0] is Step.VERIFY
 
 
 def at_of(answer):

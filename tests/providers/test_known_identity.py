@@ -40,7 +40,11 @@ def test_its_user_signs_in_and_comes_to_the_page_that_they_wanted(site_of, googl
     assert (answer.status_int, answer.location) == (303, "http://localhost/account/security")
     assert NAME in signed_in_as(site)
     row, [identity] = session(site), identities(site)
-    assert (row.identity_id, row.remember, amr_of(row.facts)) == (identity.id, True, ("idp",))
+    assert (row.identity_id, row.remember, amr_of(row.facts)) == (
+        identity.id,
+        True,
+        ("idp", "undated"),
+    )
     assert identity.used_at is not None
     assert site.events()[-2:] == ["provider.signed_in", "session.begun"]
 
@@ -56,6 +60,7 @@ def test_the_time_of_the_proof_is_the_providers_and_never_in_the_future(
     assert abs((clock.now() - row.auth_at).total_seconds() - expected) < 5
     assert row.auth_at <= datetime.now(UTC)
     assert clock.now() - row.used_at < timedelta(seconds=5)
+    assert amr_of(row.facts) == (("idp", "undated") if age is None else ("idp",))
 
 
 def test_its_sessions_end_after_session_expires_in_also_with_keep_me_signed_in(site_of, google):
@@ -110,8 +115,8 @@ def test_a_second_factor_is_asked_as_after_a_password(host_of, google):
     assert signed_in_as(site) is None
     with site.db() as db:
         [amr] = {row.amr for row in db.scalars(select(PendingLogin))}
-        assert amr == "idp"
+        assert amr == "idp undated"
     assert prove(site).status_int == 303
     row = session(site)
-    assert (row.user_id, amr_of(row.facts)) == (user.id, ("idp", "otp"))
+    assert (row.user_id, amr_of(row.facts)) == (user.id, ("idp", "undated", "otp"))
     assert row.identity_id == identities(site)[0].id

@@ -22,6 +22,6 @@ def test_the_factor_is_asked_for_once(site_of, google):
     assert come_back(site, google).location == "http://localhost/account"
     with site.db() as db:
         found = {amr_of(each) for each in db.scalars(select(BrowserSession.facts))}
-    assert ("idp", "device") in found
+    assert ("idp", "undated", "device") in found
     site.new_browser()
     assert come_back(site, google).location == "http://localhost/login/factor"

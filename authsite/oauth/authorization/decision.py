@@ -25,7 +25,8 @@ class State(NamedTuple):
 
     ``signed_in``: there is a session. ``pending``: a login that lacks its second proof.
     ``fresh``: the session was signed in to after this request had led to the login page; that
-    satisfies ``wants_login`` (``prompt=login``) and any ``too_old`` (``max_age``). ``other_user``:
+    satisfies ``wants_login`` (``prompt=login``), and any ``too_old`` (``max_age``) unless it is
+    ``undated``: a provider did not tell when the user proved to be who they are. ``other_user``:
     another one is signed in than the ``id_token_hint`` names. ``chosen``: the user has chosen to go
     on with this account. ``wants_consent``: ``prompt=consent``, or the answer goes to a program on
     the user's computer (RFC 8252, section 8.6). ``allowed``: the user has just pressed "Allow".
@@ -40,6 +41,7 @@ class State(NamedTuple):
     wants_choice: bool = False
     chosen: bool = False
     too_old: bool = False
+    undated: bool = False
     level_low: bool = False
     unconfirmed: bool = False
     not_in_group: bool = False
@@ -74,7 +76,11 @@ TABLE = (
         Step.CHOOSE,
         Reason.CHOICE_NEEDED,
     ),
-    Row(lambda s: s.too_old and not s.fresh, Step.VERIFY, Reason.LOGIN_NEEDED),
+    Row(
+        lambda s: s.too_old and (s.undated or not s.fresh),
+        Step.VERIFY,
+        Reason.LOGIN_NEEDED,
+    ),
     Row(lambda s: s.level_low, Step.VERIFY, Reason.LEVEL_NEEDED),
     Row(lambda s: s.unconfirmed, Step.CONFIRM_ADDRESS, Reason.ADDRESS_NOT_CONFIRMED),
     Row(lambda s: s.not_in_group, Step.NOT_IN_GROUP, Reason.GROUP),

@@ -21,7 +21,7 @@ from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
-from authsite.users.levels import AAL2, LEVELS, acr_of, reaches
+from authsite.users.levels import AAL2, LEVELS, acr_of, is_old, proved_at, reaches
 
 from . import levels
 from .checks import Checked
@@ -116,6 +116,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         registration = CREATE in asked.prompt and ctx.settings.registration_open
         return State(signed_in=False, pending=visit.pending, wants_registration=registration)
     client, account = checked.client, who.account
+    proved = proved_at(who.amr, who.session.auth_at)
     return State(
         signed_in=True,
         pending=visit.pending,
@@ -124,7 +125,8 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         other_user=checked.hinted not in (None, str(account.id)),
         wants_choice=bool(asked.prompt & {SELECT_ACCOUNT, CREATE}),
         chosen=visit.chosen,
-        too_old=_is_too_old(asked.max_age, who.session.auth_at),
+        too_old=_is_too_old(asked.max_age, proved),
+        undated=proved is None,
         level_low=level_needed(ctx, checked, who) is not None,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
@@ -213,6 +215,6 @@ def record_refused(ctx: Context, refused: Refused) -> None:
     )
 
 
-def _is_too_old(max_age: int | None, auth_at: datetime) -> bool:
+def _is_too_old(max_age: int | None, proved: datetime | None) -> bool:
     """At ``max_age=0`` every sign-in is too old."""
-    return max_age is not None and clock.now() - auth_at >= timedelta(seconds=max_age)
+    return max_age is not None and is_old(proved, timedelta(seconds=max_age), clock.now())

@@ -89,13 +89,14 @@ def _claims(
     lifetime = ctx.settings.id_token_expires_in
     if terms.id_token_lifetime is not None:
         lifetime = timedelta(seconds=terms.id_token_lifetime)
+    proved = levels.proved_at(sign_in.amr, sign_in.auth_at)
     claims = {
         "iss": issuer_of(ctx.services),
         "sub": str(sign_in.account.id),
         "aud": str(sign_in.client_id),
         "exp": int((now + lifetime).timestamp()),
         "iat": int(now.timestamp()),
-        "auth_time": int(sign_in.auth_at.timestamp()),
+        "auth_time": proved and int(proved.timestamp()),
         "nonce": sign_in.nonce,
         "acr": levels.acr_of(sign_in.amr),
         "amr": levels.shown_amr(sign_in.amr) or None,
