@@ -7,6 +7,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from sqlalchemy import select, update
 
 from authsite.oauth.models import Family
+from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
@@ -15,6 +16,16 @@ from authsite.sign_in.facts import pack
 from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.users.models import User
 from tests.support.site import PASSWORD, bearer
+
+NOTHING = {
+    "second_factor": False,
+    "after_password": False,
+    "totp": None,
+    "passkeys": [],
+    "recovery_codes": None,
+    "remembered_browsers": 0,
+}
+"""The factors of a user who has none."""
 
 
 def first(request):
@@ -163,3 +174,9 @@ class Person:
         """The user's rows of one table."""
         with self.site.db() as db:
             return db.scalars(select(model).where(model.user_id == self.id)).all()
+
+
+def details(person, event):
+    """What the audit rows of this event tell."""
+    with person.site.db() as db:
+        return list(db.scalars(select(AuditEvent.details).where(AuditEvent.event == event)))

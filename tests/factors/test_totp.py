@@ -1,4 +1,4 @@
-"""Add, replace and remove an authenticator app by the API."""
+"""Add an authenticator app by the API; what each change needs as proof."""
 
 from base64 import b32decode
 from dataclasses import replace
@@ -6,40 +6,23 @@ from urllib.parse import parse_qs, urlsplit
 
 import pyotp
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from authsite.oauth.models import Family
-from authsite.platform.audit.models import AuditEvent
 from authsite.platform.installation.models import UsedFeature
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.offers import can_keep_secrets
-from authsite.sign_in.facts import amr_of
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.users.models import User
-from tests.factors.steps import Person
+from tests.factors.steps import NOTHING, Person, details
 from tests.support.settings import settings
 from tests.support.site import PASSWORD, bearer
 from tests.support.together import together
 
-NOTHING = {
-    "second_factor": False,
-    "after_password": False,
-    "totp": None,
-    "passkeys": [],
-    "recovery_codes": None,
-    "remembered_browsers": 0,
-}
 KEY = "8f" * 32
 
 
 def codes_of(answer):
     return [(each["code"], each["field"]) for each in answer["errors"]]
-
-
-def details(person, event):
-    with person.site.db() as db:
-        return list(db.scalars(select(AuditEvent.details).where(AuditEvent.event == event)))
 
 
 def session_id(person):
@@ -191,88 +174,6 @@ def test_an_enrollment_of_before_a_change_does_not_replace_the_factor(ann):
     assert codes_of(ann.confirm(intruder, 422)) == [("invalid_token", "enrollment")]
 
 
-def test_with_a_first_factor_the_other_sign_ins_end(ann):
-    other = bearer(ann.site.login(ann.keys)["access_token"])
-    ann.enroll()
-    ann.site.http.get("/v1/user", headers=other, status=401)
-    ann.site.http.get("/v1/user", headers=ann.headers, status=200)
-
-
-def test_the_other_sign_ins_stay_if_the_user_wants_that(ann):
-    other = bearer(ann.site.login(ann.keys)["access_token"])
-    ann.confirm(ann.begin(), end_others=False)
-    ann.site.http.get("/v1/user", headers=other, status=200)
-
-
-def test_a_first_factor_raises_the_level_of_the_present_sign_in(ann, frozen):
-    ann.login()
-    ann.be_known()
-    begun = ann.begin()
-    proved_at = clock.now()
-    frozen.advance(120)
-    ann.confirm(begun)
-    [family] = [each for each in ann.stored(Family) if each.user_epoch == ann.row().epoch]
-    assert amr_of(family.facts) == ("pwd", "otp")
-    assert family.auth_at == proved_at
-
-
-def test_another_app_replaces_the_present_one(ann, frozen):
-    ann.login()
-    ann.be_known()
-    ann.enroll()
-    former, before = ann.secret, ann.row()
-    other = bearer(second_login(ann))
-    frozen.advance(60)
-    answer = ann.enroll()
-    assert answer["recovery_codes"]["left"] == 8  # they stay, and are not shown again
-    after = ann.row()
-    assert after.factors_since == before.factors_since
-    assert after.second_factor_at == before.second_factor_at
-    assert after.factor_version == before.factor_version + 1
-    assert len(ann.stored(TotpFactor)) == 1
-    frozen.advance(90)
-    assert ann.second(ann.code(former)) == {"wrong": "invalid_code"}
-    assert ann.second(ann.code()) == {"amr": ["pwd", "otp"]}
-    assert ann.site.events().count("factor.added") == 2
-    ann.site.http.get("/v1/user", headers=other, status=200)
-
-
-def test_the_present_app_serves_until_the_new_one_is_confirmed(ann, frozen):
-    ann.login()
-    ann.be_known()
-    ann.enroll()
-    frozen.advance(90)
-    begun = ann.begin()
-    ann.confirm(begun, 422, code="000000")
-    assert ann.second(ann.code()) == {"amr": ["pwd", "otp"]}
-
-
-def test_a_change_ends_pending_logins(ann, frozen):
-    ann.login()
-    ann.be_known()
-    ann.enroll()
-    frozen.advance(90)
-    key = ann.password()["key"]
-    ann.call("post", "recovery-codes")
-    ann.second(ann.code(), key=key, status=410)
-
-
-def test_removing_the_app(ann):
-    ann.enroll()
-    [totp] = ann.stored(TotpFactor)
-    ann.call("delete", "totp", 422, current_password="wrong")
-    ann.call("delete", "totp", 204)
-    assert ann.factors() == NOTHING
-    assert ann.stored(RecoveryCode) == []
-    row = ann.row()
-    assert (row.second_factor_at, row.factors_since) == (None, None)
-    assert ann.password() == {"amr": ["pwd"]}
-    [removed] = details(ann, "factor.removed")
-    assert removed["kind"] == "totp"
-    assert removed["factor"] == str(totp.id)
-    ann.call("delete", "totp", 404)
-
-
 def test_what_the_settings_do_not_offer_cannot_be_added(steps):
     ann = Person(steps(factors="passkey"))
     ann.begin(404)
@@ -302,36 +203,6 @@ def test_a_wrong_password_counts_no_change(steps):
     ann.begin()
 
 
-CHANGES = [
-    ("post", "totp", {}),
-    ("delete", "totp", {}),
-    ("post", "recovery-codes", {}),
-    ("put", "second-factor", {"after_password": True}),
-]
-
-
-@pytest.mark.parametrize(("method", "path", "body"), CHANGES)
-@pytest.mark.parametrize(("amr", "minutes", "expected"), [
-    (("pwd", "otp"), 11, 'max_age=600'),
-    (("pwd",), 0, 'acr_values="aal2", max_age=600'),
-    (("pwd", "device"), 0, 'acr_values="aal2", max_age=600'),
-])  # fmt: skip
-def test_a_change_needs_a_second_factor_of_just_now(
-    ann, method, path, body, amr, minutes, expected
-):
-    ann.enroll()
-    ann.prove(amr, minutes)
-    send = getattr(ann.site.http, f"{method}_json")
-    body = {"current_password": "wrong", **body}  # asked for only afterwards
-    answer = send(f"/v1/user/{path}", body, headers=ann.headers, status=401)
-    challenge = answer.headers["WWW-Authenticate"]
-    assert challenge == f'Bearer error="insufficient_user_authentication", {expected}'
-    assert ann.factors()["totp"] is not None
-    ann.prove()
-    body["current_password"] = PASSWORD
-    assert send(f"/v1/user/{path}", body, headers=ann.headers).status_int in (200, 204)
-
-
 def test_personal_tokens_and_clients_of_their_own_open_nothing(ann):
     made = ann.call("post", "tokens", name="backup", status=201)
     own = bearer(made["token"])
@@ -346,14 +217,3 @@ def test_personal_tokens_and_clients_of_their_own_open_nothing(ann):
         send(f"/v1/user/{path}", body, headers=own, status=403)
         send(f"/v1/user/{path}", body, status=401)
     ann.site.http.get("/v1/user/factors", headers=own, status=403)
-
-
-def second_login(person):
-    """The access token of another sign-in of the same user, of before there was a factor."""
-    of_user = update(User).where(User.id == person.id)
-    with person.site.db() as db:
-        db.execute(of_user.values(second_factor_at=None))
-    token = person.site.login(person.keys, person.email)["access_token"]
-    with person.site.db() as db:
-        db.execute(of_user.values(second_factor_at=User.factors_since))
-    return token
