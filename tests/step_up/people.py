@@ -6,6 +6,8 @@ from uuid import UUID
 from sqlalchemy import select, update
 
 from authsite.sign_in.facts import amr_of, pack
+from authsite.sign_in.methods.mail_code.codes import code_of
+from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.host import hello
@@ -111,3 +113,12 @@ def without_password(site, user):
 def label(site, user, labels):
     with site.db() as db:
         db.execute(update(User).where(User.id == UUID(str(user.id))).values(labels=labels))
+
+
+def mailed_code(site):
+    """The code of the mail that was asked for in the session."""
+    with site.db() as db:
+        row_id = db.scalars(
+            select(PendingLogin.id).where(PendingLogin.session_id.is_not(None))
+        ).one()
+    return code_of(site.app.registry["authsite"].keys, row_id)

@@ -7,8 +7,16 @@ the user gives to us is.
 from authsite.platform.runtime import clock
 from tests.support.site import PASSWORD
 
-from .people import asked_at, challenge, enter, fields, give, proved, without_password
-from .test_verify import mailed_code
+from .people import (
+    asked_at,
+    challenge,
+    enter,
+    fields,
+    give,
+    mailed_code,
+    proved,
+    without_password,
+)
 
 UNDATED = ("idp", "undated")
 

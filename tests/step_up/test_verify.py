@@ -6,10 +6,7 @@ from webtest import TestApp
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.mail_code.codes import code_of
-from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
-from tests.passkeys.passkey_users import register
 from tests.support.pages import csrf_of
 from tests.support.site import PASSWORD, bearer
 
@@ -21,10 +18,10 @@ from .people import (
     fields,
     give,
     label,
+    mailed_code,
     proved,
     session,
     signed_in_by_app,
-    use_passkey,
     without_password,
 )
 
@@ -138,58 +135,6 @@ def test_a_recovery_code_is_another_way(site):
     give(page, 422, code=site.codes[0])
 
 
-def test_a_passkey_that_verified_the_user_is_everything(site, frozen):
-    key = register(site, site.ann)
-    enter(site, "pwd")
-    frozen.advance(60)
-    page = asked_at(site, "/passkey")
-    assert fields(page) == {"credential"}
-    assert use_passkey(page, key).location == f"{OURS}/passkey"
-    assert proved(site) == (("pop", "user"), clock.now())
-
-
-def test_a_passkey_without_verification_adds_to_the_password(site, frozen):
-    key = register(site, site.ann)
-    enter(site, "pwd", "otp")
-    at = session(site).auth_at
-    frozen.advance(60)
-    use_passkey(asked_at(site, "/passkey"), key, unverified=True)
-    assert proved(site) == (("pwd", "pop"), at)
-
-
-def test_a_passkey_without_verification_alone_is_not_enough_for_the_time(site, frozen):
-    key = register(site, site.ann)
-    enter(site, "pwd")
-    frozen.advance(601)
-    again = use_passkey(asked_at(site, "/recent"), key, 422, unverified=True)
-    assert "current_password" in fields(again)
-    assert proved(site)[0] == ("pwd",)
-    use_passkey(again, key, current_password=PASSWORD, unverified=True)
-    assert proved(site) == (("pwd", "pop"), clock.now())
-
-
-def test_the_time_of_a_sign_in_by_passkey_takes_the_passkey(site, frozen):
-    """Password and code are a lower level than what the sign-in rests on."""
-    key = register(site, site.ann)
-    enter(site, "pop", "user")
-    frozen.advance(601)
-    page = asked_at(site, "/recent")
-    assert fields(page) == {"credential"}
-    use_passkey(page, key)
-    assert proved(site) == (("pop", "user"), clock.now())
-
-
-def test_a_challenge_is_of_the_session_that_asked(site):
-    key = register(site, site.ann)
-    enter(site, "pwd")
-    page = asked_at(site, "/passkey")
-    site.http.reset()
-    enter(site, "pwd")
-    mine = asked_at(site, "/passkey")
-    page.forms["factor"]["csrf_token"] = csrf_of(mine)
-    use_passkey(page, key, 422)
-
-
 def test_with_nothing_enrolled_it_leads_to_where_a_factor_is_added(plain):
     enter(plain)
     answer = plain.http.get("/strong", status=302)
@@ -253,15 +198,6 @@ def test_a_user_without_a_password_gives_a_mailed_code_and_a_factor(site, frozen
     frozen.advance(30)
     give(again, mail_code=code, code=site.phone.present())
     assert proved(site) == (("email", "otp"), clock.now())
-
-
-def mailed_code(site):
-    """The code of the mail that was asked for in the session."""
-    with site.db() as db:
-        row_id = db.scalars(
-            select(PendingLogin.id).where(PendingLogin.session_id.is_not(None))
-        ).one()
-    return code_of(site.app.registry["authsite"].keys, row_id)
 
 
 def test_a_script_gets_what_is_missing_in_a_header(site, frozen):
