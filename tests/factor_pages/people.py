@@ -1,17 +1,24 @@
-"""A user with an authenticator app, and what the app shows."""
+"""A user with an authenticator app, what the app shows, and the pages on which it is set up."""
 
 from datetime import timedelta
 from uuid import uuid4
 
 import pyotp
+from sqlalchemy import select, update
 
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import service
 from authsite.sign_in.factors.offers import Proved
+from authsite.sign_in.facts import pack
 from authsite.sign_in.methods.totp import enrollment
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
+from tests.support.pages import hidden_in, submit
+from tests.support.site import PASSWORD
+
+PAGE = "/account/factors/totp"
 
 
 class App:
@@ -48,3 +55,37 @@ def add_app(site, user):
         id = enrollment.store(ctx, account, new)
         added = service.added(ctx, account, "totp", id, None)
     return App(made.secret), added.recovery_codes
+
+
+def step_up(site):
+    """The one session has just been proved with the password and an app."""
+    with site.db() as db:
+        db.execute(update(BrowserSession).values(facts=pack(("pwd", "otp")), auth_at=clock.now()))
+
+
+def begin(site, **fields):
+    """The second step: the page with the secret."""
+    return submit(site, PAGE, current_password=PASSWORD, **fields)
+
+
+def secret_in(page):
+    """The secret that the page shows."""
+    return page.html.find("p", class_="key").text.replace(" ", "")
+
+
+def confirm(site, page, code, **fields):
+    """Enter the first code on that page."""
+    fields["enrollment"] = hidden_in(page, "enrollment")
+    return submit(site, f"{PAGE}/confirm", page=PAGE, code=code, **fields)
+
+
+def rows(site, model):
+    """Every row of one table."""
+    with site.db() as db:
+        return db.scalars(select(model)).all()
+
+
+def section(site, heading="factors"):
+    """A section of the security page."""
+    page = site.http.get("/account/security")
+    return page.html.find("section", {"aria-labelledby": heading})
