@@ -156,16 +156,17 @@ def require_proof(
     first, so that a person with a stolen session cannot guess the password.
 
     ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
-    confirmation at a provider. ``check_others`` returns the errors of
-    the other fields, so that one response has all errors. It runs after the password was checked.
-    ``limit``: the name of the one that counts such changes of each user; a mailed code is checked
-    afterwards, since a right one is used up with a write.
+    confirmation at a provider. ``check_others`` returns the errors of the other fields, so that one
+    response has all errors. It runs after the password was checked. ``limit``: the name of the one
+    that counts such changes of each user; a mailed code is checked afterwards, since a right one is
+    used up with a write.
+
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
     `WrongCurrentPassword` (422 on ``current_password``), after which the audit row is kept;
     `ProofRequired` for a user with neither who has not confirmed; `WrongMailCode`;
-    `ValidationFailed` if only other
-    fields are wrong; `TooManyAttempts` before any hash, and `HashCapacityExceeded`.
+    `ValidationFailed` if only other fields are wrong; `TooManyAttempts` before any hash, and
+    `HashCapacityExceeded`.
     """
     stored, password = read(ctx, user), given.current_password
     if error := missing_step_up(user, stored):

@@ -110,20 +110,12 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     missing = _find(ctx, user, stored, wanted)
     if missing.is_nothing or missing.enroll:
         return None
-    may_be_alone = given.method in missing.alone and given.current_password is None
-    if not may_be_alone:
-        _check_first(ctx, user, stored, missing, given)
-    second: tuple[str, ...] = ()
-    if missing.methods or given.method in missing.alone:
-        second = _check_second(ctx, user, stored, missing, given)
-    if may_be_alone and not _is_everything(second):
-        _check_first(ctx, user, stored, missing, given)
-    by_mail = missing.first and not missing.by_password and given.mail_code is not None
-    by_mail = by_mail and not _is_everything(second)
+    first, second = _check(ctx, user, stored, missing, given)
+    by_mail = first == EMAIL
     # Last: a refused request does not use the code up.
     if by_mail and not check_of_session(ctx, user, given.mail_code or ""):
         raise WrongMailCode
-    amr, auth_at = _outcome(user, missing, second, by_mail=by_mail)
+    amr, auth_at = _outcome(user, missing, first, second)
     if user.browser_session_id is None:
         raise SignInEnded
     renewed = proved.step_up(
@@ -204,24 +196,48 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
     return replace(missing, confirmed=None if too_long_ago else stored.confirmed_at)
 
 
+def _check(
+    ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, given: Given
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ``amr`` of the first proof, whose mailed code is not checked yet, and of the second one.
+
+    No first proof beside a second one that is everything.
+    """
+    if given.method in missing.alone and given.current_password is None:
+        second = _check_second(ctx, user, stored, missing, given)
+        if _is_everything(second):
+            return (), second
+        return _check_first(ctx, user, stored, missing, given), second
+    first = _check_first(ctx, user, stored, missing, given)
+    second = _check_second(ctx, user, stored, missing, given)
+    return (() if _is_everything(second) else first), second
+
+
 def _check_first(
     ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, given: Given
-) -> None:
+) -> tuple[str, ...]:
+    """The ``amr`` of the first proof; none if none is asked for."""
     if not missing.first:
-        return
+        return ()
     if not missing.by_password:
-        if missing.confirmed is None and given.mail_code is None:
+        if given.mail_code is not None:
+            return EMAIL
+        if missing.confirmed is None:
             raise ProofRequired
-        return
+        return PROVIDER
     if given.current_password is None:
         raise MissingCurrentPassword
     if not reauthentication.check_password(ctx, user, given.current_password, stored):
         raise WrongCurrentPassword
+    return PASSWORD
 
 
 def _check_second(
     ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, given: Given
 ) -> tuple[str, ...]:
+    """The ``amr`` of the second proof; none if none is asked for, nor given alone."""
+    if not missing.methods and given.method not in missing.alone:
+        return ()
     usable = (*missing.methods, *missing.alone)
     if given.method not in usable or not given.factor:
         raise FactorMissing(given.method or "")
@@ -239,7 +255,7 @@ def _is_everything(amr: tuple[str, ...]) -> bool:
 
 
 def _outcome(
-    user: SignedInUser, missing: Missing, second: tuple[str, ...], *, by_mail: bool
+    user: SignedInUser, missing: Missing, first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[tuple[str, ...], datetime]:
     """What the sign-in rests on now, and since when: never the union of two sign-ins."""
     now = clock.now()
@@ -247,11 +263,8 @@ def _outcome(
         return second, now
     if not missing.first:
         return (*_first_of(user), *second), user.auth_at or now
-    if missing.by_password:
-        return (*PASSWORD, *second), now
-    if by_mail:
-        return (*EMAIL, *second), now
-    return (*PROVIDER, *second), missing.confirmed or now
+    at = missing.confirmed if first == PROVIDER else None
+    return (*first, *second), at or now
 
 
 def _first_of(user: SignedInUser) -> tuple[str, ...]:

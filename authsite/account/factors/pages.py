@@ -107,7 +107,7 @@ def values(request: Request) -> dict[str, Any]:
     return {
         "factors": factors.overview(ctx, user.account.id),
         "may_add": kinds_to_add(request),
-        "signals": changes.signals(request.authsite.ctx, user.account),
+        "signals": changes.signals(ctx, user.account),
     }
 
 

@@ -50,7 +50,8 @@ def confirm_totp(
 ) -> Changed:
     """Store the new authenticator app if ``code`` is one of its codes now.
 
-    ``end_others``: see `finish`. Raises `InvalidEnrollment`, `WrongFirstCode`, `SignInEnded`.
+    ``end_others``: see `finish`. Raises `NotOffered`, `InvalidEnrollment`, `WrongFirstCode` and
+    `SignInEnded`.
     """
     if not totp.is_offered(ctx):
         raise NotOffered

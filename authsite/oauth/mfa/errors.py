@@ -6,15 +6,14 @@ from typing import Any
 from authsite.oauth.errors import InvalidGrant
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
+from authsite.sign_in.factors.page_errors import CODE_USED, WRONG_PASSKEY
 
 REQUIRED = "mfa_required"
 
 WORDS: Mapping[str, str] = {
     "invalid_code": _("This code is not right. Enter a new one."),
-    "code_used": _(
-        "This code was used already. Wait until the app shows the next one, and enter that."
-    ),
-    "invalid_credential": _("This passkey was not accepted. Try again, or use another way."),
+    "code_used": CODE_USED,
+    "invalid_credential": WRONG_PASSKEY,
 }
 """What to do after a wrong proof, by the code of `Wrong`."""
 

@@ -18,8 +18,6 @@ from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.account import Account
@@ -75,21 +73,26 @@ FAILED = PreparedQuery(
 )
 
 
-def changed(ctx: Context, account: Account, kind: Kind, session_id: UUID | None) -> None:
+def changed(
+    ctx: Context,
+    account: Account,
+    kind: Kind,
+    session_id: UUID | None,
+    at: datetime | None = None,
+) -> None:
     """Enqueue the notice of a change, in its transaction and after its writes.
 
     ``session_id``: the sign-in that made it; None for a sign-in that is not complete, or a clone.
-    The link removes what was added since that sign-in.
+    The link removes what was added since that sign-in. ``at``: when the change was made; for a
+    first factor not after `User.factors_since`, so that the link also ends what began with it.
     """
+    at = at or clock.now()
     ctx.db.flush()
     user = ctx.db.execute(
-        select(User.email, User.email_verified_at, User.factors_since).where(User.id == account.id)
+        select(User.email, User.email_verified_at).where(User.id == account.id)
     ).one_or_none()
     if user is None or user.email_verified_at is None:
         return
-    at = clock.now()
-    if kind in ("factor_added", "passkey_added") and _is_first(ctx, account.id, user.factors_since):
-        at = min(at, user.factors_since)
     outbox.put(
         ctx,
         outbox.NewMail(
@@ -124,16 +127,6 @@ def note_failure(ctx: Context, account: Account | None, amr: tuple[str, ...]) ->
     if account.confirmed and ctx.limits.allows("failed-logins-notice", *subject):
         recipient = Recipient(account.id, account.email)
         outbox.put_apart(ctx, outbox.NewMail("password_known", recipient, names_device=True))
-
-
-def _is_first(ctx: Context, user_id: UUID, since: datetime | None) -> bool:
-    """Whether the user's only factor is the one with which ``factors_since`` began."""
-    created = [
-        at
-        for model in (TotpFactor, Passkey)
-        for at in ctx.db.scalars(select(model.created_at).where(model.user_id == user_id))
-    ]
-    return since is not None and len(created) == 1 and abs(created[0] - since) < AT_ONCE
 
 
 def _begun(ctx: Context, session_id: UUID | None) -> datetime | None:

@@ -5,8 +5,8 @@ from authsite.platform.i18n import _
 
 from .names import MAIL_CODE, RECOVERY_CODE, TOTP
 
-_CODE_USED = _("This code was used already. Wait until the app shows the next one, and enter that.")
-_WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
+CODE_USED = _("This code was used already. Wait until the app shows the next one, and enter that.")
+WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
 _WRONG = {
     TOTP: _("This code is not right. Enter the one that the app shows now."),
     RECOVERY_CODE: _("This code is not right or was already used. Enter another one."),
@@ -28,9 +28,9 @@ class WrongFactor(ValidationFailed):
     def __init__(self, method: str, code: str) -> None:
         """``method``: its name; ``code``: that of `Wrong`."""
         if code == "invalid_credential":
-            wrong = FieldError(code, None, _WRONG_PASSKEY)
+            wrong = FieldError(code, None, WRONG_PASSKEY)
         elif code == "code_used":
-            wrong = FieldError(code, "code", _CODE_USED)
+            wrong = FieldError(code, "code", CODE_USED)
         else:
             wrong = FieldError(code, "code", _WRONG.get(method, _WRONG_PROOF))
         super().__init__(details=[wrong])
@@ -42,7 +42,7 @@ class FactorMissing(ValidationFailed):
     def __init__(self, method: str) -> None:
         message = _MISSING.get(method)
         field = "code" if message else None
-        super().__init__(details=[FieldError("required", field, message or _WRONG_PASSKEY)])
+        super().__init__(details=[FieldError("required", field, message or WRONG_PASSKEY)])
 
 
 class SignInEnded(ApiError):

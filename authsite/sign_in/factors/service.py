@@ -141,7 +141,7 @@ def added(
     makes_codes = first and can_keep_secrets(ctx.settings)
     codes = recovery_codes.create(ctx, account.id) if makes_codes else None
     notices.changed(
-        ctx, account, "passkey_added" if kind == PASSKEY else "factor_added", session_id
+        ctx, account, "passkey_added" if kind == PASSKEY else "factor_added", session_id, at=now
     )
     return Added(codes, first)
 
