@@ -30,6 +30,9 @@ CHECKS = [
     allow_header_conformance,
 ]
 EXAMPLES = 8  # for each operation and mode
+# Schemathesis takes these as refusals by itself, but for the one of a body that is too large.
+REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
+CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": REFUSED}}}
 
 
 @pytest.mark.both_databases
@@ -39,7 +42,9 @@ def test_no_generated_request_gets_an_answer_that_is_not_in_the_document(site_wi
     site.first_party("web")
     site.user()
     keys = site.client()
-    schema = schemathesis.openapi.from_wsgi("/v1/openapi.json", site.app)
+    schema = schemathesis.openapi.from_wsgi(
+        "/v1/openapi.json", site.app, config=schemathesis.Config.from_dict(CONFIG)
+    )
     operations = [result.ok() for result in schema.get_all_operations()]
     assert len(operations) >= 10
     for operation in operations:

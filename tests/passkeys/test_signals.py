@@ -14,8 +14,8 @@ from .passkey_users import register, sign_in
 
 def told(site):
     page = site.http.get("/account/security")
-    scripts = page.html.find_all("script")
-    return [json.loads(each["data-signals"]) for each in scripts if each.get("data-signals")]
+    elements = page.html.find_all(attrs={"data-signals": True})
+    return [json.loads(each["data-signals"]) for each in elements]
 
 
 def test_the_accepted_ones_and_the_present_name(site):
