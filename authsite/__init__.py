@@ -50,6 +50,7 @@ PACKAGES = (
     "oauth.personal",
     "oauth.authorization",
     "groups",
+    "admin",
     "oauth.discovery",
     "oauth.proxy",
     "openapi",

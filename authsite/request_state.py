@@ -60,6 +60,8 @@ class RequestState:
 
     caller: Any = None
     """Who sends the request; set by the guard that accepted it. Read it with `caller_of`."""
+    administrator: Any = None
+    """The administrator that a view of `authsite.admin` is called by."""
     signed_in: Any
     """The user of the browser's session, or None. Read it with `signed_in`."""
     guarding = False

@@ -49,6 +49,7 @@ class User(Base):
     recognition_version: Mapped[int] = mapped_column(default=0, server_default="0")
     email_verified_at: Mapped[datetime | None]
     disabled_at: Mapped[datetime | None]
+    delete_at: Mapped[datetime | None]  # when a disabled user is erased
     terms_url: Mapped[str | None] = mapped_column(String(2048))  # `terms-url` at registration
     terms_accepted_at: Mapped[datetime | None]
     language: Mapped[str | None] = mapped_column(String(16))  # of mails to the user

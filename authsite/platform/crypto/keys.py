@@ -65,6 +65,11 @@ class KeyRing:
         """The MAC of ``message`` by each of the keys, that of the signing one first."""
         return [key.mac(message) for key in self._keys]
 
+    def is_mac(self, message: bytes, mac: bytes) -> bool:
+        """Whether ``mac`` is the MAC of ``message`` by one of the keys; constant time."""
+        matches = [hmac.compare_digest(each, mac) for each in self.macs(message)]
+        return any(matches)
+
     def sign(self, message: bytes) -> str:
         """A detached signature of ``message``: its MAC in hexadecimal."""
         return self.signing.mac(message).hex()

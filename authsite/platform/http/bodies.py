@@ -4,7 +4,7 @@ A body is a form or a JSON object with one string, or a `Flag`, for each name. T
 instance of the model at ``request.authsite.validated``, and the OpenAPI document describes it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -111,9 +111,17 @@ class Body(BaseModel):
     )
     description: ClassVar[str] = ""
     form_only: ClassVar[bool] = False
+    json_only: ClassVar[bool] = False
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     discriminator: ClassVar[str] = ""
     one_of: ClassVar[Mapping[str, type["Body"]]] = {}
+
+
+class JsonBody(Body):
+    """A body that is JSON alone, with arrays, numbers and flags; an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+    json_only: ClassVar[bool] = True
 
 
 Model = TypeVar("Model", bound=Body)
@@ -129,6 +137,7 @@ _CODES = {
     "string_too_long": "too_long",
 }
 _NOT_A_FLAG = _("Give true or false.")
+_UNKNOWN = _("There is no such field. Leave it out.")
 
 
 def read(request: Request, model: type[Body]) -> Body:
@@ -137,7 +146,7 @@ def read(request: Request, model: type[Body]) -> Body:
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
     `ValidationFailed`.
     """
-    values = values_of(request, form_only=model.form_only)
+    values = values_of(request, form_only=model.form_only, json_only=model.json_only)
     if model.one_of:
         model = model.one_of.get(str(values.get(model.discriminator)), model)
     return validate(values, model)
@@ -146,9 +155,7 @@ def read(request: Request, model: type[Body]) -> Body:
 def validate(values: Mapping[str, object], model: type[Model]) -> Model:
     """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
     fields = model.model_fields
-    texts = {
-        name: value for name, value in values.items() if isinstance(value, str) and name in fields
-    }
+    texts = {name: "".join(_texts(value)) for name, value in values.items() if name in fields}
     if not _is_text("".join(texts.values())):
         message = _("This contains characters that are not text. Remove them.")
         bad = [name for name, value in texts.items() if not _is_text(value)]
@@ -209,6 +216,15 @@ def retry_attempts(request: Request) -> int | None:
     return None
 
 
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.items() if isinstance(value, dict) else value:
+            yield from _texts(list(each) if isinstance(each, tuple) else each)
+
+
 def _is_text(value: str) -> bool:
     try:
         return b"\0" not in value.encode()
@@ -218,6 +234,8 @@ def _is_text(value: str) -> bool:
 
 def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
     code, name = _CODES.get(item["type"], "invalid"), str(item["loc"][0])
+    if item["type"] == "extra_forbidden":
+        return FieldError(code, name, _UNKNOWN)
     metadata = model.model_fields[name].metadata if code == "required" else []
     messages = [part.message for part in metadata if isinstance(part, Missing)]
     word = _NOT_A_FLAG if item["type"] == "bool_type" else WORDS[code]

@@ -18,7 +18,7 @@ JSON = "application/json"
 Value = TypeVar("Value")
 
 
-def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
+def values_of(request: Request, *, form_only: bool, json_only: bool = False) -> Mapping[str, Any]:
     """The names and values in the body, not yet validated."""
     raw = _read_bytes(request)
     media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
@@ -26,11 +26,11 @@ def values_of(request: Request, *, form_only: bool) -> Mapping[str, Any]:
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the body in UTF-8.")
-    if media_type == FORM:
+    if media_type == FORM and not json_only:
         return _without_duplicates(_parse_form(raw))
     if media_type == JSON and not form_only:
         return {name: value for name, value in _parse_json(raw).items() if value is not None}
-    accepted = FORM if form_only else f"{FORM} or {JSON}"
+    accepted = FORM if form_only else JSON if json_only else f"{FORM} or {JSON}"
     raise UnsupportedMediaType(f"Send the body as {accepted}.")
 
 

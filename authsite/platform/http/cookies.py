@@ -19,6 +19,7 @@ CSRF, NEXT, ADDRESS = "authsite-csrf", "authsite-next", "authsite-address"
 LANGUAGE, UNDO = "authsite-language", "authsite-undo"
 LOGIN, REGISTERED = "authsite-login", "authsite-registered"
 PROVIDER, FACTOR, LATER = "authsite-provider", "authsite-factor", "authsite-later"
+ADMIN = "authsite-admin"
 DEVICE, REFRESH = "device", "refreshToken"
 WITNESS = "authsite-refresh-"  # and the name of the client
 
@@ -37,6 +38,7 @@ _WITH_HOST = (
     PROVIDER,
     FACTOR,
     LATER,
+    ADMIN,
     DEVICE,
 )
 _WITH_SECURE = (GUARD, SESSION)  # the session cookie of versions before the guard cookie

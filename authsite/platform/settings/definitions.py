@@ -7,6 +7,7 @@ from typing import Any
 from .definition import METADATA, PREFIX, Definition
 from .sections import (
     Accounts,
+    Administration,
     Login,
     Mail,
     OpenId,
@@ -23,7 +24,17 @@ from .urls import host_of, is_loopback
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
-    Storage, Login, SecondFactors, Tokens, OpenId, Providers, Accounts, Pages, Mail, Operations
+    Storage,
+    Login,
+    SecondFactors,
+    Tokens,
+    OpenId,
+    Providers,
+    Administration,
+    Accounts,
+    Pages,
+    Mail,
+    Operations,
 ):
     """All settings, checked. An attribute is the key with ``_`` for ``-`` and ``.``."""
 

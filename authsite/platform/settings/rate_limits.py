@@ -80,6 +80,15 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "factor-changes": RateLimit(
             "20/hour", "user", text="Changes of the second factors and passkeys of each user."
         ),
+        "admin-api": RateLimit(
+            "600/minute", "user or client", text="Requests to the API for administrators."
+        ),
+        "admin-mail": RateLimit(
+            "30/hour",
+            "user or client",
+            text="Mails to users that an administrator has sent: resets, verifications,"
+            " invitations.",
+        ),
         "login-address": RateLimit(
             "30/minute",
             _ADDRESS,

@@ -4,6 +4,7 @@
 """
 
 from .accounts import Accounts
+from .administration import Administration
 from .factors import SecondFactors
 from .login import Login
 from .mail import Mail
@@ -19,6 +20,7 @@ __all__ = [
     "LOCALIZED",
     "PROVIDER",
     "Accounts",
+    "Administration",
     "Login",
     "Mail",
     "OpenId",

@@ -1,0 +1,28 @@
+"""What administrators do: services without request, behind a console, an API and commands.
+
+Each package below has one subject: ``service.py``, ``api.py`` below /v1/admin, ``pages.py`` below
+/admin. `guard` has the permission that each view names; `administrator` who acts, and at whom.
+"""
+
+from typing import TYPE_CHECKING
+
+from authsite.platform.http.api_metadata import Tag
+
+from . import guard
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+API_TAG = Tag(
+    "Administration",
+    "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
+    " operation needs the scope that it names.",
+)
+PACKAGES = ("me",)
+
+
+def includeme(config: "Configurator") -> None:
+    """The view options, and the console and the API where the settings have them."""
+    guard.add_permissions(config)
+    for package in PACKAGES:
+        config.include(f".{package}")

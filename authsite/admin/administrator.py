@@ -1,0 +1,76 @@
+"""Who does something as an administrator, and what this administrator may do.
+
+A permission is a scope of `authsite.users.groups.reserved` without ``admin:``, such as
+``users:read``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from authsite.platform.audit.cause import Cause
+from authsite.platform.settings.values import ADMIN_PREFIX
+from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
+from authsite.users.models import User
+
+from .errors import Outranked
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """A user in a reserved group, a client with scopes of administrators, or a command."""
+
+    kind: Literal["user", "client", "command"]
+    scopes: frozenset[str]
+    id: UUID | None = None
+    """The id of the user or client; None for a command."""
+
+    def may(self, permission: str) -> bool:
+        """Whether the administrator has a permission. ``write`` includes ``read``."""
+        object_, _, action = permission.partition(":")
+        actions = ("read", "write") if action == "read" else (action,)
+        return any(f"{ADMIN_PREFIX}{object_}:{each}" in self.scopes for each in actions)
+
+    @property
+    def limit_subject(self) -> str:
+        """The key of the caller in the limits."""
+        return f"{self.kind} {self.id}"
+
+    def cause(self, reason: str | None = None) -> Cause:
+        """Who and why, for the audit trail."""
+        return Cause(self.kind, str(self.id) if self.id else None, reason or None)
+
+
+COMMAND = Administrator("command", ADMIN_SCOPES)
+"""The operator, who runs a command."""
+
+
+def reserved_groups(labels: str | None) -> tuple[str, ...]:
+    """The reserved groups in ``users.labels``, whatever the level of a sign-in is."""
+    names = (each.partition("=")[0] for each in (labels or "").split())
+    return tuple(name for name in names if name in RESERVED)
+
+
+def scopes_of(groups: Iterable[str]) -> frozenset[str]:
+    """The scopes that reserved groups bind."""
+    return frozenset(scope for name in groups for scope in RESERVED[name].scopes)
+
+
+def require_rank(by: Administrator, user: User) -> None:
+    """Raise `Outranked` unless ``by`` may do more than read at ``user``.
+
+    The user must have no permission that ``by`` lacks. A client does nothing to an administrator.
+    """
+    groups = reserved_groups(user.labels)
+    if not groups or by.kind == "command":
+        return
+    permissions = {each.removeprefix(ADMIN_PREFIX) for each in scopes_of(groups)}
+    if by.kind == "client" or not all(map(by.may, permissions)):
+        raise Outranked
+
+
+def require_other(by: Administrator, user: User) -> None:
+    """Raise `Outranked` if ``by`` is ``user``: no one changes their own groups."""
+    if by.kind == "user" and by.id == user.id:
+        raise Outranked

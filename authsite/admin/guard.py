@@ -1,0 +1,138 @@
+"""The permission that each view of console and API names, and what it asks of the caller.
+
+A view of a route ``authsite.admin.…`` has ``admin="users:write"``; one without stops the start.
+``recent=True``: the caller must have proved within the last ten minutes to be who they are.
+"""
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from pyramid.exceptions import ConfigurationError
+from pyramid.interfaces import IViewDeriverInfo
+from pyramid.response import Response
+
+from authsite.guards.session import asks_for_page
+from authsite.guards.step_up import verify_redirect
+from authsite.platform.http.errors import NotFound
+from authsite.platform.runtime import clock
+from authsite.platform.settings.values import ADMIN_PREFIX, Network
+from authsite.request_state import Request, View, view_options
+from authsite.sign_in.errors import PROOF_LIFETIME, InsufficientUserAuthentication
+from authsite.users.caller import Caller, caller_of
+from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.levels import is_old, reaches
+
+from . import idle
+from .administrator import Administrator, reserved_groups, scopes_of
+from .errors import PermissionMissing
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
+ROUTES = "authsite.admin."
+API_ROUTES = f"{ROUTES}api."
+ANY = "any"
+"""The permission of a view that is open to every administrator."""
+
+
+def add_permissions(config: "Configurator") -> None:
+    """Add the view options. The caller is checked before the body is read."""
+    config.add_view_deriver(
+        permission_deriver,
+        "authsite_admin",
+        under="decorated_view",
+        over=("authsite_form", "authsite_body", "authsite_rate_limit"),
+    )
+
+
+@view_options("admin", "recent")
+def permission_deriver(view: View, info: IViewDeriverInfo) -> View:
+    """View deriver for the options ``admin`` and ``recent``."""
+    name, permission = info.options.get("route_name") or "", info.options.get("admin")
+    if not name.startswith(ROUTES):
+        return view
+    if permission != ANY and not _is_known(permission):
+        raise ConfigurationError(
+            f'a view of the route {name} needs a permission: add admin="users:read", or another'
+            " scope of administrators without admin:"
+        )
+    recent = bool(info.options.get("recent"))
+
+    def view_for_administrators(context: object, request: Request) -> Response:
+        by = administrator_for(request, permission, recent=recent)
+        if name.startswith(API_ROUTES):
+            request.authsite.ctx.limits.count("admin-api", by.limit_subject)
+        request.authsite.administrator = by
+        return view(context, request)
+
+    return view_for_administrators
+
+
+def administrator_of(request: Request) -> Administrator:
+    """Who calls a view with the option ``admin``."""
+    found: Administrator = request.authsite.administrator
+    return found
+
+
+def administrator_for(request: Request, permission: str, *, recent: bool) -> Administrator:
+    """The caller as an administrator with ``permission``.
+
+    Raises `NotFound` for an address outside of `admin-networks`, `PermissionMissing`, and for a
+    sign-in that is too old or too weak a redirect to the page that asks for more, or
+    `InsufficientUserAuthentication` (RFC 9470).
+    """
+    settings, caller = request.authsite.settings, caller_of(request)
+    if not _is_inside(request.authsite.client_address, settings.admin_networks):
+        raise NotFound
+    found = _administrator(caller)
+    if not (found.scopes if permission == ANY else found.may(permission)):
+        raise PermissionMissing(ADMIN_PREFIX + ("users:read" if permission == ANY else permission))
+    if found.kind == "user":
+        if error := _shortfall(request, caller, recent=recent):
+            if caller.guard == "web" and asks_for_page(request):
+                raise verify_redirect(request, error)
+            raise error
+        if caller.guard == "web":
+            idle.note(request, caller)
+    return found
+
+
+def _administrator(caller: Caller) -> Administrator:
+    """A user has what the groups give; with a token, only what the token has, too."""
+    if caller.account is None:
+        scopes = ADMIN_SCOPES.intersection(caller.scope)
+        return Administrator("client", scopes, caller.client_uuid)
+    scopes = scopes_of(reserved_groups(caller.account.labels))
+    if caller.guard == "api":
+        scopes &= _with_read(caller.scope)
+    return Administrator("user", scopes, caller.account.id)
+
+
+def _with_read(scopes: tuple[str, ...]) -> frozenset[str]:
+    """``scopes``, and the ``read`` that each ``write`` includes."""
+    reads = (each.removesuffix(":write") + ":read" for each in scopes if each.endswith(":write"))
+    return frozenset((*scopes, *reads))
+
+
+def _shortfall(
+    request: Request, caller: Caller, *, recent: bool
+) -> InsufficientUserAuthentication | None:
+    settings, now = request.authsite.settings, clock.now()
+    acr = None if reaches(caller.acr, settings.admin_acr) else settings.admin_acr
+    if recent and is_old(caller.auth_at, PROOF_LIFETIME, now):
+        return InsufficientUserAuthentication(PROOF_LIFETIME, acr)
+    if caller.guard == "web" and idle.is_idle(request, caller):
+        return InsufficientUserAuthentication(settings.admin_idle, acr)
+    return InsufficientUserAuthentication(None, acr) if acr else None
+
+
+def _is_known(permission: object) -> bool:
+    known = {scope.removeprefix(ADMIN_PREFIX) for scope in ADMIN_SCOPES}
+    known |= {each.replace(":write", ":read") for each in known}
+    return isinstance(permission, str) and permission in known
+
+
+def _is_inside(address: str | None, networks: tuple[Network, ...]) -> bool:
+    if not networks:
+        return True
+    return address is not None and any(ip_address(address) in each for each in networks)

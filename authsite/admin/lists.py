@@ -1,0 +1,70 @@
+"""Lists that go on with a cursor: nothing is skipped or repeated while rows are added.
+
+A cursor has the values of the last row by which the list is ordered. It is signed, and bound to the
+list with its filters and to the caller.
+"""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Generic, NamedTuple, TypeVar
+
+from authsite.context import Context
+from authsite.platform.runtime import clock
+
+from .administrator import Administrator
+from .errors import InvalidCursor
+
+PURPOSE = "admin cursor"
+LIFETIME = timedelta(hours=24)
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200  # rows
+MAX_LENGTH = 2048  # characters of a cursor
+Row = TypeVar("Row")
+Key = Sequence[str | int | None]
+"""The values of a row by which a list is ordered; times as RFC 3339 text."""
+
+
+class Page(NamedTuple, Generic[Row]):
+    """A part of a list, and the cursor of the next one; None at the end."""
+
+    rows: Sequence[Row]
+    next: str | None
+
+
+def cursor(ctx: Context, by: Administrator, filters: Mapping[str, object], last: Key) -> str:
+    """The cursor behind the row with the key ``last``. ``filters`` names the list, too."""
+    expires = int((clock.now() + LIFETIME).timestamp())
+    text = json.dumps([list(last), expires], separators=(",", ":")).encode()
+    mac = ctx.services.keys[PURPOSE].signing.mac(text + _bound(by, filters))
+    return urlsafe_b64encode(mac + text).decode().rstrip("=")
+
+
+def after(
+    ctx: Context, by: Administrator, filters: Mapping[str, object], text: str | None
+) -> list[str | int | None] | None:
+    """The key of the row that the cursor ``text`` is behind; None without a cursor.
+
+    Raises `InvalidCursor`.
+    """
+    if not text:
+        return None
+    if len(text) > MAX_LENGTH:
+        raise InvalidCursor
+    try:
+        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        raise InvalidCursor from None
+    mac, value = raw[:32], raw[32:]
+    if not ctx.services.keys[PURPOSE].is_mac(value + _bound(by, filters), mac):
+        raise InvalidCursor
+    last, expires = json.loads(value)
+    if expires <= clock.now().timestamp():
+        raise InvalidCursor
+    found: list[str | int | None] = last
+    return found
+
+
+def _bound(by: Administrator, filters: Mapping[str, object]) -> bytes:
+    given = {name: str(value) for name, value in filters.items() if value not in (None, "", False)}
+    return json.dumps([by.kind, str(by.id), given], sort_keys=True).encode()

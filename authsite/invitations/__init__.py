@@ -1,0 +1,1 @@
+"""Invitations: a mailed link that registers its recipient, also where registration is closed."""

@@ -1,0 +1,61 @@
+"""Who may call the API for administrators: scope, level and age of the sign-in, networks."""
+
+from types import SimpleNamespace
+
+import pytest
+from pyramid.exceptions import ConfigurationError
+
+from authsite.admin import guard
+from authsite.users.levels import PASSWORD
+from tests.support import administrators
+
+ME = "/v1/admin/me"
+
+
+def test_a_user_has_what_token_and_groups_have_in_common(site):
+    user = administrators.make(site, "support")
+    headers = administrators.token(site, "admin:users:read admin:clients:write admin:mail:write")
+    shown = site.http.get(ME, headers=headers).json
+    assert shown["user"]["id"] == str(user.id)
+    scopes = "admin:clients:read admin:mail:read admin:mail:write admin:users:read"
+    assert shown["scopes"] == scopes.split()  # a viewer may only read clients
+
+
+def test_a_client_has_its_own_scopes(site):
+    headers = administrators.client(site, "admin:users:write")
+    shown = site.http.get(ME, headers=headers).json
+    assert (shown["user"], shown["scopes"]) == (None, ["admin:users:write"])
+
+
+def test_no_scope_no_entry(site):
+    site.user("root@example.com", confirmed=True)
+    headers = administrators.token(site, "admin:users:read")  # of a user in no group
+    answer = site.http.get(ME, headers=headers, status=403)
+    assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+    site.http.get(ME, status=401)
+
+
+def test_a_weak_sign_in_is_asked_for_more(site):
+    administrators.make(site, "owner")
+    headers = administrators.token(site, "admin:users:read", amr=PASSWORD)
+    answer = site.http.get(ME, headers=headers, status=401)
+    assert 'acr_values="aal2"' in answer.headers["WWW-Authenticate"]
+
+
+def test_only_inside_of_the_networks(site_with):
+    site = site_with(**administrators.SETTINGS, admin_networks="198.51.100.0/24")
+    headers = administrators.client(site, "admin:users:read")
+    site.http.get(ME, headers=headers, status=404)
+
+
+def test_without_the_api_there_is_nothing(site_with):
+    site = site_with()
+    headers = administrators.client(site, "admin:users:read")
+    site.http.get(ME, headers=headers, status=404)
+
+
+@pytest.mark.parametrize("permission", [None, "users:delete", "rockets:read"])
+def test_a_view_without_a_permission_stops_the_start(permission):
+    options = {"route_name": "authsite.admin.api.new", "admin": permission}
+    with pytest.raises(ConfigurationError, match="needs a permission"):
+        guard.permission_deriver(print, SimpleNamespace(options=options))
