@@ -130,6 +130,11 @@ class Context:
         """
         return self._open_session()
 
+    @property
+    def has_session(self) -> bool:
+        """Whether `db` was used: else there is nothing to commit."""
+        return "db" in vars(self)
+
     @cached_property
     def limits(self) -> "CallerLimits":
         """The rate limits of the caller; a command has none."""

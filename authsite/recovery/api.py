@@ -6,7 +6,7 @@ from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.platform.http.api_metadata import Message, Operation
+from authsite.platform.http.api_metadata import Message, Operation, ResponseHeader
 from authsite.platform.http.bodies import Body, Email, NewPassword, Password, Token, Url
 from authsite.platform.http.page_urls import page_not_allowed, page_required
 from authsite.platform.passwords import policy
@@ -80,6 +80,13 @@ def forgot(request: Request) -> Message:
 @Operation(
     "Set a new password with the token of a mailed link",
     {200: Message},
+    headers={
+        200: {
+            "Set-Cookie": ResponseHeader(
+                "The cookie of a recognized browser.", "device=AAAA; Path=/; HttpOnly", always=False
+            )
+        }
+    },
     description=(
         "The token works once. All tokens and sessions of the user are revoked, and the user is "
         "not signed in."

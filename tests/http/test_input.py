@@ -18,6 +18,8 @@ FIELDS = [
 JSON_FIELDS = [item for item in FIELDS if not item.values[0].model.form_only]
 # Bodies are read before the database is asked: one kind of database will do.
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+# Both true and false are values of these; an object is one of a `credential`.
+FLAGS = ("revoke_tokens", "end_others", "after_password")
 each_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 each_field = pytest.mark.parametrize(("endpoint", "field"), FIELDS)
 each_json_field = pytest.mark.parametrize(("endpoint", "field"), JSON_FIELDS)
@@ -32,8 +34,10 @@ each_json_field = pytest.mark.parametrize(("endpoint", "field"), JSON_FIELDS)
 def test_only_a_string_is_a_value(refusing, unchanged, endpoint, field, value):
     if field == "terms_accepted" and value is True:
         value = 1  # true is a value of this field (tests/signup/test_terms.py)
-    if field == "revoke_tokens" and isinstance(value, bool):
-        value = int(value)  # both are values of this one (tests/personal_tokens/test_session.py)
+    if field in FLAGS and isinstance(value, bool):
+        value = int(value)
+    if field == "credential" and isinstance(value, dict):
+        value = [value]
     answer = endpoint.send(refusing, json.dumps(endpoint.good | {field: value}), JSON)
     assert_refused(answer, endpoint, 400 if endpoint.oauth else 422)
     if endpoint.oauth:

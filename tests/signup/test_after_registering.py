@@ -46,9 +46,9 @@ def test_the_lifetime_is_that_of_the_setting(site_with):
     assert "It works for 36 hours." in lead(page)
 
 
-def test_signing_in_is_a_link_and_no_button_is_the_primary_one(site):
+def test_signing_in_is_a_link_and_the_primary_button_is_that_of_the_code(site):
     page = register(site)
-    assert page.html.select_one("main .primary") is None
+    assert [each.text for each in page.html.select("main .primary")] == ["Confirm"]
     assert page.html.select_one(".foot a[href='/login']").text == "Sign in"
 
 

@@ -36,10 +36,14 @@ ADVICE = {
     "ValidationFailed": "Correct each field in the list; its codes are below.",
 }
 FIELDS = {
+    "code_used": "the code of the app was used already; the next one is another",
     "email_not_confirmed": "the password is right; the user has to open the link that was mailed",
+    "expired": "what was begun before has expired",
     "group_required": "the password is right; an administrator has to add the user to the group",
     "invalid": "the value has a wrong form; the message says which form is right",
     "invalid_credentials": "no such user, a wrong password, or a disabled user (on pages)",
+    "invalid_code": "the code of the app, of the mail or for recovery is wrong",
+    "invalid_credential": "the passkey was not accepted",
     "invalid_password": "the current password is wrong",
     "invalid_token": "the reset link is wrong, used, expired or for another address",
     "not_allowed": "the value is none of those allowed: a page that the settings do not list, a "

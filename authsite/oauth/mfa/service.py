@@ -123,7 +123,8 @@ def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: A
 
     What the login has used up is committed first, whatever becomes of the tokens.
     """
-    commit_session(ctx.db)
+    if ctx.has_session:
+        commit_session(ctx.db)
     if not client_groups.is_allowed(done.account, client.require_group, acr_of(done.amr)):
         record_apart(
             ctx,

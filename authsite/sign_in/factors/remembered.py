@@ -67,16 +67,20 @@ def is_remembered(ctx: Context, account: Account, cookie: str | None) -> bool:
 
 
 def remember(ctx: Context, user_id: uuid.UUID) -> str | None:
-    """Remember the browser of this request; the value of its cookie, None if that is switched off.
+    """Remember the browser of this request; returns the value of its cookie.
 
-    The user has just given a second factor. It lasts for `remember-factor`.
+    None if that is switched off, or the user is gone. The user has just given a second factor. It
+    lasts for `remember-factor`.
     """
     lifetime = ctx.settings.remember_factor
     if not lifetime:
         return None
     now, info = clock.now(), ctx.request_info
     versions = select(User.factor_version, User.recovery_version).where(User.id == user_id)
-    factor_version, recovery_version = ctx.db.execute(versions).one()
+    found = ctx.db.execute(versions).one_or_none()
+    if found is None:
+        return None
+    factor_version, recovery_version = found
     row = RememberedBrowser(
         id=uuid.uuid4(),
         user_id=user_id,

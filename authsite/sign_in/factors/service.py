@@ -80,9 +80,15 @@ class Added(NamedTuple):
 
 
 def overview(ctx: Context, user_id: UUID) -> Overview:
-    """The factors of a user, the newest passkey last."""
+    """The factors of a user, the newest passkey last.
+
+    Raises `SignInEnded` if the user is gone.
+    """
     query = select(User.second_factor_at, User.passkey_after_password).where(User.id == user_id)
-    second_factor_at, after_password = ctx.db.execute(query).one()
+    switches = ctx.db.execute(query).one_or_none()
+    if switches is None:
+        raise SignInEnded
+    second_factor_at, after_password = switches
     totp = ctx.db.execute(
         select(TotpFactor.created_at, TotpFactor.used_at).where(TotpFactor.user_id == user_id)
     ).one_or_none()
