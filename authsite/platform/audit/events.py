@@ -183,6 +183,11 @@ class Event(Explained):
         "not mailed.",
         "`limit`; `subject`: hash of what it counts",
     )
+    LOGIN_CODE_SHOWN = (
+        "login.code_shown",
+        "A command printed the codes that the user would get by mail.",
+        "`codes`: how many; [`actor`](#the-actor); `reason` if one was given",
+    )
     LOGIN_DISAVOWED = (
         "login.disavowed",
         "A user ended all sign-ins, and the password, with the mailed link “This was not me”.",
