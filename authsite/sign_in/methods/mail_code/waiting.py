@@ -33,7 +33,7 @@ class WaitingCode(NamedTuple):
 
 
 def reveal(ctx: Context, user: User, cause: Cause) -> list[WaitingCode]:
-    """The codes of sign-ins that wait for one, and of changes of a signed-in user; the newest first.
+    """The codes of sign-ins that wait for one, and of changes of a signed-in user, newest first.
 
     The codes are those of the mails, sent or not. Whoever has one and the browser signs in as the
     user: so it is recorded, unless there is none.
