@@ -5,6 +5,10 @@ from collections.abc import Iterable, Mapping
 from .explained import Explained
 
 _OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_OF_INVITATION = (
+    "`invitation`; `name`: hash of the address; `group` if it is to one; [`actor`](#the-actor); "
+    "`reason` if one was given"
+)
 _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
@@ -164,6 +168,21 @@ class Event(Explained):
         "An administrator removed the user from a group, or deleted the group. The tokens that "
         "carry a scope of this group alone ended.",
         _OF_GROUP,
+    )
+    INVITATION_ACCEPTED = (
+        "invitation.accepted",
+        "The user accepted an invitation, and has registered by it unless there was an account.",
+        "`invitation`; `group` if it is to one; `inviter`, as [`actor`](#the-actor)",
+    )
+    INVITATION_REVOKED = (
+        "invitation.revoked",
+        "An administrator revoked an invitation. Its link is not valid any more.",
+        _OF_INVITATION,
+    )
+    INVITATION_SENT = (
+        "invitation.sent",
+        "An administrator invited the owner of an address, or sent the mail again.",
+        _OF_INVITATION,
     )
     KEY_REMOVED = (
         "key.removed",
