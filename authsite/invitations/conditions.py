@@ -27,7 +27,7 @@ def open_now(now: datetime, settings: Settings) -> tuple[ColumnElement[bool], ..
     return (
         literal(settings.invitations_open),
         Invitation.expires_at > now,
-        or_(in_no_group, exists().where(of_group)),
+        or_(in_no_group, exists().where(of_group).correlate(Invitation)),
         or_(
             and_(Invitation.inviter_id.is_(None), Invitation.client_id.is_(None)),
             and_(_of_user(INVITE), or_(in_no_group, _of_user(CHOOSE_GROUP))),
@@ -48,13 +48,18 @@ def _of_user(scope: str) -> Exists:
             User.disabled_at.is_(None),
         )
         .exists()
+        .correlate(Invitation)
     )
 
 
 def _of_client(scope: str) -> Exists:
     """Whether the inviter is an enabled client that has ``scope``."""
-    return exists().where(
-        Client.id == Invitation.client_id,
-        Client.disabled_at.is_(None),
-        (literal(" ") + Client.scope + " ").contains(f" {scope} ", autoescape=True),
+    return (
+        exists()
+        .where(
+            Client.id == Invitation.client_id,
+            Client.disabled_at.is_(None),
+            (literal(" ") + Client.scope + " ").contains(f" {scope} ", autoescape=True),
+        )
+        .correlate(Invitation)
     )

@@ -50,7 +50,7 @@ class Inviting:
     def post(self, link, shown=None, **fields):
         """Send the form for ``link``, as it was ``shown`` before."""
         token = link.rpartition("/")[2]
-        csrf = csrf_of(shown or self.site.http.get("/login"))
+        csrf = csrf_of(shown or self.site.http.get("/email/link"))
         assert shown is None or hidden_in(shown, "token") == token
         form = {"csrf_token": csrf, "token": token, **fields}
         return self.site.http.post("/invitation", form, status="*")
