@@ -21,7 +21,7 @@ GET shows what the action does and who is told; POST acts, and redirects::
         return done(request, back, "disabled")
 
 With ``recent=True`` (★) both GET and POST need a proof of the last ten minutes. A form that is sent
-later is kept while the user proves again (`kept_form`), and the page shows it filled in.
+later is kept while the user proves again (`form_cookie`), and the page shows it filled in.
 
 Further fields: a subclass of `OptionalReason` or `RequiredReason` has them, ``fields`` names the
 template that shows them (with the macros of forms.jinja2), and ``values`` is what it reads. An

@@ -22,7 +22,7 @@ from authsite.users.caller import Caller, caller_of
 from authsite.users.groups.reserved import ADMIN_SCOPES
 from authsite.users.levels import is_old, reaches
 
-from . import idle, kept_form
+from . import idle, form_cookie
 from .administrator import Administrator, reserved_groups, scopes_of
 from .errors import PermissionMissing
 
@@ -61,7 +61,7 @@ def permission_deriver(view: View, info: IViewDeriverInfo) -> View:
     def view_for_administrators(context: object, request: Request) -> Response:
         by = administrator_for(request, permission, recent=recent, confirming=confirming)
         if confirming:
-            kept_form.restore(request)
+            form_cookie.restore(request)
         if name.startswith(API_ROUTES):
             request.authsite.ctx.limits.count("admin-api", by.limit_subject)
         request.authsite.administrator = by
@@ -96,9 +96,11 @@ def administrator_for(
     if by.kind == "user":
         if error := _shortfall(request, caller, recent=recent):
             if caller.guard == "web" and asks_for_page(request):
-                kept = confirming and kept_form.keep(request)
+                again = confirming and form_cookie.keep(request)
                 raise (
-                    kept_form.redirect(request, error) if kept else verify_redirect(request, error)
+                    form_cookie.redirect(request, error)
+                    if again
+                    else verify_redirect(request, error)
                 )
             raise error
         if caller.guard == "web":

@@ -73,8 +73,10 @@ def restore(request: Request) -> None:
 
 def _write(request: Request, value: str, max_age: int) -> None:
     name = cookies.host_name(request, cookies.ADMIN_FORM)
-    kept = cookies.Cookie(name, value, max_age)
-    request.add_response_callback(lambda _request, response: cookies.write(request, response, kept))
+    cookie = cookies.Cookie(name, value, max_age)
+    request.add_response_callback(
+        lambda _request, response: cookies.write(request, response, cookie)
+    )
 
 
 def _binding(request: Request) -> Binding:
