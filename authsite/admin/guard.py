@@ -22,7 +22,7 @@ from authsite.users.caller import Caller, caller_of
 from authsite.users.groups.reserved import ADMIN_SCOPES
 from authsite.users.levels import is_old, reaches
 
-from . import idle, form_cookie
+from . import form_cookie, idle
 from .administrator import Administrator, reserved_groups, scopes_of
 from .errors import PermissionMissing
 
