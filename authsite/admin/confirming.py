@@ -46,7 +46,7 @@ from authsite.platform.i18n import _
 from authsite.request_state import Request
 
 PAGE = "authsite:templates/admin/confirm.jinja2"
-MAX_REASON = 500  # characters
+MAX_REASON = 200  # characters
 
 
 def _stripped(value: object) -> object:
