@@ -47,6 +47,7 @@ from authsite.request_state import Request
 
 PAGE = "authsite:templates/admin/confirm.jinja2"
 MAX_REASON = 200  # characters
+NO_NOTICE = _("No e-mail is sent.")
 
 
 def _stripped(value: object) -> object:
@@ -83,7 +84,7 @@ class Confirmation:
     button: str
     back: str
     """The path that *Cancel* leads to."""
-    notices: Sequence[str] = (_("Nobody gets an e-mail."),)
+    notices: Sequence[str] = (NO_NOTICE,)
     """Who is told, sentence by sentence."""
     reason: Literal["optional", "required", "none"] = "optional"
     dangerous: bool = False
