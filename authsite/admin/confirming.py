@@ -39,6 +39,7 @@ from urllib.parse import urlencode
 from pydantic import BeforeValidator, StringConstraints
 from pyramid.response import Response
 
+from authsite.admin.reasons import MAX_REASON
 from authsite.platform.http.bodies import Body, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import see_other
@@ -46,7 +47,6 @@ from authsite.platform.i18n import _
 from authsite.request_state import Request
 
 PAGE = "authsite:templates/admin/confirm.jinja2"
-MAX_REASON = 200  # characters
 NO_NOTICE = _("No e-mail is sent.")
 
 

@@ -53,8 +53,12 @@ def last_day(ctx: Context) -> Day:
     query = select(newest.c.event, func.count()).group_by(newest.c.event)
     found: Counter[str] = Counter(dict(ctx.db.execute(query).tuples().all()))
     cut = found.total() >= MAX_READ
-    sums = [_sum(found, events, cut) for events in (SIGN_INS, FAILURES, LOCKOUTS)]
-    return Day(*sums, _dead_mails(ctx))
+    return Day(
+        _sum(found, SIGN_INS, cut),
+        _sum(found, FAILURES, cut),
+        _sum(found, LOCKOUTS, cut),
+        _dead_mails(ctx),
+    )
 
 
 def _sum(found: Counter[str], events: Collection[Event], cut: bool) -> Count:

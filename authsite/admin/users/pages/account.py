@@ -139,7 +139,9 @@ def change_profile(request: Request) -> Response:
         _("Change the e-mail address of ${user}"),
         _("Change the address"),
         _("A link is mailed to the new address; the change happens when it is opened."),
-        _("Both addresses get an e-mail. With that to the former one its reader can undo the change."),
+        _(
+            "Both addresses get an e-mail. With that to the former one its reader can undo the change."
+        ),
         notice="link",
         reason="required",
         fields=FIELDS.format("email"),
@@ -185,14 +187,16 @@ def delete(request: Request) -> Response:
 
 
 def _groups(request: Request, user: User) -> Mapping[str, Any]:
-    """The groups to choose from: reserved ones, the first `MAX_GROUPS` others, those of the user."""
+    """The groups to choose from: the reserved ones, the user's, and the first of the others."""
     db = request.authsite.ctx.db
     present = set(groups_of(db, user.id))
     query = select(Group.name, Group.title).order_by(Group.name)
-    first = db.execute(query.limit(MAX_GROUPS)).all()
-    others = db.execute(query.where(Group.name.in_(present))).all()
-    reserved = [(name, group.title) for name, group in RESERVED.items()]
-    return {"all_groups": dict([*reserved, *map(tuple, first), *map(tuple, others)]), "present": present}
+    rows = [
+        *db.execute(query.limit(MAX_GROUPS)),
+        *db.execute(query.where(Group.name.in_(present))),
+    ]
+    reserved = {name: group.title for name, group in RESERVED.items()}
+    return {"all_groups": reserved | {row.name: row.title for row in rows}, "present": present}
 
 
 @confirming(

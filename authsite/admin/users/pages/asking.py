@@ -53,8 +53,9 @@ def ask(
 ) -> Callable[[Request], Confirmation]:
     """What the page of an action says; ``title`` has ``${user}``, the address.
 
-    ``notice``: who gets an e-mail; ``link``: the effects say it. ``values``: those of the template of further fields. ``options``
-    are those of `Confirmation`. The page raises `Outranked` as the action does.
+    ``notice``: who gets an e-mail; ``link``: the effects say it. ``values``: those of the template
+    of further fields. ``options`` are those of `Confirmation`. The page raises `Outranked` as the
+    action does.
     """
 
     def asked(request: Request) -> Confirmation:
