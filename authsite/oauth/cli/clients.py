@@ -14,6 +14,7 @@ from authsite.oauth import client_fields, client_uris, clients, registration
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client, grant_types_of
 from authsite.oauth.oidc.availability import is_on_with, why_off
+from authsite.platform.audit.cause import Cause
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
@@ -23,6 +24,7 @@ from authsite.users.groups.reserved import ADMIN_SCOPES
 from .client_options import field_options
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
+BY_COMMAND = Cause("command")
 _TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
 COLUMNS = {name: name for name in ("client_id", "name", "type", "scope", "secrets", "enabled")}
@@ -70,7 +72,9 @@ def create(
     """
     _require_configured(cfg, scope)
     with transaction(cfg) as ctx, value_errors():
-        client, secret = registration.register(ctx, name, client_type, scope, default_scope, fields)
+        client, secret = registration.register(
+            ctx, name, client_type, scope, default_scope, fields, BY_COMMAND
+        )
     return _with_note(cfg, client, _credentials(client, secret))
 
 
@@ -135,7 +139,13 @@ def update(
     with transaction(cfg) as ctx, value_errors():
         found = find_client(ctx.db, client_id)
         registration.change(
-            ctx, found, name=name, scope=scope, default_scope=default_scope, fields=fields
+            ctx,
+            found,
+            name=name,
+            scope=scope,
+            default_scope=default_scope,
+            fields=fields,
+            cause=BY_COMMAND,
         )
         return Done("The client is changed.", _shown(ctx, found))
 
@@ -154,7 +164,7 @@ def rotate_secret(cfg: Settings, client_id: str) -> Facts:
         if found.previous_secret_hash:
             click.echo("The older of two secrets no longer works.", err=True)
         with value_errors():
-            secret = clients.rotate_secret(ctx, found)
+            secret = clients.rotate_secret(ctx, found, BY_COMMAND)
     return _credentials(found, secret)
 
 
@@ -170,7 +180,7 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
         found = find_client(ctx.db, client_id)
         had_two = found.previous_secret_hash is not None
         if had_two:
-            clients.retire_secret(ctx, found)
+            clients.retire_secret(ctx, found, BY_COMMAND)
         facts = _shown(ctx, found)
     text = (
         "The client has only one secret, which still works. Nothing is changed: "
@@ -190,7 +200,7 @@ def disable(cfg: Settings, client_id: str) -> Done:
     """Disable the client and revoke its tokens."""
     with transaction(cfg) as ctx:
         found = find_client(ctx.db, client_id)
-        clients.disable(ctx, found.id)
+        clients.disable(ctx, found.id, BY_COMMAND)
         ctx.db.refresh(found)
         return Done("The client is disabled and its tokens are revoked.", _shown(ctx, found))
 
@@ -205,7 +215,7 @@ def enable(cfg: Settings, client_id: str) -> Done:
     """
     with transaction(cfg) as ctx:
         found = find_client(ctx.db, client_id)
-        clients.enable(ctx, found)
+        clients.enable(ctx, found, BY_COMMAND)
         return Done("The client is enabled.", _shown(ctx, found))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from .explained import Explained
 
 _OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_BY_ADMINISTRATOR = "[`actor`](#the-actor); `reason` if one was given"
 _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
@@ -50,15 +51,20 @@ class Event(Explained):
     )
     CLIENT_CHANGED = (
         "client.changed",
-        "An administrator changed the name or the scopes of a client.",
+        "An administrator changed a client.",
+        _BY_ADMINISTRATOR,
     )
     CLIENT_CREATED = (
         "client.created",
         "An administrator created a client.",
-        "`source`, `source_id` if imported",
+        f"{_BY_ADMINISTRATOR}; `source`, `source_id` if imported",
     )
-    CLIENT_DISABLED = "client.disabled", "An administrator disabled a client. Its tokens ended."
-    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
+    CLIENT_DISABLED = (
+        "client.disabled",
+        "An administrator disabled a client. Its tokens ended.",
+        _BY_ADMINISTRATOR,
+    )
+    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client.", _BY_ADMINISTRATOR
     CLIENT_REJECTED = (
         "client.rejected",
         "A client could not authenticate (401, invalid_client).",
@@ -67,10 +73,12 @@ class Event(Explained):
     CLIENT_SECRET_RETIRED = (
         "client.secret_retired",
         "An administrator removed the former secret of a client.",
+        _BY_ADMINISTRATOR,
     )
     CLIENT_SECRET_ROTATED = (
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
+        _BY_ADMINISTRATOR,
     )
     CODE_REUSED = (
         "code.reused",
