@@ -10,16 +10,14 @@ from sqlalchemy.orm import Session
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, transaction
 from authsite.context import Context
-from authsite.oauth import client_fields, client_uris, clients, registration
+from authsite.oauth import client_scopes, client_uris, clients, registration
+from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
-from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client, grant_types_of
+from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.platform.audit.cause import Cause
-from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
-from authsite.platform.settings.values import RESERVED_SCOPES
-from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_options import field_options
 
@@ -70,8 +68,8 @@ def create(
 
     A client of type browser or native has none: it sends its id alone.
     """
-    _require_configured(cfg, scope)
     with transaction(cfg) as ctx, value_errors():
+        client_scopes.require_known(cfg, scope)
         client, secret = registration.register(
             ctx, name, client_type, scope, default_scope, fields, BY_COMMAND
         )
@@ -94,7 +92,7 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
             ctx.db, limit, name=name, client_type=client_type, disabled=disabled
         )
         uris = client_uris.of(ctx.db, [item.id for item in found])
-        rows = [_facts(item, uris) for item in found]
+        rows = [facts_of(item, uris) for item in found]
     empty = "No clients yet. Make one with `authsite client create`."
     if name or client_type or disabled:
         empty = "No client matches."
@@ -135,8 +133,8 @@ def update(
     """
     if name is None and scope is None and default_scope is None and fields == NO_FIELDS:
         raise click.UsageError("nothing to change: give --name, --scope or another option")
-    _require_configured(cfg, scope or "")
     with transaction(cfg) as ctx, value_errors():
+        client_scopes.require_known(cfg, scope or "")
         found = find_client(ctx.db, client_id)
         registration.change(
             ctx,
@@ -230,34 +228,7 @@ def value_errors() -> Iterator[None]:
 
 def _shown(ctx: Context, client: Client) -> Data:
     ctx.db.flush()
-    return _facts(client, client_uris.of(ctx.db, [client.id]))
-
-
-def _facts(client: Client, uris: client_uris.Uris) -> Data:
-    secrets = (client.secret_hash, client.previous_secret_hash)
-    return {
-        "client_id": str(client.id),
-        "name": client.name,
-        "type": client.type,
-        "grant_types": list(grant_types_of(client.type, client.grant_types)),
-        "scope": client.scope,
-        "default_scope": client.default_scope,
-        "secrets": len([secret for secret in secrets if secret]),
-        "enabled": client.disabled_at is None,
-        "created_at": clock.rfc3339(client.created_at),
-        **client_fields.shown(client, uris),
-    }
-
-
-def _require_configured(cfg: Settings, scope: str) -> None:
-    """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
-    unknown = set(scope.split()) - known if cfg.scopes else set()
-    if unknown:
-        raise click.ClickException(
-            f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
-            f"{', '.join(cfg.scopes)}"
-        )
+    return facts_of(client, client_uris.of(ctx.db, [client.id]))
 
 
 def find_client(db: Session, client_id: str) -> Client:
