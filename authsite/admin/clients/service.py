@@ -108,7 +108,7 @@ def change(
     given: ClientValues,
     reason: str | None = None,
 ) -> Client:
-    """Change the given values. What is as before is no change.
+    """Change the given values, if any of them differs.
 
     A narrower scope, and another ``first_party``, end the tokens of the client. Raises
     `UnknownObject`, `InvalidClient` and `NotForClients`.
