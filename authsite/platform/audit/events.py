@@ -156,7 +156,7 @@ class Event(Explained):
     )
     GROUP_CHANGED = (
         "group.changed",
-        "An administrator changed the title or the scopes of a group. A user who lost a "
+        "An administrator changed the title, the scopes or the level of a group. A user who lost a "
         "scope by it lost the tokens that carry it.",
         _WITH_SCOPES,
     )
