@@ -18,7 +18,7 @@ API_TAG = Tag(
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
 )
-PACKAGES = ("clients", "groups", "me")
+PACKAGES = ("clients", "groups", "me", "users")
 
 
 def includeme(config: "Configurator") -> None:

@@ -84,7 +84,7 @@ USER_DATA = (
         models.User,
         "id email username phone name email_verified_at disabled_at created_at updated_at"
         " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
-        " links_ended_at labels origin second_factor_at factors_since passkey_after_password",
+        " links_ended_at labels origin delete_at second_factor_at factors_since passkey_after_password",
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),
