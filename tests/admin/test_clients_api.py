@@ -155,11 +155,11 @@ def test_a_program_gets_scopes_of_administrators_by_an_owner(site, api):
 def test_a_program_changes_no_client(site):
     api = Api(site, administrators.client(site, "admin:clients:write"))
     keys = site.client("personal")
-    assert code(api.post(status=403, **SHOP)) == "outranked"
+    assert code(api.post(status=403, **SHOP)) == "insufficient_scope"
     answers = [api.patch(keys.client_id, 403, scope="admin:users:write")]
     for action in ("rotate-secret", "retire-secret", "disable", "enable"):
         answers.append(api.post(f"/{keys.client_id}/{action}", 403))
-    assert {code(each) for each in answers} == {"outranked"}
+    assert {code(each) for each in answers} == {"insufficient_scope"}
     assert api.get(f"/{keys.client_id}").json["scope"] == ""
 
 

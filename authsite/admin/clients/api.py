@@ -26,10 +26,10 @@ from .bodies import (
     ReasonBody,
     as_json,
 )
-from .errors import InvalidClient, NotForClients
+from .errors import InvalidClient
 
 _LIST = "authsite.admin.api.clients"
-_ERRORS = (UnknownObject, NotForClients)
+_ERRORS = (UnknownObject,)
 
 
 @view_config(route_name=_LIST, request_method="GET", renderer="json", admin="clients:read")
@@ -61,7 +61,7 @@ def list_clients(request: Request) -> dict[str, Any]:
     "Register a client",
     {201: ClientWithSecretAnswer},
     description="The secret is in this response alone.",
-    errors=(InvalidClient, NotForClients, FeatureNotOpen),
+    errors=(InvalidClient, FeatureNotOpen),
 )
 def register(request: Request) -> ClientWithSecretAnswer:
     given: NewClientBody = request.authsite.validated

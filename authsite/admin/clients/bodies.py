@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from authsite.admin.queries import ListQuery
+from authsite.admin.reasons import MAX_REASON
 from authsite.oauth import client_uris
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import ClientFields, seconds_of
@@ -18,6 +19,7 @@ from .service import ClientValues
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=200, examples=["Web shop"])]
 Text = Annotated[str, Field(max_length=2048)]
 ScopeText = Annotated[str, Field(max_length=2048, examples=["reports:read"])]
@@ -31,7 +33,9 @@ _TYPES = Field(json_schema_extra={"enum": list(CLIENT_TYPES)}, examples=["passwo
 class ReasonBody(JsonBody):
     description = "The reason, if one is given."
 
-    reason: Annotated[str, Field(max_length=500, examples=["asked for by Ann"])] | None = None
+    reason: Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])] | None = (
+        None
+    )
     """Why, for the audit trail."""
 
 

@@ -1,4 +1,4 @@
-"""What administrators do with clients. No client that acts for itself changes one.
+"""What administrators do with clients. No client changes one for itself.
 
 The secret is in the answer alone: no event, log or list has it.
 """
@@ -12,16 +12,20 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
+from authsite.admin.users import subject
 from authsite.context import Context
 from authsite.oauth import client_fields, client_scopes, client_uris, clients, registration
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.models import Client
 from authsite.platform.http.errors import ApiError
 
-from .errors import InvalidClient, NotForClients
+from .errors import InvalidClient
+
+_WRITE = "clients:write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,9 @@ def register(
 ) -> tuple[Client, str | None]:
     """Register a client; returns it and its secret, which a public client has not.
 
-    Raises `InvalidClient` and `NotForClients`.
+    Raises `InvalidClient` and `PermissionMissing`.
     """
-    _require_user(by)
+    subject.require_person(by, _WRITE)
     with _values():
         client_scopes.require_known(ctx.settings, given.scope or "")
         return registration.register(
@@ -97,7 +101,7 @@ def register(
             given.scope or "",
             given.default_scope or "",
             given.fields,
-            by.cause(reason),
+            reasons.cause(by, reason),
         )
 
 
@@ -111,7 +115,7 @@ def change(
     """Change the given values, if any of them differs.
 
     A narrower scope, and another ``first_party``, end the tokens of the client. Raises
-    `UnknownObject`, `InvalidClient` and `NotForClients`.
+    `UnknownObject`, `InvalidClient` and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
     changed = _differing(ctx, client, given)
@@ -126,7 +130,7 @@ def change(
             scope=changed.scope,
             default_scope=changed.default_scope,
             fields=changed.fields,
-            cause=by.cause(reason),
+            cause=reasons.cause(by, reason),
         )
     ctx.db.flush()
     return client
@@ -137,11 +141,11 @@ def rotate_secret(
 ) -> tuple[Client, str]:
     """Give the client a new secret, which is returned; the one before stays valid, an older not.
 
-    Raises `UnknownObject`, `InvalidClient` for a public client, and `NotForClients`.
+    Raises `UnknownObject`, `InvalidClient` for a public client, and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
     with _values():
-        return client, clients.rotate_secret(ctx, client, by.cause(reason))
+        return client, clients.rotate_secret(ctx, client, reasons.cause(by, reason))
 
 
 def retire_secret(
@@ -149,11 +153,11 @@ def retire_secret(
 ) -> Client:
     """End the older of two valid secrets, if there are two.
 
-    Raises `UnknownObject` and `NotForClients`.
+    Raises `UnknownObject` and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
     if client.previous_secret_hash is not None:
-        clients.retire_secret(ctx, client, by.cause(reason))
+        clients.retire_secret(ctx, client, reasons.cause(by, reason))
         ctx.db.flush()
     return client
 
@@ -164,7 +168,7 @@ def disable(
     """Reject the client from now on, and end its tokens. Raises as `retire_secret`."""
     client = _lock(ctx, by, client_id)
     if client.disabled_at is None:
-        clients.disable(ctx, client.id, by.cause(reason))
+        clients.disable(ctx, client.id, reasons.cause(by, reason))
         ctx.db.refresh(client)
     return client
 
@@ -175,7 +179,7 @@ def enable(
     """Accept the client again; its tokens stay ended. Raises as `retire_secret`."""
     client = _lock(ctx, by, client_id)
     if client.disabled_at is not None:
-        clients.enable(ctx, client, by.cause(reason))
+        clients.enable(ctx, client, reasons.cause(by, reason))
         ctx.db.flush()
     return client
 
@@ -186,14 +190,9 @@ def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
     return client_uris.of(ctx.db, [each.id for each in rows])
 
 
-def _require_user(by: Administrator) -> None:
-    if by.kind == "client":
-        raise NotForClients
-
-
 def _lock(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:
     """The client, which stays as it is until the transaction ends."""
-    _require_user(by)
+    subject.require_person(by, _WRITE)
     if client_id is None:
         raise UnknownObject
     # FOR NO KEY UPDATE: logins, which refer to the row, go on.

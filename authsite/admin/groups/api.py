@@ -159,7 +159,9 @@ def list_members(request: Request) -> dict[str, Any]:
     errors=(UnknownGroup("ops"), UnknownObject),
 )
 def show_member(request: Request) -> MemberAnswer:
-    found = listing.member(request.authsite.ctx, request.matchdict["name"], _user_id(request))
+    found = listing.member(
+        request.authsite.ctx, request.matchdict["name"], as_id(request.matchdict["id"])
+    )
     return member_as_json(found)
 
 
@@ -186,7 +188,7 @@ def show_member(request: Request) -> MemberAnswer:
 def add(request: Request) -> Response:
     given: ReasonBody = request.authsite.validated
     by, name = administrator_of(request), request.matchdict["name"]
-    service.add(request.authsite.ctx, by, name, _user_id(request), given.reason)
+    service.add(request.authsite.ctx, by, name, request.matchdict["id"], given.reason)
     return _nothing(request)
 
 
@@ -207,16 +209,12 @@ def add(request: Request) -> Response:
 def remove(request: Request) -> Response:
     given: ReasonBody = request.authsite.validated
     by, name = administrator_of(request), request.matchdict["name"]
-    service.remove(request.authsite.ctx, by, name, _user_id(request), given.reason)
+    service.remove(request.authsite.ctx, by, name, request.matchdict["id"], given.reason)
     return _nothing(request)
 
 
 def _values(title: str | None, scopes: list[str] | None, level: str | None) -> GroupValues:
     return GroupValues(title, None if scopes is None else " ".join(scopes), level)
-
-
-def _user_id(request: Request) -> Any:
-    return as_id(request.matchdict["id"])
 
 
 def _nothing(request: Request) -> Response:

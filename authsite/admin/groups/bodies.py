@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from authsite.admin.reasons import MAX_REASON
 from authsite.groups.service import ShownGroup
 from authsite.platform.http.api_metadata import Parameters, response_body
 from authsite.platform.http.bodies import JsonBody
@@ -15,7 +16,7 @@ from .listing import Member
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Moment = Annotated[str, _MOMENT]
 Id = Annotated[str, Field(examples=["0f8b5c7e-4a52-4f0e-9a57-2f1d0f0a9d11"])]
-Reason = Annotated[str, Field(max_length=500, examples=["asked for by Ann"])]
+Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=64, examples=["finance"])]
 Title = Annotated[str, Field(max_length=200, examples=["Finance"])]
 Scopes = Annotated[list[str], Field(max_length=100, examples=[["payments:write"]])]

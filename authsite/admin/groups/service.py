@@ -6,18 +6,18 @@ sent again.
 """
 
 from collections.abc import Sequence
-from uuid import UUID
 
-from authsite.admin.administrator import Administrator, require_other, require_rank
-from authsite.admin.errors import Outranked, UnknownObject
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator
+from authsite.admin.users import memberships, subject
 from authsite.context import Context
-from authsite.groups import administrators, members
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.platform.db.transaction import commit_session
-from authsite.users.groups.reserved import RESERVED, is_reserved
+from authsite.users.groups.reserved import is_reserved
 from authsite.users.models import User
 
+from . import listing
 from .errors import GroupNamed
 
 
@@ -25,7 +25,7 @@ def create(
     ctx: Context, by: Administrator, name: str, given: GroupValues, reason: str | None = None
 ) -> None:
     """Create a group without members. Raises what `authsite.groups.service.create` raises."""
-    groups.create(ctx, name, given, by.cause(reason))
+    groups.create(ctx, name, given, reasons.cause(by, reason))
 
 
 def change(
@@ -35,11 +35,11 @@ def change(
 
     Raises what `authsite.groups.service.change` raises.
     """
-    lost = groups.change(ctx, name, given, by.cause(reason))
+    effect = groups.change(ctx, name, given, reasons.cause(by, reason))
     after = None
-    while lost:
+    while effect:
         commit_session(ctx.db)
-        after = groups.end_lost_tokens(ctx, name, lost, after)
+        after = groups.update_members(ctx, name, effect, after)
         if after is None:
             break
 
@@ -58,54 +58,37 @@ def delete(
     """
     if routes:
         raise GroupNamed(name, routes)
-    cause = by.cause(reason)
+    cause = reasons.cause(by, reason)
     while groups.remove_some(ctx, name, cause):
         commit_session(ctx.db)
     groups.delete(ctx, name, cause)
 
 
 def add(
-    ctx: Context, by: Administrator, name: str, user_id: UUID | None, reason: str | None = None
+    ctx: Context, by: Administrator, name: str, user_id: str, reason: str | None = None
 ) -> bool:
-    """Add a user to a group; whether the user was not in it. Into a reserved one: `grant`.
+    """Add a user to a group, also to a reserved one; whether the user was not in it.
 
-    Raises `UnknownObject` without such a user, `Outranked`, `UnknownGroup`, `TooManyGroups`, and
-    for a reserved group `NotConfirmed`.
+    Raises `UnknownGroup`, and what `memberships.join` raises.
     """
-    user = _other(ctx, by, user_id)
-    if _reserved(by, name):
-        return administrators.grant(ctx, user, name, by.cause(reason))
-    return members.add(ctx, name, user.id, by.cause(reason))
+    user = _find(ctx, by, name, user_id)
+    return memberships.join(ctx, by, user, name, reason)
 
 
 def remove(
-    ctx: Context, by: Administrator, name: str, user_id: UUID | None, reason: str | None = None
+    ctx: Context, by: Administrator, name: str, user_id: str, reason: str | None = None
 ) -> bool:
-    """Remove a user from a group; whether the user was in it.
+    """Remove a user from a group, also from a reserved one; whether the user was in it.
 
-    Raises `UnknownObject` without such a user, `Outranked`, `UnknownGroup`, and for the last
-    enabled owner `LastOwner`.
+    Raises `UnknownGroup`, and what `memberships.leave` raises.
     """
-    user = _other(ctx, by, user_id)
-    if _reserved(by, name):
-        return administrators.revoke(ctx, user, name, by.cause(reason))
-    return members.remove(ctx, name, user.id, by.cause(reason))
+    user = _find(ctx, by, name, user_id)
+    return memberships.leave(ctx, by, user, name, reason)
 
 
-def _other(ctx: Context, by: Administrator, user_id: UUID | None) -> User:
-    """Another user than ``by``, whom ``by`` may change."""
-    user = ctx.db.get(User, user_id) if user_id else None
-    if user is None:
-        raise UnknownObject
-    require_other(by, user)
-    require_rank(by, user)
-    return user
-
-
-def _reserved(by: Administrator, name: str) -> bool:
-    """Whether the group is a reserved one. No client decides who is in it: `Outranked`."""
-    if not is_reserved(name) or name not in RESERVED:
-        return False
-    if by.kind == "client":
-        raise Outranked
-    return True
+def _find(ctx: Context, by: Administrator, name: str, user_id: str) -> User:
+    """The user whose membership is to change. No client decides who is an administrator."""
+    listing.require(ctx, name)
+    if is_reserved(name):
+        subject.require_person(by, "groups:write")
+    return subject.find(ctx, user_id)
