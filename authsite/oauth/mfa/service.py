@@ -125,7 +125,8 @@ def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: A
     """
     if ctx.has_session:
         commit_session(ctx.db)
-    if not client_groups.is_allowed(done.account, client.require_group, acr_of(done.amr)):
+    group, acr = client.require_group, acr_of(done.amr)
+    if not client_groups.is_allowed(ctx.settings, done.account, group, acr):
         record_apart(
             ctx,
             Event.LOGIN_FAILED,

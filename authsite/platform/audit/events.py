@@ -58,15 +58,20 @@ class Event(Explained):
     )
     CLIENT_CHANGED = (
         "client.changed",
-        "An administrator changed the name or the scopes of a client.",
+        "An administrator changed a client.",
+        _BY,
     )
     CLIENT_CREATED = (
         "client.created",
         "An administrator created a client.",
-        "`source`, `source_id` if imported",
+        f"{_BY}; `source`, `source_id` if imported",
     )
-    CLIENT_DISABLED = "client.disabled", "An administrator disabled a client. Its tokens ended."
-    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
+    CLIENT_DISABLED = (
+        "client.disabled",
+        "An administrator disabled a client. Its tokens ended.",
+        _BY,
+    )
+    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client.", _BY
     CLIENT_REJECTED = (
         "client.rejected",
         "A client could not authenticate (401, invalid_client).",
@@ -75,10 +80,12 @@ class Event(Explained):
     CLIENT_SECRET_RETIRED = (
         "client.secret_retired",
         "An administrator removed the former secret of a client.",
+        _BY,
     )
     CLIENT_SECRET_ROTATED = (
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
+        _BY,
     )
     CODE_REUSED = (
         "code.reused",
@@ -156,7 +163,7 @@ class Event(Explained):
     )
     GROUP_CHANGED = (
         "group.changed",
-        "An administrator changed the title or the scopes of a group. A user who lost a "
+        "An administrator changed the title, the scopes or the level of a group. A user who lost a "
         "scope by it lost the tokens that carry it.",
         _WITH_SCOPES,
     )
