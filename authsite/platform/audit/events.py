@@ -218,6 +218,11 @@ class Event(Explained):
         "An administrator ended the lockouts of a user. The attempts are counted from the beginning.",
         f"`lifted`: how many counts; {_BY}",
     )
+    LOGIN_CODE_SHOWN = (
+        "login.code_shown",
+        "A command printed the codes that the user would get by mail.",
+        "`codes`: how many; [`actor`](#the-actor); `reason` if one was given",
+    )
     LOGIN_DISAVOWED = (
         "login.disavowed",
         "A user ended all sign-ins, and the password, with the mailed link “This was not me”.",
