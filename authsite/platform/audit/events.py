@@ -22,6 +22,11 @@ class Event(Explained):
         "The user was removed from a reserved group of administrators.",
         _OF_GROUP,
     )
+    AUDIT_EXPORTED = (
+        "audit.exported",
+        "An administrator got events of the audit trail as a file.",
+        "`filters` if there were any; [`actor`](#the-actor)",
+    )
     AUDIT_LATE_ACCEPTED = (
         "audit.late_accepted",
         "An administrator accepted a seal of the audit trail that was made over an hour after its "
