@@ -18,7 +18,7 @@ API_TAG = Tag(
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
 )
-PACKAGES = ("me", "audit")
+PACKAGES = ("me", "audit", "mail")
 
 
 def includeme(config: "Configurator") -> None:

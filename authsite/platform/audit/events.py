@@ -214,6 +214,16 @@ class Event(Explained):
         "A signed-in user proved again, or with a further factor, to be who they are.",
         "`session`; `amr`: how",
     )
+    MAIL_CANCELED = (
+        "mail.canceled",
+        "An administrator canceled a mail that was not sent yet.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
+    )
+    MAIL_RETRIED = (
+        "mail.retried",
+        "An administrator had a dead mail tried again.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
+    )
     PASSKEY_CLONED = (
         "passkey.cloned",
         "A passkey that is bound to one device was refused: its counter went back, so there may be "
