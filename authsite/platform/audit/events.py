@@ -25,6 +25,11 @@ class Event(Explained):
         "The user was removed from a reserved group of administrators.",
         _OF_GROUP,
     )
+    AUDIT_EXPORTED = (
+        "audit.exported",
+        "An administrator got events of the audit trail as a file.",
+        "`filters` if there were any; [`actor`](#the-actor)",
+    )
     AUDIT_LATE_ACCEPTED = (
         "audit.late_accepted",
         "An administrator accepted a seal of the audit trail that was made over an hour after its "
@@ -248,6 +253,16 @@ class Event(Explained):
         "login.stepped_up",
         "A signed-in user proved again, or with a further factor, to be who they are.",
         "`session`; `amr`: how",
+    )
+    MAIL_CANCELED = (
+        "mail.canceled",
+        "An administrator canceled a mail that was not sent yet.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
+    )
+    MAIL_RETRIED = (
+        "mail.retried",
+        "An administrator had a dead mail tried again.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
     )
     PASSKEY_CLONED = (
         "passkey.cloned",
