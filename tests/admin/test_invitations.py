@@ -7,7 +7,7 @@ import pytest
 from authsite.platform.audit.models import AuditEvent
 from tests.support import administrators
 from tests.support.invitations import Inviting
-from tests.support.mails import link_in, text_of
+from tests.support.mails import html_of, link_in
 from tests.support.pages import csrf_of
 
 PATH, PAGE = "/v1/admin/invitations", "/admin/invitations"
@@ -190,7 +190,8 @@ def test_the_console_invites_sends_again_and_revokes(site):
     links = {link.text: link["href"] for link in row.select("a")}
     press(site, links["Send again"])
     mail = [each for each in site.mails() if each["To"] == "ann@example.com"][-1]
-    assert "Operations" in text_of(mail)
+    assert "&lt;b&gt;Operations&lt;/b&gt;" in site.http.get(link_in(mail))
+    assert "<b>" not in html_of(mail)
     assert link_in(mail) not in site.http.get(PAGE)
     press(site, links["Revoke"])
     assert "No open invitations" in site.http.get(PAGE)
