@@ -146,8 +146,11 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def store(ctx: Context, pending: Pending) -> None:
-    """Insert the row of ``pending`` in the request's transaction."""
+def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
+    """Insert the row of ``pending`` in the request's transaction.
+
+    ``failures``: how many further proofs were wrong in this request.
+    """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
     row = PendingLogin(
@@ -170,7 +173,7 @@ def store(ctx: Context, pending: Pending) -> None:
         auth_at=pending.auth_at,
         name_hash=pending.name_hash,
         registered=pending.registered,
-        failures=0,
+        failures=failures,
         address=info.address,
         agent=info.agent,
         created_at=now,

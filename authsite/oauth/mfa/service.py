@@ -169,7 +169,7 @@ def _with_otp(ctx: Context, pending: Pending, otp: str) -> Complete:
         if isinstance(done, Complete):
             return done
         wrong = [FieldError(done.code, "otp", words_of(done.code))]
-    pending_logins.store(ctx, pending)
+    pending_logins.store(ctx, pending, failures=len(wrong))
     raise required.answer(ctx, pending, *wrong)
 
 
