@@ -147,10 +147,11 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def store(ctx: Context, pending: Pending) -> None:
+def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
     """Insert the row of ``pending`` in the request's transaction.
 
-    Where its user or client was erased since the proof there is none, as of one that has ended.
+    ``failures``: how many further proofs were wrong in this request. Where its user or client was
+    erased since the proof there is none, as of one that has ended.
     """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
@@ -174,7 +175,7 @@ def store(ctx: Context, pending: Pending) -> None:
         auth_at=pending.auth_at,
         name_hash=pending.name_hash,
         registered=pending.registered,
-        failures=0,
+        failures=failures,
         address=info.address,
         agent=info.agent,
         created_at=now,
