@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0021"
 down_revision = "0020"
 
@@ -10,6 +12,7 @@ MOMENT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
+    create_index("ix_outbox_created_at_id_state", "outbox", ["created_at", "id", "state"])
     op.add_column("users", sa.Column("delete_at", MOMENT, nullable=True))
     op.create_table(
         "invitations",
@@ -28,5 +31,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_outbox_created_at_id_state"), table_name="outbox")
     op.drop_table("invitations")
     op.drop_column("users", "delete_at")

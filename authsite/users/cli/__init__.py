@@ -3,6 +3,7 @@
 import click
 
 from . import account, changes, factors, mail_code
+from .invite import invite
 
 
 @click.group()
@@ -12,6 +13,7 @@ def user() -> None:
 
 for _command in (
     account.create,
+    invite,
     account.list_,
     account.show,
     changes.update,
