@@ -25,6 +25,7 @@ from sqlalchemy import (
     table,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -149,7 +150,8 @@ def new_key() -> str:
 def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
     """Insert the row of ``pending`` in the request's transaction.
 
-    ``failures``: how many further proofs were wrong in this request.
+    ``failures``: how many further proofs were wrong in this request. Where its user or client was
+    erased since the proof there is none, as of one that has ended.
     """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
@@ -179,7 +181,8 @@ def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    ctx.db.add(row)
+    if not insert(ctx, row):
+        return
     record(
         ctx,
         Event.LOGIN_PENDING,
@@ -187,6 +190,16 @@ def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
         client_id=target.client_id,
         details={"amr": " ".join(pending.amr)},
     )
+
+
+def insert(ctx: Context, row: PendingLogin) -> bool:
+    """Insert the row in the request's transaction; False if its user or client is gone."""
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.add(row)
+    except IntegrityError:
+        return False
+    return True
 
 
 def find(ctx: Context, key: str) -> Pending | None:
