@@ -192,7 +192,7 @@ class Event(Explained):
     )
     LIMIT_LIFTED = (
         "limit.lifted",
-        "An administrator ended the lockouts of a user. The attempts are counted from the beginning.",
+        "An administrator ended the lockouts of a user and the counts of attempts.",
         f"`lifted`: how many counts; {_BY}",
     )
     LOGIN_DISAVOWED = (
