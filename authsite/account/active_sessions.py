@@ -16,6 +16,7 @@ from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.active_personal_tokens import end_created_in
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock
@@ -109,6 +110,7 @@ def end(
     current: UUID | None,
     *,
     revoke_tokens: bool = True,
+    cause: Cause | None = None,
 ) -> bool:
     """End one session of this user; whether there was one (IDOR: another user's is not found).
 
@@ -119,20 +121,22 @@ def end(
     # Before the row of the session, as all that locks both does. What creates a personal access
     # token locks the user, too, so that none is created in a session that is ending.
     users.lock(ctx.db, user_id)
-    ended = sessions.end(ctx, user_id, session_id) or _end_family(ctx, user_id, session_id)
+    ended = sessions.end(ctx, user_id, session_id, cause) or _end_family(
+        ctx, user_id, session_id, cause
+    )
     if ended and revoke_tokens:
-        end_created_in(ctx, user_id, session_id)
+        end_created_in(ctx, user_id, session_id, cause)
     if ended and session_id != current:
         pending.end(ctx.db, user_id)
     return ended
 
 
-def _end_family(ctx: Context, user_id: UUID, family_id: UUID) -> bool:
+def _end_family(ctx: Context, user_id: UUID, family_id: UUID, cause: Cause | None) -> bool:
     family = ctx.db.get(Family, family_id)
     if family is None or family.user_id != user_id or family.kind != OAUTH:
         return False
     if not families.revoke(ctx, family_id, "signed out"):
         return False  # it is revoked, or another request was faster
-    details = {"family": str(family_id), "why": "signed out"}
+    details = details_of(cause, family=str(family_id), why="signed out")
     record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=family.client_id, details=details)
     return True

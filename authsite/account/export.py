@@ -4,14 +4,16 @@ Packages register their tables and columns (`authsite.user_data`).
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.db.base import Base
 from authsite.platform.rate_limit import delays, limit_subject
@@ -45,12 +47,12 @@ def export_own(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str
     return _export(ctx, found, {"by": BY_USER, "session": str(user.session_id)})
 
 
-def export_as_administrator(ctx: Context, user: User) -> dict[str, Any]:
+def export_as_administrator(ctx: Context, user: User, cause: Cause | None = None) -> dict[str, Any]:
     """`export_own` for an administrator: without password and limit, also for a disabled user."""
-    return _export(ctx, user, {"by": "administrator"})
+    return _export(ctx, user, details_of(cause, by="administrator"))
 
 
-def _export(ctx: Context, user: User, details: dict[str, str]) -> dict[str, Any]:
+def _export(ctx: Context, user: User, details: Mapping[str, Detail] | None) -> dict[str, Any]:
     """The parts; the export itself is recorded, with who asked for it."""
     found: dict[str, Any] = {"exported_at": clock.rfc3339(clock.now())}
     for part in USER_DATA.of(ctx.services).values():
@@ -79,19 +81,25 @@ def list_counters(ctx: Context, user_id: uuid.UUID) -> list[dict[str, Any]]:
 
     Counters that combine these with an address are found only by someone who has that address.
     """
+    return [
+        {"limit": counted_by(row.key), **_values(row, ["count", "expires_at"])}
+        for row in ctx.db.scalars(
+            select(LimitCounter).where(counters_of(ctx, user_id)).order_by(LimitCounter.key)
+        )
+    ]
+
+
+def counters_of(ctx: Context, user_id: uuid.UUID) -> ColumnElement[bool]:
+    """The condition for `list_counters`."""
     names = ctx.db.scalars(select(LoginName.key).where(LoginName.user_id == user_id))
     subjects = (limit_subject(user_id), *names)
     if limiter := ctx.services.rate_limits:
         keys = [key for each in subjects for key in delays.keys_of(limiter, each)]
-        mine: ColumnElement[bool] = LimitCounter.key.in_(keys)
-    else:  # a command has no limiter, and may read the whole table
-        key = subject_key(ctx.settings)
-        hashes = [subject_hash(key, subject) for subject in subjects]
-        mine = or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
-    return [
-        {"limit": counted_by(row.key), **_values(row, ["count", "expires_at"])}
-        for row in ctx.db.scalars(select(LimitCounter).where(mine).order_by(LimitCounter.key))
-    ]
+        return LimitCounter.key.in_(keys)
+    # A command has no limiter, and may read the whole table.
+    key = subject_key(ctx.settings)
+    hashes = [subject_hash(key, subject) for subject in subjects]
+    return or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
 
 
 def _values(row: Base, columns: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
 from authsite.oauth import families
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.http.errors import FieldError, ValidationFailed
@@ -54,13 +55,18 @@ def change_profile(
 
 
 def change_as_administrator(
-    ctx: Context, user: User, name: str | None, identifiers: Mapping[str, str]
+    ctx: Context,
+    user: User,
+    name: str | None,
+    identifiers: Mapping[str, str],
+    cause: Cause | None = None,
 ) -> User:
     """`change_profile` without limits, also for a disabled user; ``identifiers`` are enabled.
 
-    Raises `ValidationFailed` and `IdentifierTaken`.
+    With a ``cause`` nothing is recorded where nothing changes. Raises `ValidationFailed` and
+    `IdentifierTaken`.
     """
-    return _change(ctx, user.id, None, name, _read_profile(ctx, name, identifiers))
+    return _change(ctx, user.id, None, name, _read_profile(ctx, name, identifiers), cause)
 
 
 def change_password(
@@ -146,6 +152,7 @@ def _change(
     epoch: int | None,
     name: str | None,
     names: Mapping[str, Identifier | None],
+    cause: Cause | None = None,
 ) -> User:
     """Set the name and the login names (kind -> name) of a user.
 
@@ -166,8 +173,10 @@ def _change(
     if name is not None and user.name != (name or None):
         user.name = name or None
         changed.append("name")
+    if cause and not changed:
+        return user
     user.updated_at = now
-    details = {"changed": " ".join(sorted(changed))}
+    details = details_of(cause, changed=" ".join(sorted(changed)))
     record(ctx, Event.USER_CHANGED, user_id=user_id, details=details)
     return user
 

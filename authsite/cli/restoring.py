@@ -14,7 +14,7 @@ from authsite.platform.audit.service import record
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.mail import outbox
 from authsite.sign_in.methods.totp.restored import spend_present_steps
-from authsite.users import service as users
+from authsite.users import restored
 
 
 class Ended(NamedTuple):
@@ -30,7 +30,7 @@ def end_everything(ctx: Context) -> Ended:
     without_time_limit(ctx.db.connection())
     spend_present_steps(ctx.db)
     ended = Ended(
-        users.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
+        restored.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
     )
     record(ctx, Event.DATABASE_RESTORED)
     return ended

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, case, or_, select,
 from sqlalchemy.orm import outerjoin
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.db import Database, PreparedQuery
@@ -128,17 +129,21 @@ def note_use(tracker: LastUsedTracker, token: PersonalTokenValues, now: datetime
     tracker.note(PERSONAL_TOKENS, token.id, _NEVER, now)
 
 
-def end(ctx: Context, token_id: UUID, why: str, *, user_id: UUID) -> None:
+def end(
+    ctx: Context, token_id: UUID, why: str, *, user_id: UUID, cause: Cause | None = None
+) -> None:
     """Revoke a token of this user, on every process at once. Of several requests one records it."""
-    _revoke(ctx, user_id, why, PersonalToken.id == token_id)
+    _revoke(ctx, user_id, why, PersonalToken.id == token_id, cause)
 
 
-def end_all(ctx: Context, user_id: UUID, why: str) -> None:
+def end_all(ctx: Context, user_id: UUID, why: str, cause: Cause | None = None) -> None:
     """Revoke all tokens of this user, and record each."""
-    _revoke(ctx, user_id, why, PersonalToken.expires_at > clock.now())
+    _revoke(ctx, user_id, why, PersonalToken.expires_at > clock.now(), cause)
 
 
-def end_created_in(ctx: Context, user_id: UUID, session_id: UUID) -> None:
+def end_created_in(
+    ctx: Context, user_id: UUID, session_id: UUID, cause: Cause | None = None
+) -> None:
     """Revoke the active tokens that were created in a session of this user, and record each."""
     created = ACTIVE_PERSONAL_TOKENS.where(
         PersonalToken.user_id == user_id,
@@ -146,10 +151,12 @@ def end_created_in(ctx: Context, user_id: UUID, session_id: UUID) -> None:
         PersonalToken.expires_at > clock.now(),
     )
     ids = ctx.db.scalars(created).all()
-    _revoke(ctx, user_id, "its session was ended", PersonalToken.id.in_(ids))
+    _revoke(ctx, user_id, "its session was ended", PersonalToken.id.in_(ids), cause)
 
 
-def _revoke(ctx: Context, user_id: UUID, why: str, which: ColumnElement[bool]) -> None:
+def _revoke(
+    ctx: Context, user_id: UUID, why: str, which: ColumnElement[bool], cause: Cause | None
+) -> None:
     ended = ctx.db.scalars(
         update(PersonalToken)
         .where(PersonalToken.user_id == user_id, which, PersonalToken.revoked_at.is_(None))
@@ -158,5 +165,5 @@ def _revoke(ctx: Context, user_id: UUID, why: str, which: ColumnElement[bool]) -
         .execution_options(synchronize_session=False)
     )
     for token_id in ended:
-        details = {"token": str(token_id), "why": why}
+        details = details_of(cause, token=str(token_id), why=why)
         record(ctx, Event.TOKEN_REVOKED, user_id=user_id, details=details)

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, select, update
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.db import PreparedQuery
@@ -40,11 +41,17 @@ def revoke(ctx: Context, family_id: UUID, why: str) -> bool:
 
 
 def end(
-    ctx: Context, family_id: UUID, why: str, *, user_id: UUID | None, client_id: UUID | None
+    ctx: Context,
+    family_id: UUID,
+    why: str,
+    *,
+    user_id: UUID | None,
+    client_id: UUID | None,
+    cause: Cause | None = None,
 ) -> None:
     """End a family at the request of its holder; of concurrent requests one is recorded."""
     if revoke(ctx, family_id, why):
-        details = {"family": str(family_id), "why": why}
+        details = details_of(cause, family=str(family_id), why=why)
         record(ctx, Event.TOKEN_REVOKED, user_id=user_id, client_id=client_id, details=details)
 
 

@@ -83,7 +83,7 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
 
 
 def mail_link(ctx: Context, recipient: Recipient) -> None:
-    """Mail a reset link that opens the default page, where no one has requested one."""
+    """Mail a reset link that opens the default page, where its user has not requested one."""
     mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
 
 

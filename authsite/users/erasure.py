@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy import delete
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.user_data import USER_DATA
@@ -15,12 +16,20 @@ from .groups import owners
 from .models import User, unchanged_since
 
 
-def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = None) -> None:
+def erase(
+    ctx: Context,
+    user_id: UUID,
+    epoch: int | None,
+    *,
+    why: str | None = None,
+    cause: Cause | None = None,
+) -> None:
     """Erase the user, and all that packages have registered as data of users.
 
     The audit trail keeps only the id. The address is free again at once, and a new account with
     it gets nothing of the old one; the username is kept from everyone for a time (`released`).
-    ``why`` goes into the audit trail; None if the signed-in user requested it. Raises `SignInEnded`
+    ``why`` and ``cause`` go into the audit trail; None if the signed-in user requested it. Raises
+    `SignInEnded`
     unless ``epoch`` is still that of the user, who is enabled; with None (an administrator) neither
     is checked. Raises `LastOwner`.
     """
@@ -39,5 +48,5 @@ def erase(ctx: Context, user_id: UUID, epoch: int | None, *, why: str | None = N
     for data in USER_DATA.of(ctx.services).values():
         if data.erase is not None:
             data.erase(ctx.db, user_id)
-    details = {"why": why} if why else None
+    details = details_of(cause, **({"why": why} if why else {}))
     record(ctx, Event.USER_ERASED, user_id=user_id, details=details)

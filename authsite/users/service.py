@@ -2,13 +2,14 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import ColumnElement, CursorResult, func, insert, select, update
+from sqlalchemy import ColumnElement, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
@@ -21,8 +22,6 @@ from .errors import IdentifierTaken
 from .groups import owners
 from .models import LoginName, Origin, User, unchanged_since
 from .recovered import AT_RECOVERY
-
-RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
 
 
 class NormalizedName(Protocol):
@@ -104,30 +103,6 @@ def find(db: Session, text: str) -> User | None:
     return db.scalars(by_name.where(LoginName.key == text.lower())).first()
 
 
-class Found(NamedTuple):
-    """Some of the users that were looked for, and how many there are."""
-
-    users: Sequence[User]
-    total: int
-
-
-def search(
-    db: Session, limit: int, *, email: str = "", disabled: bool = False, unconfirmed: bool = False
-) -> Found:
-    """Up to ``limit`` users, oldest first, whose e-mail address contains ``email``.
-
-    With ``disabled`` and ``unconfirmed`` only those that are so.
-    """
-    conditions = [func.lower(User.email).contains(email.lower(), autoescape=True)]
-    if disabled:
-        conditions.append(User.disabled_at.is_not(None))
-    if unconfirmed:
-        conditions.append(User.email_verified_at.is_(None))
-    query = select(User).where(*conditions).order_by(User.created_at, User.id).limit(limit)
-    total = db.scalar(select(func.count()).select_from(User).where(*conditions)) or 0
-    return Found(db.scalars(query).all(), total)
-
-
 class ChangedUser(NamedTuple):
     """A user whose epoch was raised, with the values after that."""
 
@@ -188,29 +163,6 @@ def end_sign_ins(
     return ChangedUser(*row) if row else None
 
 
-def end_all_sign_ins(db: Session) -> int:
-    """End every token, session, pending change, reset link and link "This was not me" of all users.
-
-    Returns the number of users.
-
-    No browser or address is recognized any more. For a restored backup: the counters grow by more
-    than they can have grown since the backup. Otherwise a link that was sealed and used in that
-    time could become valid again, and a browser that was forgotten could be recognized again.
-    """
-    ended = db.execute(
-        update(User)
-        .values(
-            epoch=User.epoch + RESTORE_STEP,
-            recovery_version=User.recovery_version + RESTORE_STEP,
-            recognition_version=User.recognition_version + RESTORE_STEP,
-            links_ended_at=clock.now(),
-            **pending.NONE,
-        )
-        .execution_options(synchronize_session=False)
-    )
-    return cast(CursorResult[Any], ended).rowcount
-
-
 def replace_password(
     ctx: Context,
     user_id: uuid.UUID,
@@ -240,35 +192,56 @@ def replace_password(
     return changed
 
 
-def set_password(ctx: Context, user_id: uuid.UUID, password_hash: str) -> None:
+def set_password(
+    ctx: Context, user_id: uuid.UUID, password_hash: str, cause: Cause | None = None
+) -> None:
     """Set a new password for a user, as an administrator; forgets what is recognized."""
     if replace_password(ctx, user_id, password_hash, notify=False, forget_recognized=True):
-        record(ctx, Event.USER_PASSWORD_CHANGED, user_id=user_id)
+        details = details_of(cause)
+        record(ctx, Event.USER_PASSWORD_CHANGED, user_id=user_id, details=details)
 
 
-def sign_out(ctx: Context, user: User) -> None:
+def sign_out(ctx: Context, user: User, cause: Cause | None = None) -> None:
     """End all tokens and sessions of the user; the password stays."""
     if end_sign_ins(ctx, user.id):
-        record(ctx, Event.USER_SIGNED_OUT, user_id=user.id)
+        record(ctx, Event.USER_SIGNED_OUT, user_id=user.id, details=details_of(cause))
 
 
-def disable(ctx: Context, user: User) -> None:
+def disable(ctx: Context, user: User, cause: Cause | None = None) -> bool:
     """Disable the user, and end everything that was issued, reset links too.
 
-    Raises `LastOwner`.
+    Returns whether the user was enabled. Raises `LastOwner`.
     """
     owners.require_another(ctx.db, user.id)
     now = clock.now()
-    if end_sign_ins(ctx, user.id, end_reset_links=True, disabled_at=now, updated_at=now):
-        record(ctx, Event.USER_DISABLED, user_id=user.id)
+    disabled = end_sign_ins(
+        ctx,
+        user.id,
+        User.disabled_at.is_(None),
+        end_reset_links=True,
+        disabled_at=now,
+        updated_at=now,
+    )
+    if disabled is None:
+        return False
+    record(ctx, Event.USER_DISABLED, user_id=user.id, details=details_of(cause))
+    return True
 
 
-def enable(ctx: Context, user: User) -> None:
-    """Enable a disabled user."""
+def enable(ctx: Context, user: User, cause: Cause | None = None) -> bool:
+    """Enable a disabled user, who is not erased any more; whether the user was disabled."""
     now = clock.now()
-    user.disabled_at = None
-    user.updated_at = now
-    record(ctx, Event.USER_ENABLED, user_id=user.id)
+    enabled = ctx.db.scalar(
+        update(User)
+        .where(User.id == user.id, User.disabled_at.is_not(None))
+        .values(disabled_at=None, delete_at=None, updated_at=now)
+        .returning(User.id)
+        .execution_options(synchronize_session="fetch")
+    )
+    if enabled is None:
+        return False
+    record(ctx, Event.USER_ENABLED, user_id=user.id, details=details_of(cause))
+    return True
 
 
 def set_language(ctx: Context, user_id: uuid.UUID, language: str, *, only_first: bool) -> None:
@@ -282,12 +255,20 @@ def set_language(ctx: Context, user_id: uuid.UUID, language: str, *, only_first:
     )
 
 
-def confirm(ctx: Context, user: User) -> None:
-    """Mark the user's e-mail address as confirmed."""
+def confirm(ctx: Context, user: User, cause: Cause | None = None) -> bool:
+    """Mark the user's e-mail address as confirmed; whether it was not."""
     now = clock.now()
-    user.email_verified_at = user.email_verified_at or now
-    user.updated_at = now
-    record(ctx, Event.USER_CONFIRMED, user_id=user.id)
+    confirmed = ctx.db.scalar(
+        update(User)
+        .where(User.id == user.id, User.email_verified_at.is_(None))
+        .values(email_verified_at=now, updated_at=now)
+        .returning(User.id)
+        .execution_options(synchronize_session="fetch")
+    )
+    if confirmed is None:
+        return False
+    record(ctx, Event.USER_CONFIRMED, user_id=user.id, details=details_of(cause))
+    return True
 
 
 def emails(db: Session, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:

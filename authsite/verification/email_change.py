@@ -1,5 +1,6 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -7,7 +8,9 @@ from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
@@ -123,7 +126,7 @@ def complete_change(
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
 
 
-def propose_address(ctx: Context, user: User, email: str) -> None:
+def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
     """Begin a change of address as an administrator, who may have mistyped the address.
 
     A link goes to the new address. The present address stays in effect until the link is used, so
@@ -136,14 +139,15 @@ def propose_address(ctx: Context, user: User, email: str) -> None:
     taken = found is not None and found.account.id != user.id
     if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
         raise AddressTaken
-    present = _begin(ctx, user, new)
+    present = _begin(ctx, user, new, cause)
     is_change = new.display != present
-    mail_link(ctx, Recipient(user.id, new.display), choose_page(ctx), change=is_change)
+    recipient = Recipient(user.id, new.display)
+    mail_link(ctx, recipient, choose_page(ctx), change=is_change, cause=cause)
     if user.email_verified_at is not None:
         mails.send_email_changed(ctx, Recipient(user.id, present))
 
 
-def set_address(ctx: Context, user: User, email: str) -> None:
+def set_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
     """Set the e-mail address as an administrator, who knows that it belongs to the user.
 
     All sign-ins, reset links and a pending change end. The links that take earlier changes back end
@@ -152,7 +156,7 @@ def set_address(ctx: Context, user: User, email: str) -> None:
     Raises `ValidationFailed` if ``email`` is not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
-    changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now())
+    changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now(), cause=cause)
     former.end_all(ctx.db, user.id)
     if changed and old_confirmed:
         mails.send_email_replaced(ctx, Recipient(user.id, old))
@@ -165,6 +169,7 @@ def _replace(
     *conditions: ColumnElement[bool],
     links_ended_at: datetime | None,
     confirmed_at: datetime | None = None,
+    cause: Cause | None = None,
 ) -> users.ChangedUser | None:
     """Make ``new`` the user's confirmed address; end all sign-ins and reset links.
 
@@ -184,22 +189,23 @@ def _replace(
         updated_at=now,
     )
     if changed:
-        record(ctx, Event.EMAIL_CHANGED, user_id=user.id, details=_old_and_new(old_key, new.key))
+        details = _old_and_new(old_key, new.key, cause)
+        record(ctx, Event.EMAIL_CHANGED, user_id=user.id, details=details)
     return changed
 
 
-def _begin(ctx: Context, user: Account | User, new: Identifier) -> str:
+def _begin(ctx: Context, user: Account | User, new: Identifier, cause: Cause | None = None) -> str:
     """Make ``new`` the pending address; return the present address. Raises `SignInEnded`."""
     expires_at = clock.now() + ctx.settings.verification_expires_in
     present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
-    details = _old_and_new(normalized_key("email", present), new.key)
+    details = _old_and_new(normalized_key("email", present), new.key, cause)
     record(ctx, Event.EMAIL_CHANGE_REQUESTED, user_id=user.id, details=details)
     return present
 
 
-def _old_and_new(old_key: str, new_key: str) -> dict[str, str]:
+def _old_and_new(old_key: str, new_key: str, cause: Cause | None) -> Mapping[str, Detail] | None:
     # Pseudonyms, because audit rows outlive the user and another person may get the old address.
-    return {"old": pseudonym(old_key), "new": pseudonym(new_key)}
+    return details_of(cause, old=pseudonym(old_key), new=pseudonym(new_key))
 
 
 def claim_address(ctx: Context, user_id: UUID, key: str) -> None:

@@ -7,6 +7,7 @@ Each function counts its limits before the request's transaction has written any
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.http.errors import FieldError, ValidationFailed
@@ -129,6 +130,7 @@ def mail_link(
     suppress: bool = False,
     change: bool = False,
     code_id: UUID | None = None,
+    cause: Cause | None = None,
 ) -> None:
     """Put the mail with a link for the address of ``recipient`` into the outbox.
 
@@ -142,7 +144,8 @@ def mail_link(
     if suppress:
         recipient = NO_RECIPIENT
     mails.send_link(ctx, recipient, page_url, change=change, code_id=code_id)
-    record(ctx, Event.VERIFICATION_REQUESTED, user_id=recipient.user_id)
+    user_id, details = recipient.user_id, details_of(cause)
+    record(ctx, Event.VERIFICATION_REQUESTED, user_id=user_id, details=details)
 
 
 def notify_owner(ctx: Context, owner: Account | None) -> None:

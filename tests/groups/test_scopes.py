@@ -5,6 +5,7 @@ from sqlalchemy import select
 
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.models import AuditEvent
+from tests.groups.conftest import SETTINGS
 from tests.support import personal
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
@@ -101,6 +102,23 @@ def test_who_loses_a_scope_loses_the_tokens_that_carry_it(site, keys, payers, lo
     with site.db() as db:
         [one, other] = db.scalars(select(AuditEvent).where(AuditEvent.event == "token.revoked"))
     assert one.details["why"] == other.details["why"] == "no group gives its scope"
+
+
+@pytest.mark.parametrize("group", ["payers", "others"])
+def test_a_scope_of_a_deleted_group_is_nobodys_on_every_process(sites, site, keys, payers, group):
+    """The definition of the scope is in the settings: no process takes it for a common one."""
+    one, other = (sites(**SETTINGS, guard_cache=each) for each in ("0s", "60s"))
+    payers.run("group", "create", "others", "--title", "Others")
+    tokens = [login(each, keys) for each in (one, other)]
+    for name in (group, *({"payers", "others"} - {group})):
+        payers.run("group", "delete", name)
+    for process in (one, other):
+        for each in tokens:
+            process.me(each["access_token"], 401)
+            assert process.introspect(keys, each["access_token"]) == {"active": False}
+            assert process.refresh(keys, each["refresh_token"], 400)["error"] == "invalid_grant"
+        assert login(process, keys)["scope"] == "notes:read"
+        assert login(process, keys, "payments:write", 400)["error"] == "invalid_scope"
 
 
 @pytest.mark.parametrize("lose", LOSSES)

@@ -16,6 +16,7 @@ from authsite.context import Context
 from authsite.oauth import active_personal_tokens, families, scopes, tokens
 from authsite.oauth.listed import ListedToken, list_personal, newest_first
 from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.http.errors import FieldError, ValidationFailed
@@ -76,7 +77,7 @@ def create(
     # Locked, so that the limit holds for concurrent requests.
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded
-    if group_scopes.held(ctx, account.id, scope, group_scopes.given_in_transaction) != scope:
+    if group_scopes.held_in_transaction(ctx, account.id, scope) != scope:
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
@@ -96,17 +97,19 @@ def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
     return sorted(found, key=newest_first)
 
 
-def revoke(ctx: Context, user_id: UUID, token_id: UUID) -> bool:
-    """Revoke one token of this user, at once on every process; whether there was an active one."""
+def revoke(
+    ctx: Context, user_id: UUID, token_id: UUID, cause: Cause | None = None
+) -> ListedToken | None:
+    """Revoke one token of this user, at once on every process; the token, if one was active."""
     found = next((item for item in list_active(ctx, user_id) if item.id == token_id), None)
     if found is None:
-        return False
-    why = "revoked by its owner"
+        return None
+    why = "revoked by an administrator" if cause else "revoked by its owner"
     if found.session_id is None:
-        families.end(ctx, token_id, why, user_id=user_id, client_id=None)
+        families.end(ctx, token_id, why, user_id=user_id, client_id=None, cause=cause)
     else:
-        active_personal_tokens.end(ctx, token_id, why, user_id=user_id)
-    return True
+        active_personal_tokens.end(ctx, token_id, why, user_id=user_id, cause=cause)
+    return found
 
 
 def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str, timedelta]:

@@ -19,3 +19,10 @@ class Cause(NamedTuple):
         """The details of the event: ``more``, ``actor`` and ``reason``."""
         reason: dict[str, Detail] = {"reason": self.reason} if self.reason else {}
         return {**more, "actor": {"kind": self.kind, "id": self.id}, **reason}
+
+
+def details_of(cause: Cause | None, **more: str) -> dict[str, Detail] | None:
+    """The details of an event that may have an administrator's ``cause``; None without any."""
+    if cause is not None:
+        return cause.details(**more)
+    return {**more} or None

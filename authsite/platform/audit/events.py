@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from .explained import Explained
 
-_OF_GROUP = "`group`; [`actor`](#the-actor); `reason` if one was given"
+_BY = "[`actor`](#the-actor); `reason` if one was given"
+_IF_ADMINISTRATOR = "[`actor`](#the-actor) and `reason` if an administrator did it"
+_OF_GROUP = f"`group`; {_BY}"
+_OF_INVITATION = f"`invitation`; `name`: hash of the address; `group` if it is to one; {_BY}"
 _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
@@ -49,21 +52,31 @@ class Event(Explained):
         "application is told; `parameter`; `sent`, and of a redirect URI `nearest` (registered) "
         "and `differs`",
     )
+    BROWSER_FORGOTTEN = (
+        "browser.forgotten",
+        "An administrator had all browsers forgotten that are not asked for a second factor.",
+        _BY,
+    )
     BROWSER_REMEMBERED = (
         "browser.remembered",
         "The user wants not to be asked for a second factor again in this browser for a time.",
     )
     CLIENT_CHANGED = (
         "client.changed",
-        "An administrator changed the name or the scopes of a client.",
+        "An administrator changed a client.",
+        _BY,
     )
     CLIENT_CREATED = (
         "client.created",
         "An administrator created a client.",
-        "`source`, `source_id` if imported",
+        f"{_BY}; `source`, `source_id` if imported",
     )
-    CLIENT_DISABLED = "client.disabled", "An administrator disabled a client. Its tokens ended."
-    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
+    CLIENT_DISABLED = (
+        "client.disabled",
+        "An administrator disabled a client. Its tokens ended.",
+        _BY,
+    )
+    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client.", _BY
     CLIENT_REJECTED = (
         "client.rejected",
         "A client could not authenticate (401, invalid_client).",
@@ -72,10 +85,12 @@ class Event(Explained):
     CLIENT_SECRET_RETIRED = (
         "client.secret_retired",
         "An administrator removed the former secret of a client.",
+        _BY,
     )
     CLIENT_SECRET_ROTATED = (
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
+        _BY,
     )
     CODE_REUSED = (
         "code.reused",
@@ -145,7 +160,7 @@ class Event(Explained):
         "factor.reset",
         "An administrator removed all second factors, passkeys and recovery codes of the user. The "
         "sign-ins ended.",
-        "`reason`",
+        _BY,
     )
     FORM_CROSS_ORIGIN = (
         "form.cross_origin",
@@ -153,7 +168,7 @@ class Event(Explained):
     )
     GROUP_CHANGED = (
         "group.changed",
-        "An administrator changed the title or the scopes of a group. A user who lost a "
+        "An administrator changed the title, the scopes or the level of a group. A user who lost a "
         "scope by it lost the tokens that carry it.",
         _WITH_SCOPES,
     )
@@ -169,6 +184,21 @@ class Event(Explained):
         "An administrator removed the user from a group, or deleted the group. The tokens that "
         "carry a scope of this group alone ended.",
         _OF_GROUP,
+    )
+    INVITATION_ACCEPTED = (
+        "invitation.accepted",
+        "The user accepted an invitation, and has registered by it unless there was an account.",
+        "`invitation`; `group` if it is to one; `inviter`, as [`actor`](#the-actor)",
+    )
+    INVITATION_REVOKED = (
+        "invitation.revoked",
+        "An administrator revoked an invitation. Its link is not valid any more.",
+        _OF_INVITATION,
+    )
+    INVITATION_SENT = (
+        "invitation.sent",
+        "An administrator invited the owner of an address, or sent the mail again.",
+        _OF_INVITATION,
     )
     KEY_REMOVED = (
         "key.removed",
@@ -187,6 +217,16 @@ class Event(Explained):
         "A rate limit was exceeded. Until its window ends, what it counts is rejected (429), or "
         "not mailed.",
         "`limit`; `subject`: hash of what it counts",
+    )
+    LIMIT_LIFTED = (
+        "limit.lifted",
+        "An administrator ended the lockouts of a user and the counts of attempts.",
+        f"`lifted`: how many counts; {_BY}",
+    )
+    LOGIN_CODE_SHOWN = (
+        "login.code_shown",
+        "A command printed the codes that the user would get by mail.",
+        "`codes`: how many; [`actor`](#the-actor); `reason` if one was given",
     )
     LOGIN_DISAVOWED = (
         "login.disavowed",
@@ -355,28 +395,44 @@ class Event(Explained):
         "token.revoked",
         "A token was revoked.",
         "`family`, or `token` of a personal access token; `why`: `logout`, `signed out` (ended in "
-        "the list of sessions), `revocation` (by its client), `revoked by its owner`, `its session "
-        "was ended`, `consent withdrawn`, `no group gives its scope` (the user lost the "
+        "the list of sessions), `revocation` (by its client), `revoked by its owner`, `revoked by "
+        "an administrator` (then [`actor`](#the-actor), and `reason` if one was given), `its "
+        "session was ended`, `consent withdrawn`, `no group gives its scope` (the user lost the "
         "[scope](groups.md)) or `its scope ended` (`authsite token revoke --scope`)",
     )
     USER_CHANGED = (
         "user.changed",
         "The profile was changed: name, username or phone number.",
-        "`changed`: which fields",
+        f"`changed`: which fields; {_IF_ADMINISTRATOR}",
     )
-    USER_CONFIRMED = "user.confirmed", "The e-mail address was confirmed."
+    USER_CONFIRMED = "user.confirmed", "The e-mail address was confirmed.", _IF_ADMINISTRATOR
     USER_CREATED = (
         "user.created",
         "The user registered, or was created or imported by a command.",
         "`source`, `source_id` if imported",
     )
-    USER_DISABLED = "user.disabled", "An administrator disabled the user. All sign-ins ended."
-    USER_ENABLED = "user.enabled", "An administrator enabled the user."
+    USER_DELETION_SCHEDULED = (
+        "user.deletion_scheduled",
+        "An administrator disabled the user, who will be erased at a later time unless enabled "
+        "before. All sign-ins ended.",
+        f"`delete_at`; {_BY}",
+    )
+    USER_DISABLED = (
+        "user.disabled",
+        "An administrator disabled the user. All sign-ins ended.",
+        _BY,
+    )
+    USER_ENABLED = (
+        "user.enabled",
+        "An administrator enabled the user, and ended a deletion that was to come.",
+        _BY,
+    )
     USER_ERASED = (
         "user.erased",
         "The user was deleted.",
-        "`why`: `administrator` (by a command), `disowned` (by the owner of the e-mail address, "
-        "who had not registered it), none by the user",
+        "`why`: `administrator` (then [`actor`](#the-actor), and `reason` if one was given), "
+        "`due` (scheduled by an administrator before), `disowned` (by the owner of the e-mail "
+        "address, who had not registered it), none by the user",
     )
     USER_EXPORTED = (
         "user.exported",
@@ -392,7 +448,11 @@ class Event(Explained):
         "user.password_changed",
         "The password was changed. The other sign-ins ended.",
     )
-    USER_SIGNED_OUT = "user.signed_out", "An administrator ended all sign-ins of the user."
+    USER_SIGNED_OUT = (
+        "user.signed_out",
+        "An administrator ended all sign-ins of the user.",
+        _BY,
+    )
     VERIFICATION_REFUSED = (
         "verification.refused",
         "A link that confirms an e-mail address was rejected: it was changed, or is for an "

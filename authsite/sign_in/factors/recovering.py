@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import delete, exists
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
@@ -92,7 +93,7 @@ def end_waiting(ctx: Context, user_id: UUID) -> None:
     )
 
 
-def reset(ctx: Context, user: User, reason: str) -> Left:
+def reset(ctx: Context, user: User, cause: Cause) -> Left:
     """Remove all factors and recovery codes, as an administrator; returns what there was.
 
     All sign-ins must end, too, which the caller does. The user gets a notice.
@@ -107,10 +108,34 @@ def reset(ctx: Context, user: User, reason: str) -> Left:
         factors_since=None,
         passkey_after_password=False,
     )
-    record(ctx, Event.FACTOR_RESET, user_id=user.id, details={"reason": reason})
+    record(ctx, Event.FACTOR_RESET, user_id=user.id, details=cause.details())
     if user.email_verified_at is not None:
         notices.send_reset(ctx, Recipient(user.id, user.email))
     return left
+
+
+def remove_one(ctx: Context, user: User, factor_id: UUID, cause: Cause) -> bool:
+    """Remove one factor or passkey, as an administrator; whether the user had it.
+
+    With the last one the recovery codes end. The caller tells the user.
+    """
+    for kind, model in _KINDS:
+        removed = ctx.db.scalar(
+            delete(model)
+            .where(model.user_id == user.id, model.id == factor_id)
+            .returning(model.id)
+            .execution_options(synchronize_session="fetch")
+        )
+        if removed is None:
+            continue
+        left = left_factors.find(ctx.db, user.id)
+        if not left.has_factor:
+            _delete(ctx, RecoveryCode, user.id, None)
+        _store(ctx, user.id, **left_factors.after_removal(user, left))
+        details = cause.details(kind=kind, factor=str(factor_id))
+        record(ctx, Event.FACTOR_REMOVED, user_id=user.id, details=details)
+        return True
+    return False
 
 
 def _remove(ctx: Context, user_id: UUID, since: datetime | None) -> None:

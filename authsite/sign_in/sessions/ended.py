@@ -4,6 +4,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.registrations import Registered
@@ -13,12 +14,13 @@ AT_SESSION_END = Registered[Callable[[Context, UUID, UUID], None]](
 )
 
 
-def ended(ctx: Context, user_id: UUID, session_id: UUID) -> None:
+def ended(ctx: Context, user_id: UUID, session_id: UUID, cause: Cause | None = None) -> None:
     """Note that the row of this session was deleted because a person has ended it.
 
     Call it in the transaction that has deleted the row. Not for a session that was idle or old for
     too long.
     """
-    record(ctx, Event.SESSION_ENDED, user_id=user_id, details={"session": str(session_id)})
+    details = details_of(cause, session=str(session_id))
+    record(ctx, Event.SESSION_ENDED, user_id=user_id, details=details)
     for function in AT_SESSION_END.of(ctx.services).values():
         function(ctx, user_id, session_id)

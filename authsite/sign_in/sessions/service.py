@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, or_, select, update
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock
@@ -249,7 +250,9 @@ def begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Sequ
     ).all()
 
 
-def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
+def end(
+    ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID, cause: Cause | None = None
+) -> bool:
     """End one session of this user; whether there was one."""
     deleted = ctx.db.scalar(
         delete(BrowserSession)
@@ -259,7 +262,7 @@ def end(ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID) -> bool:
     )
     if deleted is None:
         return False
-    ended(ctx, user_id, session_id)
+    ended(ctx, user_id, session_id, cause)
     return True
 
 

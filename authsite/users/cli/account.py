@@ -8,9 +8,8 @@ import click
 from authsite.cli.results import Done, Facts, Listing, result_command
 from authsite.cli.shared import config_option, examples, limit_option, print_json, transaction
 from authsite.platform.settings import Settings
-from authsite.users import pending, service
+from authsite.users import listing, pending, service
 from authsite.users.account import as_json as user_json
-from authsite.users.erasure import erase
 from authsite.users.groups.groups_of_user import groups_of
 from authsite.users.identities import service as identities
 
@@ -21,6 +20,7 @@ from .shared import (
     last_owner_as_line,
     password_option,
     read_password,
+    reason_option,
     user_argument,
 )
 
@@ -68,7 +68,7 @@ def create(
 def list_(cfg: Settings, email: str, disabled: bool, unconfirmed: bool, limit: int) -> Listing:
     """List the users, the oldest first."""
     with transaction(cfg) as ctx:
-        found = service.search(
+        found = listing.search(
             ctx.db, limit, email=email, disabled=disabled, unconfirmed=unconfirmed
         )
         rows = [facts_of(item) for item in found.users]
@@ -114,10 +114,11 @@ def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
     It is one JSON object (GDPR, articles 15 and 20): user, login names, former addresses, sign-ins,
     personal access tokens, mails, audit events and rate limits; never a hash, a key or a secret.
     """
-    from authsite.account import export as data
+    from authsite.admin.administrator import COMMAND
+    from authsite.admin.users import access
 
     with transaction(cfg) as ctx:
-        found = data.export_as_administrator(ctx, find(ctx.db, email_or_id))
+        found = access.export_data(ctx, COMMAND, find(ctx.db, email_or_id))
     if as_json:
         return print_json(found)
     click.echo(json.dumps(found, indent=2))
@@ -126,8 +127,9 @@ def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
 @click.command(epilog=examples("authsite user delete ann@example.com"))
 @user_argument
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@reason_option
 @result_command
-def delete(cfg: Settings, email_or_id: str, yes: bool) -> Done:
+def delete(cfg: Settings, email_or_id: str, yes: bool, reason: str | None) -> Done:
     """Erase a user and all stored data.
 
     Tokens and sessions end at once, and the address is free again. The audit trail keeps the id.
@@ -139,7 +141,11 @@ def delete(cfg: Settings, email_or_id: str, yes: bool) -> Done:
             raise click.UsageError("there is no terminal to ask on: use --yes")
         question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
         click.confirm(question, abort=True)
-    with transaction(cfg) as ctx, last_owner_as_line():
-        erase(ctx, find(ctx.db, str(found.id)).id, None, why="administrator")
+    from authsite.admin.administrator import COMMAND
+    from authsite.admin.users import deletion
+
+    with transaction(cfg) as ctx, last_owner_as_line(), field_errors_as_lines():
+        user = find(ctx.db, str(found.id))
+        deletion.delete(ctx, COMMAND, user, reason, None, now=True)
     data = {"id": str(found.id), "email": found.email, "deleted": True}
     return Done(f"{found.email} is erased.", data)

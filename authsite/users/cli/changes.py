@@ -1,6 +1,8 @@
 """The commands that change a user."""
 
 from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -18,51 +20,64 @@ from .shared import (
     last_owner_as_line,
     password_option,
     read_password,
+    reason_option,
     user_argument,
 )
 
+if TYPE_CHECKING:
+    from authsite.admin.administrator import Administrator
 
-def _command(
-    name: str, help_text: str, change: Callable[[Context, User], None], text: str
-) -> click.Command:
-    """The command ``name``, which applies ``change`` to one user and prints ``text``."""
+
+Action: TypeAlias = Callable[[Context, "Administrator", User, str | None], User]
+
+
+def _command(name: str, help_text: str, load: Callable[[], Action], text: str) -> click.Command:
+    """The command ``name``, which does to one user what ``load`` returns, and prints ``text``."""
 
     @click.command(name, help=help_text, epilog=examples(f"authsite user {name} ann@example.com"))
     @user_argument
+    @reason_option
     @result_command
-    def command(cfg: Settings, email_or_id: str) -> Done:
-        with transaction(cfg) as ctx, last_owner_as_line():
-            found = find(ctx.db, email_or_id)
-            change(ctx, found)
-            ctx.db.flush()
+    def command(cfg: Settings, email_or_id: str, reason: str | None) -> Done:
+        from authsite.admin.administrator import COMMAND
+
+        action = load()
+        with transaction(cfg) as ctx, last_owner_as_line(), field_errors_as_lines():
+            found = action(ctx, COMMAND, find(ctx.db, email_or_id), reason)
             ctx.db.refresh(found)
         return done(found, text)
 
     return command
 
 
+def _actions() -> ModuleType:
+    from authsite.admin.users import actions
+
+    return actions
+
+
 disable = _command(
     "disable",
     "End all sign-ins and allow no new ones.",
-    service.disable,
+    lambda: _actions().disable,
     "The user is disabled; tokens and sessions are ended.",
 )
 enable = _command(
     "enable",
     "Let a disabled user log in again.",
-    service.enable,
+    lambda: _actions().enable,
     "The user may log in again.",
 )
 confirm = _command(
     "confirm",
     "Mark the e-mail address as confirmed.",
-    service.confirm,
+    lambda: _actions().confirm,
     "The user's e-mail address is confirmed.",
 )
 sign_out = _command(
     "sign-out",
     "End all tokens and sessions.",
-    service.sign_out,
+    lambda: _actions().sign_out,
     "All tokens and sessions of the user are ended.",
 )
 
@@ -77,6 +92,7 @@ sign_out = _command(
 @click.option("--name", help="The name of the person.")
 @click.option("--username", help="A login name, if login-identifiers has `username`.")
 @click.option("--phone", help="The same for a phone number.")
+@reason_option
 @result_command
 def update(
     cfg: Settings,
@@ -84,12 +100,14 @@ def update(
     name: str | None,
     username: str | None,
     phone: str | None,
+    reason: str | None,
 ) -> Done:
     """Change name, username and phone number.
 
     Without an option its value stays as it is; an empty text removes the value.
     """
-    from authsite.account.service import change_as_administrator
+    from authsite.admin.administrator import COMMAND
+    from authsite.admin.users import actions
 
     given = {
         kind: text for kind, text in (("username", username), ("phone", phone)) if text is not None
@@ -102,7 +120,8 @@ def update(
                 f"users have no {kind}: add it to authsite.login-identifiers first"
             )
     with transaction(cfg) as ctx, field_errors_as_lines():
-        found = change_as_administrator(ctx, find(ctx.db, email_or_id), name, given)
+        user = find(ctx.db, email_or_id)
+        found = actions.change_profile(ctx, COMMAND, user, reason, name=name, **given)
     return done(found, "The user is changed.")
 
 
@@ -118,8 +137,11 @@ def update(
 @click.option(
     "--confirmed", is_flag=True, help="Change it at once, because you know that it is the user's."
 )
+@reason_option
 @result_command
-def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool) -> Done:
+def set_email(
+    cfg: Settings, email_or_id: str, email: str, confirmed: bool, reason: str | None
+) -> Done:
     """Change the e-mail address, once the new one is confirmed.
 
     A link is mailed to the new address, and a notice to the present one, if that is confirmed. When
@@ -128,21 +150,20 @@ def set_email(cfg: Settings, email_or_id: str, email: str, confirmed: bool) -> D
     With --confirmed this happens at once, no link is mailed, and the links that take earlier
     changes back end as well. Take it when an intruder is signed in.
     """
-    from authsite.verification.email_change import propose_address, set_address
+    from authsite.admin.administrator import COMMAND
+    from authsite.admin.users import actions
 
     text = f"The address changes when the link is opened that was mailed to {email}."
     with transaction(cfg) as ctx, field_errors_as_lines():
         found = find(ctx.db, email_or_id)
         if confirmed:
-            set_address(ctx, found, email)
             text = "The e-mail address is changed; tokens and sessions are ended."
         elif found.disabled_at:
             raise click.ClickException(
                 "the user is disabled, so no link would work: run `authsite user enable` first, "
                 "or give --confirmed"
             )
-        else:
-            propose_address(ctx, found, email)
+        found = actions.change_email(ctx, COMMAND, found, email, reason, confirmed=confirmed)
         ctx.db.refresh(found)
     return done(found, text)
 
@@ -163,13 +184,14 @@ def set_password(cfg: Settings, email_or_id: str, password_stdin: bool) -> Done:
     Second factors that the user has had for a week or longer stay, and are asked for as before; so
     do those of an administrator. To remove them, run `authsite user reset-factors`.
     """
+    from authsite.admin.administrator import COMMAND
     from authsite.platform.passwords import policy
 
     password = read_password(password_stdin)
     with transaction(cfg) as ctx, field_errors_as_lines():
         found = find(ctx.db, email_or_id)
         policy.require_strong(cfg, ctx.passwords, password, found)
-        service.set_password(ctx, found.id, ctx.passwords.hash(password))
+        service.set_password(ctx, found.id, ctx.passwords.hash(password), COMMAND.cause())
         ctx.db.refresh(found)
     text = "The password is set; tokens and sessions are ended."
     if found.factors_since:

@@ -7,7 +7,6 @@ import click
 from authsite.cli.results import Facts, result_command
 from authsite.cli.shared import examples, transaction
 from authsite.platform.settings import Settings
-from authsite.users import service
 
 from .shared import facts_of, find, named, user_argument
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from authsite.context import Context
     from authsite.sign_in.methods.totp.models import TotpFactor
     from authsite.users.models import User
-
-MAX_REASON = 200  # characters
 
 
 @click.command("factors", epilog=examples("authsite user factors ann@example.com"))
@@ -51,15 +48,15 @@ def reset_factors(cfg: Settings, email_or_id: str, reason: str) -> Facts:
     For a user who has lost all of them. All sign-ins end; the user gets a notice, and signs in with
     the password. Make sure first who asks for it: an attacker may call as well.
     """
-    from authsite.sign_in.factors import recovering
+    from authsite.admin.administrator import COMMAND
+    from authsite.admin.reasons import MAX_REASON
+    from authsite.admin.users import access
 
     if not reason.isprintable() or not 0 < len(reason.strip()) <= MAX_REASON:
         raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
     with transaction(cfg) as ctx:
         found = find(ctx.db, email_or_id)
-        service.lock(ctx.db, found.id)
-        removed = recovering.reset(ctx, found, reason.strip())
-        service.end_sign_ins(ctx, found.id)
+        removed = access.reset_factors(ctx, COMMAND, found, reason)
         ctx.db.refresh(found)
     done: dict[str, object] = {
         "removed_totp": removed.totp,

@@ -1,0 +1,29 @@
+"""The reason that an administrator gives for an action, which the audit trail keeps."""
+
+from authsite.platform.audit.cause import Cause
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
+
+from .administrator import Administrator
+
+MAX_REASON = 200  # characters
+
+_MISSING = _("Say why, for whoever reads the audit trail.")
+_TOO_LONG = _("This is too long. Shorten it.")
+_NOT_A_LINE = _("Write the reason on one line, without other control characters.")
+
+
+def cause(by: Administrator, reason: str | None, *, required: bool = False) -> Cause:
+    """Who does it and why, for the event. A command needs no reason.
+
+    Raises `ValidationFailed` for a reason that is required and missing, too long (`MAX_REASON`), or
+    not one line.
+    """
+    text = (reason or "").strip()
+    if required and not text and by.kind != "command":
+        raise ValidationFailed(details=[FieldError("required", "reason", _MISSING)])
+    if len(text) > MAX_REASON:
+        raise ValidationFailed(details=[FieldError("too_long", "reason", _TOO_LONG)])
+    if not text.isprintable():
+        raise ValidationFailed(details=[FieldError("invalid", "reason", _NOT_A_LINE)])
+    return by.cause(text)

@@ -1,0 +1,139 @@
+"""What administrators do with the access to an account: sign-ins, tokens, factors, limits, data.
+
+As in `actions`, each function locks the user, and raises `Outranked`, `UnknownObject` and
+`ValidationFailed` for a wrong reason.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete
+
+from authsite.account import active_sessions, export
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator
+from authsite.admin.errors import UnknownObject
+from authsite.context import Context
+from authsite.oauth import active_personal_tokens, families
+from authsite.oauth.personal import service as personal_tokens
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.sign_in.factors import recovering, remembered
+from authsite.sign_in.factors.left import Left
+from authsite.users import service as users
+from authsite.users.models import User
+
+from . import mails, subject
+
+
+def end_session(
+    ctx: Context, by: Administrator, user: User, session_id: UUID, reason: str | None = None
+) -> User:
+    """End one sign-in of the user, with the personal access tokens that were created in it.
+
+    Raises `UnknownObject` where the user has no such sign-in.
+    """
+    cause = reasons.cause(by, reason)
+    found = subject.lock(ctx, by, user)
+    if not active_sessions.end(ctx, found.id, session_id, None, cause=cause):
+        raise UnknownObject
+    return found
+
+
+def revoke_token(
+    ctx: Context, by: Administrator, user: User, token_id: UUID, reason: str | None = None
+) -> User:
+    """Revoke one personal access token. Raises `UnknownObject` where the user has none like it."""
+    cause = reasons.cause(by, reason)
+    found = subject.lock(ctx, by, user)
+    if not personal_tokens.revoke(ctx, found.id, token_id, cause):
+        raise UnknownObject
+    mails.send(ctx, "tokens_revoked", found)
+    return found
+
+
+def revoke_tokens(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
+    """Revoke all personal access tokens."""
+    cause = reasons.cause(by, reason)
+    found = subject.lock(ctx, by, user)
+    listed, why = personal_tokens.list_active(ctx, found.id), "revoked by an administrator"
+    active_personal_tokens.end_all(ctx, found.id, why, cause)
+    for token in listed:
+        if token.session_id is None:  # one of before the table, which is a family
+            families.end(ctx, token.id, why, user_id=found.id, client_id=None, cause=cause)
+    if listed:
+        mails.send(ctx, "tokens_revoked", found)
+    return found
+
+
+def reset_factors(ctx: Context, by: Administrator, user: User, reason: str | None) -> Left:
+    """Remove all second factors, passkeys and recovery codes; all sign-ins end.
+
+    Returns what there was. Of members of reserved groups by a command alone, and never by a client.
+    """
+    cause = reasons.cause(by, reason, required=True)
+    subject.require_person(by, "factors:write")
+    found = subject.lock(ctx, by, user)
+    subject.require_command_for_administrators(by, found)
+    removed = recovering.reset(ctx, found, cause)
+    users.end_sign_ins(ctx, found.id)
+    return removed
+
+
+def remove_factor(
+    ctx: Context, by: Administrator, user: User, factor_id: UUID, reason: str | None = None
+) -> User:
+    """Remove one second factor or passkey, as `reset_factors` removes all; no sign-in ends.
+
+    Raises `UnknownObject` where the user has none like it.
+    """
+    cause = reasons.cause(by, reason)
+    subject.require_person(by, "factors:write")
+    found = subject.lock(ctx, by, user)
+    subject.require_command_for_administrators(by, found)
+    if not recovering.remove_one(ctx, found, factor_id, cause):
+        raise UnknownObject
+    mails.send(ctx, "factor_taken", found)
+    return found
+
+
+def forget_browsers(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
+    """Ask for the second factor again in every browser that was remembered."""
+    cause = reasons.cause(by, reason)
+    subject.require_person(by, "factors:write")
+    found = subject.lock(ctx, by, user)
+    if remembered.count(ctx, found.id):
+        remembered.forget_all(ctx, found.id)
+        record(ctx, Event.BROWSER_FORGOTTEN, user_id=found.id, details=cause.details())
+    return found
+
+
+def lift_limits(ctx: Context, by: Administrator, user: User, reason: str | None) -> int:
+    """End the lockouts of the user and the counts of attempts; returns how many counts ended.
+
+    Those of a recognized browser or address, which are counted apart, end by themselves.
+    """
+    cause = reasons.cause(by, reason, required=True)
+    found = subject.lock(ctx, by, user)
+    mine = export.counters_of(ctx, found.id)
+    lifted = ctx.db.scalars(
+        delete(LimitCounter)
+        .where(mine)
+        .returning(LimitCounter.key)
+        .execution_options(synchronize_session=False)
+    ).all()
+    if lifted:
+        details = cause.details(lifted=str(len(lifted)))
+        record(ctx, Event.LIMIT_LIFTED, user_id=found.id, details=details)
+    return len(lifted)
+
+
+def export_data(
+    ctx: Context, by: Administrator, user: User, reason: str | None = None
+) -> dict[str, Any]:
+    """Everything that is stored about the user, ready for JSON. Never for a client."""
+    cause = reasons.cause(by, reason)
+    subject.require_person(by, "exports:read")
+    found = subject.lock(ctx, by, user)
+    return export.export_as_administrator(ctx, found, cause)

@@ -1,0 +1,109 @@
+"""The deletion of a user: seven days as a disabled one, who can be enabled, then erased."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+from sqlalchemy.orm import Session
+
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.errors import Outranked
+from authsite.context import Context, Services
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.db.autocommit import transaction_on
+from authsite.platform.db.batches import Batch
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.request_info import RequestInfo
+from authsite.platform.i18n import _
+from authsite.platform.runtime import clock
+from authsite.sign_in.identifiers import normalized_key
+from authsite.users import service as users
+from authsite.users.erasure import erase
+from authsite.users.groups import owners
+from authsite.users.models import User
+
+from . import mails, subject
+
+WAIT = timedelta(days=7)
+DUE = 100  # users of one batch
+
+_OTHER_ADDRESS = _("This is not the address of the account. Type it to delete the account.")
+
+
+def delete(
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    reason: str | None,
+    email: str | None,
+    *,
+    now: bool = False,
+) -> datetime | None:
+    """Disable the user, who is erased in seven days; returns when. None: erased at once (``now``).
+
+    ``email``: the address of the user, typed by a person as a confirmation; a command has its own.
+    Enabling the user ends the deletion. ``now`` is for owners. Raises `ValidationFailed`,
+    `Outranked`, `UnknownObject` and `LastOwner`.
+    """
+    cause = reasons.cause(by, reason, required=True)
+    require_rank(by, user)
+    if now and not subject.is_owner(ctx, by):
+        raise Outranked
+    owners.require_another(ctx.db, user.id)  # in one order: first all owners, then the user
+    found = subject.lock(ctx, by, user)
+    _require_address(by, found, email)
+    if now:
+        erase(ctx, found.id, None, why="administrator", cause=cause)
+        if by.kind != "command":
+            mails.send_erased(ctx, found)
+        ctx.db.expunge(found)
+        return None
+    if found.delete_at is not None:
+        return found.delete_at
+    moment = clock.now()
+    delete_at = moment + WAIT
+    users.end_sign_ins(
+        ctx,
+        found.id,
+        end_reset_links=True,
+        disabled_at=found.disabled_at or moment,
+        delete_at=delete_at,
+        updated_at=moment,
+    )
+    details = cause.details(delete_at=clock.rfc3339(delete_at))
+    record(ctx, Event.USER_DELETION_SCHEDULED, user_id=found.id, details=details)
+    mails.send(ctx, "account_deletion", found, delete_at)
+    return delete_at
+
+
+def erase_due(services: Services, connection: Connection, now: datetime) -> Iterator[Batch]:
+    """Erase the users whose time has come, each in a transaction; for ``config.add_cleanup``."""
+    while True:
+        due = select(User.id).where(User.delete_at <= now).order_by(User.delete_at).limit(DUE)
+        found = connection.scalars(due).all()
+        erased = sum(_erase_if_due(services, connection, user_id, now) for user_id in found)
+        yield Batch(erased, 1.0)
+        if len(found) < DUE or not erased:
+            return
+
+
+def _erase_if_due(services: Services, connection: Connection, user_id: UUID, now: datetime) -> bool:
+    """Erase the user, unless an administrator has just enabled the user again."""
+    with transaction_on(connection), Session(connection) as db:
+        ctx = Context(services, lambda: RequestInfo(agent="authsite cleanup"), lambda: db)
+        due = select(User.id).where(User.id == user_id, User.delete_at <= now)
+        if db.scalar(due.with_for_update()) is None:
+            return False
+        erase(ctx, user_id, None, why="due")
+        db.commit()
+        return True
+
+
+def _require_address(by: Administrator, user: User, email: str | None) -> None:
+    if by.kind == "command":
+        return
+    if not email or normalized_key("email", email) != normalized_key("email", user.email):
+        raise ValidationFailed(details=[FieldError("invalid", "email", _OTHER_ADDRESS)])

@@ -1,0 +1,72 @@
+"""In which groups a user is, reserved ones too, as an administrator decides."""
+
+from collections.abc import Collection
+
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator, require_other
+from authsite.context import Context
+from authsite.groups import administrators, members
+from authsite.platform.audit.cause import Cause
+from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.groups.owners import require_another
+from authsite.users.groups.reserved import OWNER, is_reserved
+from authsite.users.models import User
+
+from . import mails, subject
+
+
+def join(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:
+    """Add the user to a group; whether the user was not in it.
+
+    Raises `Outranked`, also for one's own groups and, for a client, at a reserved group,
+    `UnknownObject`, `UnknownGroup`, `UnknownRole`, `NotConfirmed` and `TooManyGroups`.
+    """
+    return set_groups(ctx, by, user, {*groups_of(ctx.db, user.id), group}, reason)
+
+
+def leave(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:
+    """Remove the user from a group; whether the user was in it.
+
+    The tokens that carry a scope of it alone end. Raises what `join` raises, and `LastOwner`.
+    """
+    return set_groups(ctx, by, user, {*groups_of(ctx.db, user.id)} - {group}, reason)
+
+
+def set_groups(
+    ctx: Context, by: Administrator, user: User, groups: Collection[str], reason: str | None
+) -> bool:
+    """Make ``groups`` all those that the user is in; whether that changes anything.
+
+    The user gets one notice. Raises what `join` and `leave` raise.
+    """
+    cause = reasons.cause(by, reason)
+    require_other(by, user)
+    if OWNER not in groups:
+        require_another(ctx.db, user.id)  # in one order: first all owners, then the user
+    found = subject.lock(ctx, by, user)
+    before = set(groups_of(ctx.db, found.id))
+    lost, gained = sorted(before - set(groups)), sorted(set(groups) - before)
+    if any(map(is_reserved, [*lost, *gained])):
+        subject.require_person(by, "groups:write")
+    for name in lost:
+        _leave(ctx, found, name, cause)
+    for name in gained:
+        _join(ctx, found, name, cause)
+    if not lost and not gained:
+        return False
+    mails.send(ctx, "groups_changed", found)
+    return True
+
+
+def _join(ctx: Context, user: User, name: str, cause: Cause) -> None:
+    if is_reserved(name):
+        administrators.grant(ctx, user, name, cause)
+    else:
+        members.add(ctx, name, user.id, cause)
+
+
+def _leave(ctx: Context, user: User, name: str, cause: Cause) -> None:
+    if is_reserved(name):
+        administrators.revoke(ctx, user, name, cause)
+    else:
+        members.remove(ctx, name, user.id, cause)
