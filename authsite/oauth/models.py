@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, false, true
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -154,6 +154,7 @@ class Family(Base):
     __tablename__ = "families"
     __table_args__ = (
         CheckConstraint("(owner_kind = 'user') = (user_id IS NOT NULL)", name="owner"),
+        Index(None, "client_id", "created_at"),  # the latest logins of a client
     )
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)

@@ -3,13 +3,21 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0021"
 down_revision = "0020"
 
 MOMENT = sa.DateTime(timezone=True)
 
 
+OF_CLIENT = "ix_families_client_id_created_at"
+OF_GROUP = "ix_group_members_group_name_user_id"
+
+
 def upgrade() -> None:
+    create_index(OF_CLIENT, "families", ["client_id", "created_at"])
+    create_index(OF_GROUP, "group_members", ["group_name", "user_id"])
     op.add_column("users", sa.Column("delete_at", MOMENT, nullable=True))
     op.create_table(
         "invitations",
@@ -28,5 +36,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index(op.f(OF_GROUP), "group_members")
+    op.drop_index(op.f(OF_CLIENT), "families")
     op.drop_table("invitations")
     op.drop_column("users", "delete_at")
