@@ -6,6 +6,7 @@ from uuid import UUID
 from authsite.admin.administrator import Administrator, require_rank
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
+from authsite.admin.reasons import cause
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
@@ -111,5 +112,5 @@ def _require_rank(ctx: Context, by: Administrator, mail: OutboxMessage) -> None:
 
 
 def _about(by: Administrator, mail: Changed, reason: str | None) -> About:
-    details = by.cause(reason).details(mail=str(mail.id), kind=mail.kind)
+    details = cause(by, reason).details(mail=str(mail.id), kind=mail.kind)
     return {"user_id": mail.user_id, "details": details}

@@ -3,26 +3,28 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 
 from .findings import Finding, line
-from .shared import cause_of
 
 if TYPE_CHECKING:
+    from authsite.context import Services
     from authsite.platform.db import Database
 
 
-def database_findings(cfg: Settings) -> Iterator[Finding]:
+def database_findings(services: "Services", *, counts: bool = True) -> Iterator[Finding]:
     """Schema, features, rights, secret, audit trail, clients and users.
 
-    Only the first of these if the schema cannot be used.
+    Only the first of these if the schema cannot be used. Without ``counts`` none that reads a whole
+    table of users or tokens.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.platform.db import migrate, open_database, privileges
+    from authsite.platform.db import migrate, privileges
     from authsite.platform.db.engine import has_time_limit
 
-    database = open_database(cfg.database_url.reveal())
+    cfg, database = services.settings, services.database
     try:
         schema = migrate.state(database)
         values = {"current": schema.revision or "nothing", "head": schema.head}
@@ -38,12 +40,11 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _admin_scopes(cfg, database)
-        yield from _registration(cfg, database)
-        yield from _scopes_for_groups(cfg, database)
+        if counts:
+            yield from _registration(cfg, database)
+            yield from _scopes_for_groups(cfg, database)
     except SQLAlchemyError as error:
         yield line("database-unusable", "database-url", cause=cause_of(error))
-    finally:
-        database.dispose()
 
 
 def _features(database: "Database") -> Iterator[Finding]:
