@@ -20,7 +20,7 @@ API_TAG = Tag(
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
 )
-PACKAGES = ("me", "start", "users", "invitations")
+PACKAGES = ("audit", "clients", "groups", "invitations", "mail", "me", "start", "users")
 
 
 def includeme(config: "Configurator") -> None:

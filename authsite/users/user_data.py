@@ -43,6 +43,8 @@ class User(TypedDict):
     """Of mails to the user; null: that of the request which causes a mail."""
     origin: str | None
     """How the account came into being; null: before there was this field."""
+    delete_at: Moment | None
+    """When the user will be erased, as an administrator decided; null: never."""
     second_factor_at: Moment | None
     """Since when a second factor is asked for after a password; null: it is not."""
     factors_since: Moment | None
@@ -84,7 +86,8 @@ USER_DATA = (
         models.User,
         "id email username phone name email_verified_at disabled_at created_at updated_at"
         " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
-        " links_ended_at labels origin delete_at second_factor_at factors_since passkey_after_password",
+        " links_ended_at labels origin delete_at second_factor_at factors_since"
+        " passkey_after_password",
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),

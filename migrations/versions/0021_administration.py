@@ -3,13 +3,20 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0021"
 down_revision = "0020"
 
 MOMENT = sa.DateTime(timezone=True)
 
 
+OF_GROUP = "ix_group_members_group_name_user_id"
+
+
 def upgrade() -> None:
+    create_index("ix_outbox_created_at_id_state", "outbox", ["created_at", "id", "state"])
+    create_index(OF_GROUP, "group_members", ["group_name", "user_id"])
     op.add_column("users", sa.Column("delete_at", MOMENT, nullable=True))
     op.create_table(
         "invitations",
@@ -30,5 +37,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_outbox_created_at_id_state"), table_name="outbox")
+    op.drop_index(op.f(OF_GROUP), "group_members")
     op.drop_table("invitations")
     op.drop_column("users", "delete_at")

@@ -3,7 +3,7 @@
 Each function works in the request's transaction, locks the user, and raises `Outranked` and
 `UnknownObject` (`subject.lock`) and `ValidationFailed` for a wrong reason (`reasons.cause`). It
 returns the user with the present values. A change that was made before is none: no event, no mail.
-Nobody sets or sees a password (OWASP ASVS 5.0, 6.4.6).
+No administrator sets or sees a password (OWASP ASVS 5.0, 6.4.6).
 """
 
 from collections.abc import Mapping

@@ -71,12 +71,12 @@ def build_disabled(job: MailJob) -> MailContent | None:
     if user is None:
         return None
     name = user.name if user.email == job.mail.address else None
-    return MailContent(job.mail.kind, name=name, language=user.language)
+    return MailContent(job.mail.kind, link=job.mail.base_url, name=name, language=user.language)
 
 
 def build_erased(job: MailJob) -> MailContent:
     """The notice that nothing is left of the account."""
-    return MailContent(job.mail.kind)
+    return MailContent(job.mail.kind, link=job.mail.base_url)
 
 
 def build_groups(job: MailJob) -> MailContent | None:

@@ -2,7 +2,7 @@
 
 import click
 
-from . import account, changes, factors
+from . import account, changes, factors, mail_code
 from .invite import invite
 
 
@@ -22,6 +22,7 @@ for _command in (
     changes.set_password,
     factors.factors,
     factors.reset_factors,
+    mail_code.mail_code,
     changes.sign_out,
     changes.disable,
     changes.enable,
