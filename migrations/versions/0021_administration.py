@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0021"
 down_revision = "0020"
 
@@ -10,7 +12,7 @@ MOMENT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    op.add_column("users", sa.Column("delete_at", MOMENT, nullable=True))
+    _create_indexes()
     op.create_table(
         "invitations",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -27,6 +29,29 @@ def upgrade() -> None:
     op.create_index(op.f("ix_invitations_key"), "invitations", ["key"])
 
 
+def _create_indexes() -> None:
+    """The orders in which administrators list users, and those who are to be erased."""
+    binary = ' COLLATE "C"' if op.get_bind().dialect.name == "postgresql" else ""  # SQLite's own
+    create_index(
+        "ix_users_delete_at",
+        "users",
+        ["delete_at"],
+        sa.Column("delete_at", MOMENT, nullable=True),
+        where="delete_at IS NOT NULL",
+    )
+    newest = ["created_at", "id"]
+    create_index("ix_users_newest", "users", newest)
+    create_index("ix_users_disabled", "users", newest, where="disabled_at IS NOT NULL")
+    create_index("ix_users_unconfirmed", "users", newest, where="email_verified_at IS NULL")
+    create_index("ix_users_name", "users", [f"lower(name){binary}", "id"])
+    create_index("ix_group_members_of_group", "group_members", ["group_name", "user_id"])
+    create_index("ix_login_names_prefix", "login_names", [f"key{binary}"])
+
+
 def downgrade() -> None:
+    op.drop_index("ix_login_names_prefix", "login_names")
+    op.drop_index("ix_group_members_of_group", "group_members")
+    for name in ("name", "unconfirmed", "disabled", "newest", "delete_at"):
+        op.drop_index(f"ix_users_{name}", "users")
     op.drop_table("invitations")
     op.drop_column("users", "delete_at")
