@@ -50,6 +50,7 @@ PACKAGES = (
     "oauth.personal",
     "oauth.authorization",
     "groups",
+    "invitations",
     "admin",
     "oauth.discovery",
     "oauth.proxy",

@@ -62,6 +62,8 @@ class RequestState:
     """Who sends the request; set by the guard that accepted it. Read it with `caller_of`."""
     administrator: Any = None
     """The administrator that a view of `authsite.admin` is called by."""
+    admin_places: Any
+    """The navigation of the console, of `authsite.admin.navigation`."""
     signed_in: Any
     """The user of the browser's session, or None. Read it with `signed_in`."""
     guarding = False

@@ -18,7 +18,7 @@ FLOORS = (
     (5, "account | signup | oauth.personal | oauth.authorization"),
     (5, "verification"),
     (5, "recovery"),
-    (4, "guards | oauth.proxy | oauth.discovery | groups"),
+    (4, "guards | oauth.proxy | oauth.discovery | groups | checks"),
     (3, "oauth"),
     (2, "sign_in"),
     (1, "users"),

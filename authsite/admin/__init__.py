@@ -2,13 +2,15 @@
 
 Each package below has one subject: ``service.py``, ``api.py`` below /v1/admin, ``pages.py`` below
 /admin. `guard` has the permission that each view names; `administrator` who acts, and at whom.
+Pages extend admin/layout.jinja2; `navigation` has its entries, and `confirming` the page that
+stands before each action.
 """
 
 from typing import TYPE_CHECKING
 
 from authsite.platform.http.api_metadata import Tag
 
-from . import guard
+from . import guard, navigation
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -18,11 +20,12 @@ API_TAG = Tag(
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
 )
-PACKAGES = ("me", "users")
+PACKAGES = ("audit", "clients", "groups", "invitations", "mail", "me", "start", "users")
 
 
 def includeme(config: "Configurator") -> None:
     """The view options, and the console and the API where the settings have them."""
     guard.add_permissions(config)
+    config.add_request_attribute("admin_places", navigation.places)
     for package in PACKAGES:
         config.include(f".{package}")

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from authsite.platform.audit.cause import Cause
 from authsite.platform.settings.values import ADMIN_PREFIX
+from authsite.users.groups.labels import names
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
 from authsite.users.models import User
 
@@ -48,8 +49,7 @@ COMMAND = Administrator("command", ADMIN_SCOPES)
 
 def reserved_groups(labels: str | None) -> tuple[str, ...]:
     """The reserved groups in ``users.labels``, whatever the level of a sign-in is."""
-    names = (each.partition("=")[0] for each in (labels or "").split())
-    return tuple(name for name in names if name in RESERVED)
+    return tuple(name for name in names(labels) if name in RESERVED)
 
 
 def scopes_of(groups: Iterable[str]) -> frozenset[str]:

@@ -22,7 +22,7 @@ from authsite.users.caller import Caller, caller_of
 from authsite.users.groups.reserved import ADMIN_SCOPES
 from authsite.users.levels import is_old, reaches
 
-from . import idle
+from . import form_cookie, idle
 from .administrator import Administrator, reserved_groups, scopes_of
 from .errors import PermissionMissing
 
@@ -45,9 +45,9 @@ def add_permissions(config: "Configurator") -> None:
     )
 
 
-@view_options("admin", "recent")
+@view_options("admin", "recent", "confirming")
 def permission_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """View deriver for the options ``admin`` and ``recent``."""
+    """View deriver for the options ``admin`` and ``recent``, and ``confirming``: see there."""
     name, permission = info.options.get("route_name") or "", info.options.get("admin")
     if not name.startswith(ROUTES):
         return view
@@ -56,10 +56,12 @@ def permission_deriver(view: View, info: IViewDeriverInfo) -> View:
             f'a view of the route {name} needs a permission: add admin="users:read", or another'
             " scope of administrators without admin:"
         )
-    recent = bool(info.options.get("recent"))
+    recent, confirming = bool(info.options.get("recent")), bool(info.options.get("confirming"))
 
     def view_for_administrators(context: object, request: Request) -> Response:
-        by = administrator_for(request, permission, recent=recent)
+        by = administrator_for(request, permission, recent=recent, confirming=confirming)
+        if confirming:
+            form_cookie.restore(request)
         if name.startswith(API_ROUTES):
             request.authsite.ctx.limits.count("admin-api", by.limit_subject)
         request.authsite.administrator = by
@@ -74,8 +76,12 @@ def administrator_of(request: Request) -> Administrator:
     return found
 
 
-def administrator_for(request: Request, permission: str, *, recent: bool) -> Administrator:
+def administrator_for(
+    request: Request, permission: str, *, recent: bool, confirming: bool = False
+) -> Administrator:
     """The caller as an administrator with ``permission``.
+
+    ``confirming``: the form that is sent is shown again after the page that asks for more.
 
     Raises `NotFound` for an address outside of `admin-networks`, `PermissionMissing`, and for a
     sign-in that is too old or too weak a redirect to the page that asks for more, or
@@ -84,17 +90,22 @@ def administrator_for(request: Request, permission: str, *, recent: bool) -> Adm
     settings, caller = request.authsite.settings, caller_of(request)
     if not _is_inside(request.authsite.client_address, settings.admin_networks):
         raise NotFound
-    found = _administrator(caller)
-    if not (found.scopes if permission == ANY else found.may(permission)):
+    by = _administrator(caller)
+    if not (by.scopes if permission == ANY else by.may(permission)):
         raise PermissionMissing(ADMIN_PREFIX + ("users:read" if permission == ANY else permission))
-    if found.kind == "user":
+    if by.kind == "user":
         if error := _shortfall(request, caller, recent=recent):
             if caller.guard == "web" and asks_for_page(request):
-                raise verify_redirect(request, error)
+                again = confirming and form_cookie.keep(request)
+                raise (
+                    form_cookie.redirect(request, error)
+                    if again
+                    else verify_redirect(request, error)
+                )
             raise error
         if caller.guard == "web":
             idle.note(request, caller)
-    return found
+    return by
 
 
 def _administrator(caller: Caller) -> Administrator:

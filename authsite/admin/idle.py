@@ -37,8 +37,10 @@ def note(request: Request, caller: Caller) -> None:
         bound=_bound(caller),
     )
     name = cookies.host_name(request, cookies.ADMIN)
-    kept = cookies.Cookie(name, value, int(lasts.total_seconds()))
-    request.add_response_callback(lambda _request, response: cookies.write(request, response, kept))
+    cookie = cookies.Cookie(name, value, int(lasts.total_seconds()))
+    request.add_response_callback(
+        lambda _request, response: cookies.write(request, response, cookie)
+    )
 
 
 def _last_use(request: Request, caller: Caller) -> datetime | None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
     "group": ("authsite.groups.cli", "Groups of users, and the scopes that they give."),
     "admin": ("authsite.groups.cli", "Who administers this installation."),
+    "invitation": ("authsite.invitations.cli", "Open invitations; `user invite` makes them."),
     "token": ("authsite.oauth.cli", "One token: whose it is, and end it."),
     "keys": ("authsite.oauth.oidc.cli", "The keys that sign ID tokens."),
     "export": (
@@ -50,6 +51,7 @@ ALIASES = {
     "resources": "resource",
     "tokens": "token",
     "groups": "group",
+    "invitations": "invitation",
 }
 # Names that others have for a command, which no spelling comes near to.
 _OTHERWISE = {"config": "settings", "check": "doctor", "logs": "audit", "migrate": "db"}

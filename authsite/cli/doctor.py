@@ -1,10 +1,16 @@
 """``authsite doctor``: reports errors in the set-up, and what to change before production."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from authsite.checks.database import database_findings
+from authsite.checks.findings import Finding, line
+from authsite.checks.openid import openid_findings
+from authsite.checks.passkeys import passkey_findings
+from authsite.checks.providers import provider_findings
+from authsite.checks.settings import LENIENT, STRICT, file_findings, rule_findings
 from authsite.platform.settings import (
     Settings,
     SettingsError,
@@ -13,17 +19,9 @@ from authsite.platform.settings import (
     load,
     read_ini,
 )
-from authsite.platform.settings.files import exposed, folder_errors, private_paths
 from authsite.platform.settings.load import check_start
-from authsite.platform.settings.sources import unknown_variables
-from authsite.platform.settings.unsafe_choices import RULES
 
-from .database_checks import database_findings
-from .findings import Finding, line
-from .openid_checks import openid_findings
-from .passkey_checks import passkey_findings
-from .provider_checks import provider_findings
-from .shared import config_path, examples, ini_option, json_option, print_json
+from .shared import config_path, examples, ini_option, json_option, print_json, services_of
 from .starting import application_error, other_program
 
 MARKS = {
@@ -39,9 +37,6 @@ PRODUCTION_MARKS = {
     "change": ("WARNING", "yellow"),
     "wrong": ("ERROR", "red"),
 }
-# The levels (and names) of rules that are an error if they are broken.
-LENIENT = ("start",)
-STRICT = ("start", "refused", "required", "production-off", "sealing-key-unset")
 
 
 @click.command(
@@ -119,7 +114,7 @@ def examine(
 ) -> Iterator[Finding]:
     """All findings; only one if the settings are invalid, since the other checks need them.
 
-    ``production``: those of `production_checks`, too, for this number of ``workers``. Without
+    ``production``: those of `checks.production`, too, for this number of ``workers``. Without
     ``application`` it is not tried to make the application, and no provider is asked.
     """
     path = config_path(config)
@@ -131,25 +126,18 @@ def examine(
         yield line("settings-wrong", "settings", error=error)
         return
     yield line("settings-understood", "settings", path=path)
-    for name in unknown_variables(variables):
-        yield line("variable-unknown", name)
-    for file in private_paths(cfg, ini, variables):
-        if advice := exposed(file):
-            yield line("file-exposed", str(file), advice=advice)
-        elif file.exists():
-            yield line("file-private", str(file))
-    for invalid in folder_errors(cfg):
-        yield Finding("wrong", invalid.key, f"{invalid.value}: {invalid.message}")
+    yield from file_findings(cfg, ini, variables)
     if application and not other_program(ini):
         yield from _application(path, cfg)
-    yield from database_findings(cfg)
-    yield from openid_findings(cfg, standalone=not other_program(ini))
-    yield from passkey_findings(cfg)
-    if application:
-        yield from provider_findings(cfg)
-    yield from _rules(cfg, STRICT if production else LENIENT)
+    with services_of(cfg) as services:
+        yield from database_findings(services)
+        yield from openid_findings(services, standalone=not other_program(ini))
+        yield from passkey_findings(services)
+        if application:
+            yield from provider_findings(services)
+    yield from rule_findings(cfg, STRICT if production else LENIENT)
     if production:
-        from .production_checks import production_findings
+        from authsite.checks.production import production_findings
 
         yield from production_findings(cfg, workers)
 
@@ -161,14 +149,3 @@ def _application(path: Path, cfg: Settings) -> Iterator[Finding]:
         return  # other lines say it
     if error := application_error(path):
         yield line("application-wrong", "application", error=" ".join(error.split()))
-
-
-def _rules(cfg: Settings, wrong: Collection[str]) -> Iterator[Finding]:
-    broken = [(rule, advice) for rule in RULES if (advice := rule.broken_by(cfg))]
-    for rule, advice in broken:
-        state = "wrong" if {rule.level, rule.name}.intersection(wrong) else "change"
-        yield Finding(state, rule.subject, advice)
-    unsafe = {rule.subject for rule, _ in broken}
-    for subject in dict.fromkeys(rule.subject for rule in RULES):
-        if subject not in unsafe:
-            yield line("key-fine", subject)

@@ -58,7 +58,7 @@ NEEDED = {
 @click.option("--database-url", metavar="D", help="The same for AUTHSITE_DATABASE_URL.")
 @click.option(
     "--registration",
-    metavar="on|off|domains=D,…",
+    metavar="on|off|invite|domains=D,…",
     callback=read_registration,
     help="With --production: who may register. Needed, unless AUTHSITE_REGISTRATION is set.",
 )

@@ -16,7 +16,7 @@ from .envwriter import remove
 
 PRODUCTION_INI = "production.ini"
 WHO_MAY_REGISTER = (
-    "AUTHSITE_REGISTRATION says who may register: on (everyone), off, or domains with"
+    "AUTHSITE_REGISTRATION says who may register: on (everyone), off, invite, or domains with"
     " AUTHSITE_REGISTRATION_DOMAINS=corp.example. The option --registration writes it to the ini."
 )
 
@@ -24,21 +24,21 @@ WHO_MAY_REGISTER = (
 def read_registration(
     _ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> Mapping[str, str]:
-    """The settings that ``on``, ``off`` or ``domains=corp.example,…`` stands for, as text.
+    """The settings that ``on``, ``off``, ``invite`` or ``domains=corp.example,…`` stands for.
 
-    By attribute of `Settings`; none without the option. Raises `click.BadParameter`.
+    As text, by attribute of `Settings`; none without the option. Raises `click.BadParameter`.
     """
     if text is None:
         return {}
     word, equals, listed = text.partition("=")
-    if word in ("on", "off") and not equals:
+    if word in ("on", "off", "invite") and not equals:
         return {"registration": word}
     try:
         found = domains(listed.replace(",", " ")) if word == "domains" else ()
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if not found:
-        raise click.BadParameter("give on, off, or domains=corp.example,other.example")
+        raise click.BadParameter("give on, off, invite, or domains=corp.example,other.example")
     return {"registration": "domains", "registration_domains": " ".join(found)}
 
 

@@ -140,6 +140,8 @@ def _examples(cfg: Settings, url: str) -> list[str]:
             f"  Register       curl -s {url}/v1/register \\",
             f"                   {SAMPLE.format(field='email', domain=domain)}",
         ]
+    elif cfg.invitations_open:
+        lines = ["  Invite         authsite user invite you@example.com"]
     else:
         lines = ["  Register       authsite user create --email you@example.com"]
     if cfg.registration_open and cfg.confirmation_required:

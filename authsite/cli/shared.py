@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from authsite.platform.runtime.causes import cause_of as cause_of
 from authsite.platform.settings import (
     Settings,
     SettingsError,
@@ -21,8 +22,6 @@ from authsite.platform.settings import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy.exc import SQLAlchemyError
-
     from authsite.context import Context, Services
     from authsite.platform.db import Database
     from authsite.platform.registrations import Registered
@@ -84,11 +83,6 @@ def database_errors() -> Iterator[None]:
             f"the database reported an error: {cause_of(error)}\nCheck that it is reachable, and "
             "run `authsite init` (or `authsite db upgrade`) if you have not yet."
         ) from None
-
-
-def cause_of(error: "SQLAlchemyError") -> str:
-    """The first line of the driver's message."""
-    return str(getattr(error, "orig", error)).strip().splitlines()[0]
 
 
 @contextmanager

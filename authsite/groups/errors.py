@@ -45,8 +45,8 @@ class ReservedName(ApiError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"{name}: names that begin with authsite: are reserved for the administrators. These "
-            "groups are not created, changed or deleted, and only the command `authsite admin` "
-            "decides who is in them."
+            "groups are not created, changed or deleted. Owners decide who is in them, and the "
+            "command `authsite admin`."
         )
 
 

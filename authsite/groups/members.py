@@ -60,7 +60,7 @@ def enter(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
         raise TooManyGroups(MAX_GROUPS)
     ctx.db.add(GroupMember(user_id=user_id, group_name=name, created_at=clock.now()))
     ctx.db.flush()
-    labels.write(ctx.db, user_id)
+    labels.write(ctx.db, [user_id])
     return True
 
 
@@ -75,7 +75,7 @@ def leave(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
     )
     if left is None:
         return False
-    labels.write(ctx.db, user_id)
+    labels.write(ctx.db, [user_id])
     return True
 
 

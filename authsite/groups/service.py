@@ -17,12 +17,16 @@ from authsite.context import Context
 from authsite.oauth import client_groups, scope_loss
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
+from authsite.users.groups import labels
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
+from authsite.users.levels import LEVELS
+from authsite.users.locks import lock_all
 
 from . import members
 from .errors import GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
@@ -34,11 +38,24 @@ BATCH = 500  # members
 
 
 class GroupValues(NamedTuple):
-    """New values of a group; None leaves a value as it is."""
+    """New values of a group; None leaves a value as it is.
+
+    An empty ``require_acr`` removes the level.
+    """
 
     title: str | None = None
     scopes: str | None = None
     require_acr: str | None = None
+
+
+class Effect(NamedTuple):
+    """What a change of a group means for its members; `update_members` goes through them.
+
+    ``lost``: the scopes that members may have lost. ``relabel``: their labels must be written.
+    """
+
+    lost: frozenset[str] = frozenset()
+    relabel: bool = False
 
 
 class ShownGroup(NamedTuple):
@@ -62,12 +79,12 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
         raise InvalidGroup("name", "use 1 to 32 of the characters a-z, 0-9, colon, _ and -")
     if is_reserved(name):
         raise ReservedName(name)
-    _refuse_acr(given.require_acr)
     now = clock.now()
     group = Group(
         name=name,
         title=_title(given.title or ""),
         scopes=_scopes(ctx.settings, given.scopes or ""),
+        require_acr=_level(given.require_acr or ""),
         created_at=now,
         updated_at=now,
     )
@@ -77,45 +94,57 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
             ctx.db.flush()
     except IntegrityError:
         raise GroupTaken(name) from None
-    record(ctx, Event.GROUP_CREATED, details=cause.details(group=name, scopes=group.scopes))
+    record(ctx, Event.GROUP_CREATED, details=_details(group, cause))
     return group
 
 
-def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> set[str]:
-    """Change the given values. Returns the scopes that members may have lost.
+def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Effect | None:
+    """Change the given values. Returns what it means for the members, or None for nothing.
 
-    When this is committed, `end_lost_tokens` ends the tokens that carry one of these. A command
-    that was stopped in between can be run again: all scopes for groups that the group does not bind
-    are among them, if scopes are given. Raises `UnknownGroup`, `ReservedName` and `InvalidGroup`.
+    Of a change of nothing there is no event. When this is committed, `update_members` goes through
+    the members. Who was stopped in between can do the same again: the effect is that of all scopes
+    that members may have lost, and of the level, if they are given. Raises `UnknownGroup`,
+    `ReservedName` and `InvalidGroup`.
     """
     group = find(ctx.db, name, alone=True)
-    before = set(group.scopes.split())
-    _refuse_acr(given.require_acr)
+    before = group.title, group.scopes, group.require_acr
+    bound = set(group.scopes.split())
     if given.title is not None:
         group.title = _title(given.title)
     if given.scopes is not None:
-        group.scopes = _scopes(ctx.settings, given.scopes, before)
-    group.updated_at = clock.now()
-    ctx.db.flush()
-    record(ctx, Event.GROUP_CHANGED, details=cause.details(group=name, scopes=group.scopes))
-    if given.scopes is None:
-        return set()
-    return (before | ctx.settings.scopes.for_groups) - set(group.scopes.split())
+        group.scopes = _scopes(ctx.settings, given.scopes, bound)
+    if given.require_acr is not None:
+        group.require_acr = _level(given.require_acr)
+    if before != (group.title, group.scopes, group.require_acr):
+        group.updated_at = clock.now()
+        ctx.db.flush()
+        record(ctx, Event.GROUP_CHANGED, details=_details(group, cause))
+    lost: set[str] = set()
+    if given.scopes is not None:
+        lost = (bound | ctx.settings.scopes.for_groups) - set(group.scopes.split())
+    if given.require_acr is not None:
+        lost |= set(group.scopes.split())
+    relabel = given.require_acr is not None
+    return Effect(frozenset(lost), relabel) if lost or relabel else None
 
 
-def end_lost_tokens(
-    ctx: Context, name: str, lost: set[str], after: uuid.UUID | None = None
+def update_members(
+    ctx: Context, name: str, effect: Effect, after: uuid.UUID | None = None
 ) -> uuid.UUID | None:
-    """End the tokens of some members that carry a scope of ``lost``, unless another group gives it.
+    """Write the labels of some members, and end their tokens that carry a scope they have lost.
 
-    A batch has the members after the id ``after``. Returns the id of the last one, or None if there
-    are no more.
+    Tokens stay where another group gives the scope. A batch has the members after the id ``after``.
+    Returns the id of the last one, or None if there are no more. Call it outside of a transaction
+    that has changed the group, each batch in a separate one.
     """
     query = select(GroupMember.user_id).where(GroupMember.group_name == name)
     if after is not None:
         query = query.where(GroupMember.user_id > after)
     found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
-    scope_loss.end_lost(ctx, found, lost)
+    if effect.relabel and found:
+        lock_all(ctx.db, found)
+        labels.write(ctx.db, found)
+    scope_loss.end_lost(ctx, found, effect.lost)
     return found[-1] if len(found) == BATCH else None
 
 
@@ -153,24 +182,24 @@ def delete(ctx: Context, name: str, cause: Cause) -> None:
     record(ctx, Event.GROUP_DELETED, details=cause.details(group=name))
 
 
-def list_all(db: Session) -> list[ShownGroup]:
-    """All groups: the reserved ones, then the others by name."""
+def list_all(db: Session, admin_acr: str) -> list[ShownGroup]:
+    """All groups: the reserved ones, whose level is ``admin_acr``, then the others by name."""
     number = func.count().label("number")
     counts = select(GroupMember.group_name, number).group_by(GroupMember.group_name)
     numbers = {row.group_name: row.number for row in db.execute(counts)}
     reserved = [
-        ShownGroup(name, group.title, None, group.scopes, numbers.get(name, 0))
+        ShownGroup(name, group.title, admin_acr, group.scopes, numbers.get(name, 0))
         for name, group in RESERVED.items()
     ]
     others = db.scalars(select(Group).order_by(Group.name))
     return [*reserved, *(_shown(group, numbers.get(group.name, 0)) for group in others)]
 
 
-def show(db: Session, name: str) -> ShownGroup:
-    """One group, reserved or not. Raises `UnknownGroup`."""
+def show(db: Session, name: str, admin_acr: str) -> ShownGroup:
+    """One group, reserved or not. Raises `UnknownGroup`. ``admin_acr``: as of `list_all`."""
     number = db.scalar(select(func.count()).where(GroupMember.group_name == name)) or 0
     if name in RESERVED:
-        return ShownGroup(name, RESERVED[name].title, None, RESERVED[name].scopes, number)
+        return ShownGroup(name, RESERVED[name].title, admin_acr, RESERVED[name].scopes, number)
     group = db.get(Group, name)
     if group is None:
         raise UnknownGroup(name)
@@ -217,10 +246,12 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
     return joined
 
 
-def _refuse_acr(level: str | None) -> None:
-    """Raises `InvalidGroup`: no sign-in has a level to compare with, so none could be required."""
-    if level is not None:
-        raise InvalidGroup(
-            "require_acr",
-            "this version has no second factors, so no sign-in has a level: leave it out",
-        )
+def _level(text: str) -> str | None:
+    if text and text not in LEVELS:
+        raise InvalidGroup("require_acr", f"give one of {', '.join(LEVELS)}, or nothing for none")
+    return text or None
+
+
+def _details(group: Group, cause: Cause) -> dict[str, Detail]:
+    level = {"require_acr": group.require_acr} if group.require_acr else {}
+    return cause.details(group=group.name, scopes=group.scopes, **level)

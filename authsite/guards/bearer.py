@@ -98,6 +98,7 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         audience=facts.audience,
         expires=token.expires,
         login_names=services.settings.login_identifiers,
+        admin_acr=services.settings.admin_acr,
     )
 
 
@@ -113,4 +114,5 @@ def _of_personal(
         personal_token=True,
         expires=token.expires,
         login_names=services.settings.login_identifiers,
+        admin_acr=services.settings.admin_acr,
     )

@@ -260,13 +260,15 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     if unverified or (lacks_confirmation(caller.account, settings) and not rules.unconfirmed):
         confirms = settings.confirms_as_in_variant_b
         return EmailNotConfirmed() if confirms else EmailNotVerified()
-    if rules.group and rules.group not in labels.shown(_labels(caller), PHR):
+    if rules.group and not _is_member(caller, rules.group, settings):
         return GroupRequired()  # a step-up is of no help
     return None
 
 
-def _labels(caller: Caller) -> str | None:
-    return caller.account.labels if caller.account else None
+def _is_member(caller: Caller, group: str, settings: Settings) -> bool:
+    """Whether the user is in the group, at the highest level of a sign-in."""
+    account = caller.account
+    return account is not None and group in labels.shown(account.labels, PHR, settings.admin_acr)
 
 
 class DefaultDenyPolicy:

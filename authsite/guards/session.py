@@ -85,6 +85,7 @@ def signed_in(request: Request) -> Caller | None:
         auth_at=proved_at(amr, session.auth_at),
         expires=session.ends_at(idle).timestamp(),
         login_names=services.settings.login_identifiers,
+        admin_acr=services.settings.admin_acr,
     )
 
 

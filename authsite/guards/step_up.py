@@ -74,14 +74,14 @@ def find_shortfall(
     """What the sign-in lacks for a route with ``rules``; None if nothing.
 
     `UserRequired` for a client that acts for itself, since no login of a user can follow;
-    `LoginRequired` for a personal access token at a route with ``acr``, since a new level is of no
-    help to it; else `InsufficientUserAuthentication`.
+    `LoginRequired` for a personal access token where a level is required, by the route or by its
+    group, since a new level is of no help to it; else `InsufficientUserAuthentication`.
     """
     if (rules.acr or rules.fresh) and caller.account is None:
         return UserRequired()
-    if rules.acr and caller.personal_token:
-        return LoginRequired()
     acr = _missing_level(rules, caller, settings, now)
+    if acr and caller.personal_token:
+        return LoginRequired()
     too_old = rules.fresh is not None and is_old(caller.auth_at, rules.fresh, now)
     if acr is None and not too_old:
         return None
@@ -102,6 +102,7 @@ def _missing_level(rules: Rules, caller: Caller, settings: Settings, now: dateti
     if not rules.unenrolled and is_below_policy(caller, settings, now):
         wanted.append(AAL2)
     if rules.group and caller.account and rules.group not in caller.groups:
-        wanted += filter(None, [labels.level_of(caller.account.labels, rules.group)])
+        level = labels.level_of(caller.account.labels, rules.group, settings.admin_acr)
+        wanted += [level] if level else []
     missing = [each for each in wanted if not reaches(caller.acr, each)]
     return max(missing, key=LEVELS.index, default=None)

@@ -5,10 +5,12 @@ and an empty one removes it.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from authsite.context import Context
 from authsite.platform.settings import files_of, is_file_name
+from authsite.platform.settings.durations import duration
 
 from . import client_groups, client_uris, redirect_uris, resources
 from .models import BROWSER, CODE_TYPES, SERVER, Client, grant_types_of
@@ -52,6 +54,17 @@ def names_for(client: Client) -> tuple[str, ...]:
     if "password" in grants:
         return _OF_EVERY_LOGIN
     return _OF_EVERY_TOKEN if grants else ()
+
+
+_parse_lifetime = duration(timedelta(seconds=MAX_LIFETIME), zero=True)
+
+
+def seconds_of(text: str) -> int:
+    """The seconds of a lifetime: of a duration or a number; 0 for an empty text.
+
+    Raises ValueError.
+    """
+    return int(_parse_lifetime(f"{text}s" if text.isdigit() else text or "0s").total_seconds())
 
 
 def apply(ctx: Context, client: Client, fields: ClientFields) -> None:

@@ -7,27 +7,48 @@ no group, and is not asked.
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from authsite.platform.settings import Settings
 from authsite.users.account import Account
 from authsite.users.groups import labels
 from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
+from authsite.users.levels import PHR
 
 from .errors import GroupRequired
 from .models import Client
 
 
-def check(account: Account, require_group: str | None, acr: str | None = None) -> None:
+def check(settings: Settings, account: Account, require_group: str | None, acr: str | None) -> None:
     """Raise `GroupRequired` unless the user is in the group that the client requires, if any.
 
-    ``acr``: see `labels.shown`.
+    ``acr``: the level of the sign-in; see `labels.shown`.
     """
-    if not is_allowed(account, require_group, acr):
+    if not is_allowed(settings, account, require_group, acr):
         raise GroupRequired
 
 
-def is_allowed(account: Account, require_group: str | None, acr: str | None = None) -> bool:
-    """Whether the user is in the group that the client requires, or it requires none."""
-    return require_group is None or require_group in labels.shown(account.labels, acr)
+def is_allowed(
+    settings: Settings, account: Account, require_group: str | None, acr: str | None
+) -> bool:
+    """Whether the user is in the group that the client requires, or it requires none.
+
+    A member whose sign-in is below the level of the group is not.
+    """
+    if require_group is None:
+        return True
+    return require_group in labels.shown(account.labels, acr, settings.admin_acr)
+
+
+def is_member(settings: Settings, account: Account, require_group: str | None) -> bool:
+    """Whether the user is in the group that the client requires, if any, at the highest level."""
+    return is_allowed(settings, account, require_group, PHR)
+
+
+def level_of(settings: Settings, account: Account, require_group: str | None) -> str | None:
+    """The level that a member of the group needs; None if it has none, or the user is not in it."""
+    if require_group is None:
+        return None
+    return labels.level_of(account.labels, require_group, settings.admin_acr)
 
 
 def require_existing(db: Session, name: str) -> None:

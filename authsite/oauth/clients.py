@@ -1,4 +1,7 @@
-"""Manage OAuth clients: create, change, rotate the secret, disable."""
+"""Manage OAuth clients: create, change, rotate the secret, disable.
+
+``cause``: who does it and why, for the event; None for what an installation does by itself.
+"""
 
 import secrets
 import uuid
@@ -9,7 +12,9 @@ from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
@@ -32,7 +37,12 @@ def new_secret() -> str:
 
 
 def create(
-    ctx: Context, name: str, client_type: str, scope: str = "", default_scope: str = ""
+    ctx: Context,
+    name: str,
+    client_type: str,
+    scope: str = "",
+    default_scope: str = "",
+    cause: Cause | None = None,
 ) -> tuple[Client, str | None]:
     """Create a client; returns it and its secret, of which only a hash is stored.
 
@@ -55,7 +65,7 @@ def create(
         default_scope=" ".join(default_scope.split()),
     )
     secret = None if client_type in PUBLIC_TYPES else new_secret()
-    _add(ctx, client, secret)
+    _add(ctx, client, secret, cause)
     return client, secret
 
 
@@ -68,11 +78,11 @@ def create_again(ctx: Context, name: str, client_id: uuid.UUID, secret: str) -> 
     _add(ctx, client, secret)
 
 
-def _add(ctx: Context, client: Client, secret: str | None) -> None:
+def _add(ctx: Context, client: Client, secret: str | None, cause: Cause | None = None) -> None:
     client.secret_hash, client.epoch = hash_secret(secret) if secret else "", 0
     client.created_at = client.updated_at = clock.now()
     ctx.db.add(client)
-    record(ctx, Event.CLIENT_CREATED, client_id=client.id)
+    record(ctx, Event.CLIENT_CREATED, client_id=client.id, details=_details(cause))
 
 
 def change(
@@ -83,6 +93,7 @@ def change(
     scope: str | None = None,
     default_scope: str | None = None,
     end_tokens: bool = False,
+    cause: Cause | None = None,
 ) -> None:
     """Change the values that are not None. Narrowing the scope ends the tokens issued before.
 
@@ -101,7 +112,7 @@ def change(
     client.updated_at = now
     if end_tokens or not before <= set(scope.split()):
         client.epoch = Client.epoch + 1
-    record(ctx, Event.CLIENT_CHANGED, client_id=client.id)
+    record(ctx, Event.CLIENT_CHANGED, client_id=client.id, details=_details(cause))
 
 
 def wait_for_others(db: Session) -> None:
@@ -113,7 +124,7 @@ def wait_for_others(db: Session) -> None:
         db.execute(select(func.pg_advisory_xact_lock(_LOCK)))
 
 
-def rotate_secret(ctx: Context, client: Client) -> str:
+def rotate_secret(ctx: Context, client: Client, cause: Cause | None = None) -> str:
     """Give the client a new secret, which is returned.
 
     The previous one stays valid until the next rotation or `retire_secret`. Raises ValueError for a
@@ -137,18 +148,18 @@ def rotate_secret(ctx: Context, client: Client) -> str:
         )
         .execution_options(synchronize_session="fetch")
     )
-    record(ctx, Event.CLIENT_SECRET_ROTATED, client_id=client.id)
+    record(ctx, Event.CLIENT_SECRET_ROTATED, client_id=client.id, details=_details(cause))
     return secret
 
 
-def retire_secret(ctx: Context, client: Client) -> None:
+def retire_secret(ctx: Context, client: Client, cause: Cause | None = None) -> None:
     """End the older of two valid secrets."""
     client.previous_secret_hash = None
     client.updated_at = clock.now()
-    record(ctx, Event.CLIENT_SECRET_RETIRED, client_id=client.id)
+    record(ctx, Event.CLIENT_SECRET_RETIRED, client_id=client.id, details=_details(cause))
 
 
-def disable(ctx: Context, client_id: uuid.UUID) -> None:
+def disable(ctx: Context, client_id: uuid.UUID, cause: Cause | None = None) -> None:
     """Reject the client from now on, and end everything that was issued to it."""
     now = clock.now()
     ctx.db.execute(
@@ -156,7 +167,7 @@ def disable(ctx: Context, client_id: uuid.UUID) -> None:
         .where(Client.id == client_id)
         .values(disabled_at=now, updated_at=now, epoch=Client.epoch + 1)
     )
-    record(ctx, Event.CLIENT_DISABLED, client_id=client_id)
+    record(ctx, Event.CLIENT_DISABLED, client_id=client_id, details=_details(cause))
 
 
 def end_all_tokens(db: Session) -> int:
@@ -167,11 +178,11 @@ def end_all_tokens(db: Session) -> int:
     return cast(CursorResult[Any], ended).rowcount
 
 
-def enable(ctx: Context, client: Client) -> None:
+def enable(ctx: Context, client: Client, cause: Cause | None = None) -> None:
     """Accept a disabled client again; what was issued before stays revoked."""
     client.disabled_at = None
     client.updated_at = clock.now()
-    record(ctx, Event.CLIENT_ENABLED, client_id=client.id)
+    record(ctx, Event.CLIENT_ENABLED, client_id=client.id, details=_details(cause))
 
 
 def search(
@@ -194,6 +205,10 @@ def search(
     query = select(Client).where(*conditions).order_by(Client.created_at, Client.id).limit(limit)
     total = db.scalar(select(func.count()).select_from(Client).where(*conditions)) or 0
     return db.scalars(query).all(), total
+
+
+def _details(cause: Cause | None) -> dict[str, Detail] | None:
+    return cause.details() if cause else None
 
 
 def _check_name(name: str) -> None:

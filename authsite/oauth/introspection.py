@@ -159,7 +159,7 @@ def _introspect_personal(
     ):
         return {"active": False}
     active_personal_tokens.note_use(ctx.services.last_used, token, now)
-    answer = _about_user(active.account)
+    answer = _about_user(active.account, None, ctx.settings.admin_acr)
     answer["exp"], answer["iat"] = token.expires, int(asking.created_at.timestamp())
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
@@ -180,17 +180,16 @@ def _introspect_refresh(
         return {"active": False}
     answer = _facts(ctx, token, family, family.session_id, ctx.settings.refresh_expires_in)
     # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
-    account, scope = family.account, family.granted_scope
-    # The scope that a refresh would give now: without scopes of groups that the user is not in.
-    scope = group_scopes.held(ctx, account.id, scope) if account else scope
+    account, scope, holder = family.account, family.granted_scope, family.holder
+    # The scope that a refresh would give now: without scopes that no group of the user gives.
+    scope = group_scopes.held(ctx, holder, scope) if holder else scope
     _keep_what_was_allowed(answer, account, family.facts, scope)
     answer["token_type"], answer["scope"] = "N_A", scope
     return answer
 
 
 def _is_denied(ctx: Context, account: Account, family: RefreshableFamily) -> bool:
-    acr = acr_of(unpack(family.facts).amr)
-    allowed = client_groups.is_allowed(account, family.require_group, acr)
+    allowed = client_groups.is_allowed(ctx.settings, account, family.require_group, family.acr)
     return not allowed or find_denial(ctx, account) is not None
 
 
@@ -238,7 +237,8 @@ def _facts(
     if family.account:
         of_login = not token.personal
         amr = unpack(family.facts).amr if of_login else ()
-        answer.update(_about_user(family.account, acr_of(amr) if of_login else None))
+        admin_acr = ctx.settings.admin_acr
+        answer.update(_about_user(family.account, acr_of(amr) if of_login else None, admin_acr))
         if of_login:
             answer["acr"], answer["amr"] = acr_of(amr), shown_amr(amr)
             if proved := proved_at(amr, family.auth_at):
@@ -248,14 +248,14 @@ def _facts(
     return answer
 
 
-def _about_user(account: Account, acr: str | None = None) -> IntrospectionAnswer:
+def _about_user(account: Account, acr: str | None, admin_acr: str) -> IntrospectionAnswer:
     answer: IntrospectionAnswer = {
         "active": True,
         "sub": str(account.id),
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
-        "groups": list(labels.shown(account.labels, acr)),
+        "groups": list(labels.shown(account.labels, acr, admin_acr)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

@@ -18,6 +18,7 @@ from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import levels
+from authsite.users.groups.group_scopes import Holder
 from authsite.users.models import User, unchanged_since
 
 from . import scopes
@@ -136,10 +137,11 @@ def issue(
     for an audience `FeatureNotOpen`.
     """
     account, family_id = done.account, family_id or uuid4()
-    held = scopes.hold(ctx, account.id, scope)
+    holder = Holder(account.id, levels.acr_of(done.amr), client.id)
+    held = scopes.hold(ctx, holder, scope)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
     pair = _insert(ctx, client, held, family_id, owner, audience=audience)
-    scopes.confirm(ctx, account.id, family_id, held)
+    scopes.confirm(ctx, holder, family_id, held)
     return pair
 
 
@@ -151,10 +153,11 @@ def issue_for_code(
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
-    held = scopes.hold(ctx, done.account.id, code.scope)
-    audience = facts.unpack(code.facts).audience
-    pair = _insert(ctx, client, held, code.id, owner, code, audience=audience)
-    scopes.confirm(ctx, done.account.id, code.id, held)
+    of_code = facts.unpack(code.facts)
+    holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
+    held = scopes.hold(ctx, holder, code.scope)
+    pair = _insert(ctx, client, held, code.id, owner, code, audience=of_code.audience)
+    scopes.confirm(ctx, holder, code.id, held)
     return pair
 
 

@@ -19,6 +19,7 @@ from authsite.sign_in.conditions import check_account
 from authsite.sign_in.factors import policy
 from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.users.groups.group_scopes import Holder
 from authsite.users.levels import acr_of
 
 from . import client_groups, families, resources, scopes
@@ -57,6 +58,16 @@ class RefreshableFamily(NamedTuple):
     session_id: UUID | None
     require_group: str | None
     account: Account | None
+
+    @property
+    def acr(self) -> str:
+        """The level of the sign-in that the tokens come from."""
+        return acr_of(unpack(self.facts).amr)
+
+    @property
+    def holder(self) -> Holder | None:
+        """For whom the scopes are; None where the family acts for no user."""
+        return Holder(self.account.id, self.acr, self.client_id) if self.account else None
 
 
 REFRESHABLE_FAMILY = PreparedQuery(
@@ -195,8 +206,7 @@ def _find_allowed(
     if family.session_id is not None:  # what its client requires is checked there
         return family, code_families.check(ctx, family.id)
     if family.account:
-        acr = acr_of(unpack(family.facts).amr)
-        client_groups.check(family.account, family.require_group, acr)
+        client_groups.check(ctx.settings, family.account, family.require_group, family.acr)
     return family, OTHER
 
 
@@ -205,8 +215,9 @@ def _rotate(
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
-    if family.account:
-        scope = scopes.hold(ctx, family.account.id, scope)
+    holder = family.holder
+    if holder:
+        scope = scopes.hold(ctx, holder, scope)
     refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings, bound)
     rotated = ROTATE.one(
         ctx.database,
@@ -220,8 +231,8 @@ def _rotate(
     )
     if rotated is None:
         return None
-    if family.account:
-        scopes.confirm(ctx, family.account.id, family.id, scope)
+    if holder:
+        scopes.confirm(ctx, holder, family.id, scope)
     successor = Generation(
         family.id,
         rotated.generation,

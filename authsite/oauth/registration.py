@@ -1,6 +1,7 @@
 """Register a client with all of its fields, and change one."""
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause
 
 from . import client_fields, clients
 from .client_fields import NO_FIELDS, ClientFields
@@ -14,6 +15,7 @@ def register(
     scope: str = "",
     default_scope: str = "",
     fields: ClientFields = NO_FIELDS,
+    cause: Cause | None = None,
 ) -> tuple[Client, str | None]:
     """Create a client; returns it and its secret, as `clients.create` does.
 
@@ -25,7 +27,7 @@ def register(
             f"a client of type {client_type} needs a redirect URI: the page of the application "
             "to which a person returns after the sign-in"
         )
-    client, secret = clients.create(ctx, name, client_type, scope, default_scope)
+    client, secret = clients.create(ctx, name, client_type, scope, default_scope, cause)
     client_fields.apply(ctx, client, fields)
     return client, secret
 
@@ -38,6 +40,7 @@ def change(
     scope: str | None = None,
     default_scope: str | None = None,
     fields: ClientFields = NO_FIELDS,
+    cause: Cause | None = None,
 ) -> None:
     """Change what is not None. A narrower scope, and another ``first_party``, end its tokens.
 
@@ -54,4 +57,5 @@ def change(
         scope=scope,
         default_scope=default_scope,
         end_tokens=client.first_party != before,
+        cause=cause,
     )

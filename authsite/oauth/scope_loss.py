@@ -2,23 +2,27 @@
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Select, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, literal, null, or_, select, update
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.runtime import clock
+from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
+from authsite.sign_in.facts import amr_of
 from authsite.users.groups import group_scopes
+from authsite.users.groups.group_scopes import Holder
 from authsite.users.groups.models import Group, GroupMember
-from authsite.users.models import User
+from authsite.users.levels import acr_of
+from authsite.users.locks import lock_all
 
 from .active import ACTIVE_FAMILIES
 from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS
 from .families import SCOPE_LOST
-from .models import Family, PersonalToken
+from .models import FORMER_PERSONAL_TOKEN, Family, PersonalToken
 
 BATCH = 500  # rows
 Table: TypeAlias = type[Family] | type[PersonalToken]
@@ -27,41 +31,71 @@ TABLES: dict[Table, str] = {Family: "family", PersonalToken: "token"}
 
 
 class Carrying(NamedTuple):
-    """A family or a personal access token, with its scope."""
+    """A family or a personal access token, with its scope.
+
+    ``kind``: as of `Family`, that of a personal access token for one of either table.
+    """
 
     id: UUID
     user_id: UUID | None
     client_id: UUID | None
     scope: str
+    facts: str | None
+    kind: str
+
+    def holder_of(self, user_id: UUID) -> Holder:
+        """For whom the scope is; a personal access token is of no sign-in and of no client."""
+        if self.kind == FORMER_PERSONAL_TOKEN:
+            return Holder(user_id)
+        return Holder(user_id, acr_of(amr_of(self.facts)), self.client_id)
 
 
-def end_lost(ctx: Context, user_ids: Collection[UUID], lost: set[str]) -> None:
+def end_lost(ctx: Context, user_ids: Collection[UUID], lost: Collection[str]) -> None:
     """End the tokens of these users that carry a scope of ``lost``, unless a group still gives it.
 
-    So do those that carry another scope for groups: it was lost by a change that was stopped, or
-    that has not come to these users yet. The users' rows stay locked until the end of the
-    transaction.
+    A group gives it to a sign-in of its level alone. The tokens end, too, that carry another scope
+    for groups: it was lost by a change that was stopped, or that has not come to these users yet.
+    The users' rows stay locked until the end of the transaction.
     """
-    lost = lost | ctx.settings.scopes.for_groups
-    if not lost or not user_ids:
+    if not user_ids:
         return
-    # In one order, against deadlocks.
-    of_users = select(User.id).where(User.id.in_(user_ids)).order_by(User.id)
-    ctx.db.execute(of_users.with_for_update(key_share=True))
-    given = group_scopes.given_to(ctx, user_ids)
-    for table in TABLES:
-        query = _select(table, lost).where(table.user_id.in_(user_ids))
-        found = [Carrying(*row) for row in ctx.db.execute(query)]
-        _end(
-            ctx,
-            table,
-            [
-                each
-                for each in found
-                if each.user_id and lost.intersection(each.scope.split()) - given[each.user_id]
-            ],
-            SCOPE_LOST,
+    for_groups = ctx.settings.scopes.for_groups.union(lost)
+    lock_all(ctx.db, user_ids)
+    groups = group_scopes.groups_of_users(ctx, user_ids)
+
+    def has_lost(each: Carrying) -> bool:
+        scopes = {name for name in each.scope.split() if name in for_groups or is_admin(name)}
+        if not scopes or each.user_id is None:
+            return False
+        given = group_scopes.scopes_of(
+            ctx.settings, groups[each.user_id], each.holder_of(each.user_id)
         )
+        return not scopes <= given
+
+    for table in TABLES:
+        query = _select(table, {*for_groups, ADMIN_PREFIX}).where(table.user_id.in_(user_ids))
+        found = [Carrying(*row) for row in ctx.db.execute(query)]
+        _end(ctx, table, list(filter(has_lost, found)), SCOPE_LOST)
+
+
+def count_of_members(ctx: Context, name: str, scopes: Collection[str], limit: int) -> int:
+    """How many tokens of the members of a group carry one of ``scopes``, counted to ``limit``.
+
+    Logins and personal access tokens. At most these end when the group does not give the scopes any
+    more, or to fewer sign-ins: another group may give them, too.
+    """
+    if not scopes:
+        return 0
+    count, now = 0, clock.now()
+    members = select(GroupMember.user_id).where(GroupMember.group_name == name)
+    for table, expires_at in (
+        (Family, Family.refresh_expires_at),
+        (PersonalToken, PersonalToken.expires_at),
+    ):
+        query = _select(table, scopes).where(table.user_id.in_(members), expires_at > now)
+        for row in ctx.db.execute(query.limit(limit)):
+            count += not set(scopes).isdisjoint(Carrying(*row).scope.split())
+    return min(count, limit)
 
 
 class Place(NamedTuple):
@@ -119,10 +153,14 @@ def count_without_group(connection: Connection, scope: str, now: datetime) -> in
     )
 
 
-def _select(table: Table, scopes: Iterable[str]) -> Select[UUID, UUID | None, UUID | None, str]:
-    return select(table.id, table.user_id, table.client_id, table.scope).where(
-        _carries(table, scopes), table.revoked_at.is_(None)
-    )
+def _select(table: Table, scopes: Iterable[str]) -> Select[*tuple[Any, ...]]:
+    """The columns of `Carrying`."""
+    columns: list[Any] = [table.id, table.user_id, table.client_id, table.scope]
+    if table is Family:
+        columns += [Family.facts, Family.kind]
+    else:
+        columns += [null(), literal(FORMER_PERSONAL_TOKEN)]
+    return select(*columns).where(_carries(table, scopes), table.revoked_at.is_(None))
 
 
 def _carries(table: Table, scopes: Iterable[str]) -> ColumnElement[bool]:

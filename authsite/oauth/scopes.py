@@ -5,6 +5,7 @@ from uuid import UUID
 from authsite.context import Context
 from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes
+from authsite.users.groups.group_scopes import Holder
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
@@ -51,24 +52,24 @@ def without_openid(scope: str) -> str:
     return " ".join(name for name in parse(scope) if name not in OPENID_SCOPES)
 
 
-def hold(ctx: Context, user_id: UUID, scope: str) -> str:
+def hold(ctx: Context, holder: Holder, scope: str) -> str:
     """``scope`` without what is for groups and none of the user's groups gives.
 
     Raises `InvalidScope` if nothing is left.
     """
-    held = group_scopes.held(ctx, user_id, scope)
+    held = group_scopes.held(ctx, holder, scope)
     if scope and not held:
         raise InvalidScope
     return held
 
 
-def confirm(ctx: Context, user_id: UUID, family_id: UUID, held: str) -> None:
+def confirm(ctx: Context, holder: Holder, family_id: UUID, held: str) -> None:
     """Check, once tokens with the scope ``held`` are stored, that the user still holds it.
 
     A change that takes a scope from a user ends the stored tokens that carry it. So either these
     tokens are among them, or this function sees the change. In that case it ends the family,
     which is committed, and raises `InvalidGrant`.
     """
-    if group_scopes.held(ctx, user_id, held, group_scopes.given_after_changes) != held:
-        families.end_apart(ctx, family_id, families.SCOPE_LOST, user_id)
+    if group_scopes.held(ctx, holder, held, group_scopes.given_after_changes) != held:
+        families.end_apart(ctx, family_id, families.SCOPE_LOST, holder.user_id)
         raise InvalidGrant

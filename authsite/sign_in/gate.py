@@ -97,10 +97,26 @@ def resume(
         pending_logins.refund_attempt(ctx, found.id)  # nothing was checked, or it was right
         raise
     if isinstance(verified, Wrong):
-        LOGINS.add("failed")
-        factor_notices.note_failure(ctx, found.account, found.amr)
-        return verified
+        return _failed(ctx, found, verified)
     done = _go_on(ctx, verified, found)
+    if after := _method(ctx, method).after:
+        after(ctx, verified.account)
+    return done
+
+
+def complete_at_once(
+    ctx: Context, pending: Pending, method: str, given: Mapping[str, str]
+) -> Complete | Wrong:
+    """Complete a login whose second proof came in the same request as the first one.
+
+    ``pending`` is not stored, and has the second factor as ``method``. The attempt is counted for
+    the user as by `resume`. Raises `PendingEnded`, and as `sign_in`.
+    """
+    verified = check(ctx, pending, method, given, *attempts_of(pending))
+    if isinstance(verified, Wrong):
+        return _failed(ctx, pending, verified)
+    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
+    done = _completed(ctx, verified, pending, amr)
     if after := _method(ctx, method).after:
         after(ctx, verified.account)
     return done
@@ -282,9 +298,19 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
             raise PendingEnded
         confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
         return mailbox.keep_valid(ctx, noted, confirmed) if confirmed else noted
+    return _completed(ctx, verified, pending, amr, spend=True)
+
+
+def _completed(
+    ctx: Context, verified: Verified, pending: Pending, amr: tuple[str, ...], *, spend: bool = False
+) -> Complete:
+    """The sign-in that rests on ``amr``. ``spend``: the pending login is stored, and used up."""
+    account = pending.account
+    if account is None or verified.account.id != account.id:
+        raise PendingEnded
     by_mail = proves_mailbox(amr)  # the user has read that mail just now
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
-    if not pending_logins.spend(ctx, pending):
+    if spend and not pending_logins.spend(ctx, pending):
         raise PendingEnded
     version = pending.recognition_version
     if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):
@@ -293,6 +319,12 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
+
+
+def _failed(ctx: Context, pending: Pending, wrong: Wrong) -> Wrong:
+    LOGINS.add("failed")
+    factor_notices.note_failure(ctx, pending.account, pending.amr)
+    return wrong
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     table,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 
 from authsite.context import Context
 from authsite.platform.audit.events import Event
@@ -146,8 +147,12 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def store(ctx: Context, pending: Pending) -> None:
-    """Insert the row of ``pending`` in the request's transaction."""
+def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
+    """Insert the row of ``pending`` in the request's transaction.
+
+    ``failures``: how many further proofs were wrong in this request. Where its user or client was
+    erased since the proof there is none, as of one that has ended.
+    """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
     row = PendingLogin(
@@ -170,13 +175,14 @@ def store(ctx: Context, pending: Pending) -> None:
         auth_at=pending.auth_at,
         name_hash=pending.name_hash,
         registered=pending.registered,
-        failures=0,
+        failures=failures,
         address=info.address,
         agent=info.agent,
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    ctx.db.add(row)
+    if not insert(ctx, row):
+        return
     record(
         ctx,
         Event.LOGIN_PENDING,
@@ -184,6 +190,16 @@ def store(ctx: Context, pending: Pending) -> None:
         client_id=target.client_id,
         details={"amr": " ".join(pending.amr)},
     )
+
+
+def insert(ctx: Context, row: PendingLogin) -> bool:
+    """Insert the row in the request's transaction; False if its user or client is gone."""
+    try:
+        with ctx.db.begin_nested():
+            ctx.db.add(row)
+    except IntegrityError:
+        return False
+    return True
 
 
 def find(ctx: Context, key: str) -> Pending | None:

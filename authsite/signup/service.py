@@ -154,6 +154,39 @@ def _mail_link(ctx: Context, user: User, page_url: str | None, code_id: UUID | N
         verification.mail_link(ctx, recipient, page_url, code_id=code_id)
 
 
+class Checked(NamedTuple):
+    """The login names and the hashed password of a registration without mistakes."""
+
+    names: Sequence[Identifier]
+    password_hash: str
+
+
+def check_invited(ctx: Context, given: SignUp) -> Checked:
+    """Check a registration by invitation, and hash the password; this writes nothing.
+
+    The address may be of any domain. Raises `ValidationFailed` with one entry for each error, and
+    `HashCapacityExceeded`.
+    """
+    names = _validate(ctx, given, terms_errors(ctx, given.terms_accepted))
+    return Checked(names, ctx.passwords.hash(given.password))
+
+
+def create_invited(ctx: Context, given: SignUp, checked: Checked) -> User:
+    """Create the user, whose address the link of the invitation has proved.
+
+    Raises `IdentifierTaken`.
+    """
+    user = users.create(
+        ctx,
+        checked.names,
+        checked.password_hash,
+        name=given.name or None,
+        confirmed=True,
+        origin="invited",
+    )
+    return accept_terms(ctx, user)
+
+
 def terms_errors(ctx: Context, accepted: str | None) -> list[FieldError]:
     """The error of a form that does not accept the terms of `terms-url`."""
     if ctx.settings.terms_url is None or (accepted or "").lower() in _ACCEPTED:

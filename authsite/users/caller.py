@@ -9,7 +9,7 @@ from authsite.request_state import Request
 from .account import Account, SignedInUser, as_json
 from .errors import UserRequired
 from .groups import labels
-from .levels import acr_of, shown_amr
+from .levels import AAL2, acr_of, shown_amr
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Caller:
     """When the access token or browser session ends by itself, in Unix seconds."""
     login_names: tuple[str, ...] = ()
     """The kinds of login name that are enabled; ``user`` has no others."""
+    admin_acr: str = AAL2
+    """The level at which the reserved groups count: the setting `admin-acr`."""
 
     @property
     def user(self) -> CallerUser | None:
@@ -145,7 +147,9 @@ class Caller:
 
         Empty for a client that acts for itself.
         """
-        return labels.shown(self.account.labels, self.acr) if self.account else ()
+        if self.account is None:
+            return ()
+        return labels.shown(self.account.labels, self.acr, self.admin_acr)
 
     def require_user(self) -> CallerUser:
         """The user this request acts for; raises `UserRequired` if it acts for none."""

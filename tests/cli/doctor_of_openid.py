@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import delete, update
 
-from authsite.cli.openid_checks import openid_findings
+from authsite.checks.openid import openid_findings
 from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.rotation import make_missing
 from authsite.platform.settings import new_sealing_key
@@ -29,8 +29,8 @@ def openid_set_off(found, _folder):
 
 def openid_included(found, _folder):
     found(**ON)  # sets the variables
-    cfg = found.site.cfg
-    line(list(openid_findings(cfg, standalone=False)), "openid-included", "openid")
+    services = found.site.app.registry["authsite"]
+    line(list(openid_findings(services, standalone=False)), "openid-included", "openid")
 
 
 def signing_keys_none(found, _folder):

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import MetaData, Table, delete, text, update
 
-from authsite.cli.findings import LINES
+from authsite.checks.findings import LINES
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db import migrate, open_database

@@ -10,14 +10,15 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from authsite.cli import authsite, production_checks
-from authsite.cli.doctor import examine
-from authsite.cli.production_checks import (
+from authsite.checks import production
+from authsite.checks.production import (
     connections_finding,
     hash_finding,
     production_findings,
     skew_finding,
 )
+from authsite.cli import authsite
+from authsite.cli.doctor import examine
 from tests.support.servers import free_port
 from tests.support.site import SECRET
 from tests.support.smtp import mail_server
@@ -160,7 +161,7 @@ def ini(tmp_path, site, monkeypatch):
         f"authsite.database-url = {site.url}\n"
     )
     path.chmod(0o600)
-    monkeypatch.setattr(production_checks, "HASH", (0, 60_000))
+    monkeypatch.setattr(production, "HASH", (0, 60_000))
     return str(path)
 
 

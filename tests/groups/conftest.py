@@ -7,6 +7,7 @@ from tests.support.in_process import Commands, write_ini
 SCOPES = (
     "\n  notes:read: Read notes\n  payments:write [groups]: Pay\n  payments:read [groups]: Look"
 )
+SETTINGS = {"scopes": SCOPES, "personal_token_scopes": "notes:read payments:write"}
 
 
 class GroupCommands(Commands):
@@ -19,7 +20,7 @@ class GroupCommands(Commands):
 @pytest.fixture
 def site(site_with):
     """A site with Ann and Bo, who are confirmed."""
-    made = site_with(scopes=SCOPES, personal_token_scopes="notes:read payments:write")
+    made = site_with(**SETTINGS)
     for email in ("ann@example.com", "bo@example.com"):
         made.user(email, confirmed=True)
     return made

@@ -120,11 +120,39 @@ def test_only_scopes_for_groups_are_bound(commands, scope, why):
     assert why in commands.run("group", "update", "ops", "--scope", scope, status=1).output
 
 
-def test_no_group_requires_a_level_yet(commands):
+def test_a_group_may_require_a_level_which_the_labels_have(site, commands):
     arguments = ("ops", "--title", "x", "--require-acr", "aal2")
-    assert "second factors" in commands.run("group", "create", *arguments, status=1).output
-    commands.run("group", "create", "ops", "--title", "x")
-    commands.run("group", "update", "ops", "--require-acr", "aal2", status=1)
+    assert commands.json("group", "create", *arguments)["require_acr"] == "aal2"
+    commands.run("group", "add", "ops", "ann@example.com")
+    assert labels(site) == "ops=aal2"
+    commands.run("group", "update", "ops", "--title", "y")
+    assert labels(site) == "ops=aal2"
+    commands.run("group", "update", "ops", "--require-acr", "")
+    assert labels(site) == "ops"
+    assert commands.json("group", "show", "ops")["require_acr"] is None
+    levels = [each.details.get("require_acr") for each in events(site, "group.c")]
+    assert levels == ["aal2", "aal2", None]
+
+
+def test_a_level_is_a_known_one(commands):
+    for unknown in ("aal3", "AAL2", "aal2 phr"):
+        arguments = ("ops", "--title", "x", "--require-acr", unknown)
+        assert "aal1, aal2, phr" in commands.run("group", "create", *arguments, status=1).output
+
+
+def test_a_change_of_nothing_is_no_event(site, commands):
+    commands.run("group", "create", "ops", "--title", "Ops")
+    for _ in range(2):
+        commands.run("group", "update", "ops", "--title", "Operations", "--require-acr", "phr")
+    assert len(events(site, "group.changed")) == 1
+
+
+def test_the_reserved_groups_require_the_level_of_administrators(commands):
+    listed = {
+        each["name"]: each["require_acr"] for each in commands.json("group", "list")["groups"]
+    }
+    assert set(listed.values()) == {"aal2"}
+    assert commands.json("group", "show", "authsite:owner")["require_acr"] == "aal2"
 
 
 def test_a_user_is_in_at_most_thirty_groups(site, commands):

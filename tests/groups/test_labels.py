@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.users.groups.labels import shown
+from authsite.users.groups.labels import level_of, names, shown
 from authsite.users.models import User
 from tests.support import personal
 
 
 @pytest.mark.parametrize(
-    ("labels", "acr", "names"),
+    ("labels", "acr", "found"),
     [
         (None, None, ()),
         ("", "phr", ()),
@@ -20,11 +20,23 @@ from tests.support import personal
         ("finance=aal2 ops", "phr", ("finance", "ops")),
         ("finance=phr", "aal2", ()),
         ("finance=other", "other", ()),
-        ("a:b authsite:owner", None, ("a:b", "authsite:owner")),
+        ("a:b authsite:owner", None, ("a:b",)),
+        ("a:b authsite:owner", "aal1", ("a:b",)),
+        ("a:b authsite:owner", "aal2", ("a:b", "authsite:owner")),
     ],
 )
-def test_a_group_with_a_level_counts_only_in_a_request_of_that_level(labels, acr, names):
-    assert shown(labels, acr) == names
+def test_a_group_with_a_level_counts_only_in_a_request_of_that_level(labels, acr, found):
+    assert shown(labels, acr, "aal2") == found
+
+
+def test_the_level_of_a_reserved_group_is_that_of_the_setting():
+    label = "authsite:owner=aal1 ops=aal2"  # whatever the column says
+    assert shown(label, "aal2", "phr") == ("ops",)
+    assert shown(label, "phr", "phr") == ("authsite:owner", "ops")
+    levels = [level_of(label, name, "phr") for name in ("authsite:owner", "ops", "other")]
+    assert levels == ["phr", "aal2", None]
+    assert level_of("ops=other", "ops", "phr") is None
+    assert names(label) == ("authsite:owner", "ops")
 
 
 def label(site, text):

@@ -148,6 +148,14 @@ def unbind(ctx, _ann):
     service.change(ctx, "payers", GroupValues(scopes=""), CAUSE)
 
 
+def raise_level(ctx, _ann):
+    service.change(ctx, "payers", GroupValues(require_acr="aal2"), CAUSE)
+
+
+def delete_group(ctx, _ann):
+    service.delete(ctx, "payers", CAUSE)
+
+
 def run_again(payers):
     payers.run("group", "update", "payers", "--scope", "")
 
@@ -168,7 +176,7 @@ def test_tokens_end_though_the_command_was_stopped_before_it_came_to_them(site, 
     site.me(token, 401)
 
 
-@pytest.mark.parametrize("lose", [leave, unbind])
+@pytest.mark.parametrize("lose", [leave, unbind, raise_level, delete_group])
 @pytest.mark.parametrize("refreshes", [False, True])
 def test_tokens_that_are_issued_while_a_scope_is_lost_do_not_carry_it(
     site, payers, lose, refreshes
@@ -190,7 +198,7 @@ def test_tokens_that_are_issued_while_a_scope_is_lost_do_not_carry_it(
     assert answer.status_int == 400
     assert answer.json["error"] in ("invalid_grant", "invalid_scope")
     with site.db() as db:
-        assert db.scalars(select(GroupMember)).all() == [] or lose is unbind
+        assert db.scalars(select(GroupMember)).all() == [] or lose in (unbind, raise_level)
     assert [
         family.scope
         for family in site.families()

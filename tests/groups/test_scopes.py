@@ -3,9 +3,12 @@
 import pytest
 from sqlalchemy import select
 
+from authsite.oauth import scope_loss
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.models import AuditEvent
+from tests.groups.conftest import SETTINGS
 from tests.support import personal
+from tests.support.factors import context
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
 
@@ -103,6 +106,23 @@ def test_who_loses_a_scope_loses_the_tokens_that_carry_it(site, keys, payers, lo
     assert one.details["why"] == other.details["why"] == "no group gives its scope"
 
 
+@pytest.mark.parametrize("group", ["payers", "others"])
+def test_a_scope_of_a_deleted_group_is_nobodys_on_every_process(sites, site, keys, payers, group):
+    """The definition of the scope is in the settings: no process takes it for a common one."""
+    one, other = (sites(**SETTINGS, guard_cache=each) for each in ("0s", "60s"))
+    payers.run("group", "create", "others", "--title", "Others")
+    tokens = [login(each, keys) for each in (one, other)]
+    for name in (group, *({"payers", "others"} - {group})):
+        payers.run("group", "delete", name)
+    for process in (one, other):
+        for each in tokens:
+            process.me(each["access_token"], 401)
+            assert process.introspect(keys, each["access_token"]) == {"active": False}
+            assert process.refresh(keys, each["refresh_token"], 400)["error"] == "invalid_grant"
+        assert login(process, keys)["scope"] == "notes:read"
+        assert login(process, keys, "payments:write", 400)["error"] == "invalid_scope"
+
+
 @pytest.mark.parametrize("lose", LOSSES)
 def test_what_was_narrowed_away_does_not_come_back_after_the_loss(site, keys, payers, lose):
     tokens = login(site, keys)
@@ -123,6 +143,31 @@ def test_tokens_stay_where_another_group_gives_the_scope(site, keys, payers, los
     site.me(tokens["access_token"])
     payers.run("group", "delete", "more")
     site.me(tokens["access_token"], 401)
+
+
+def test_the_tokens_that_a_change_may_end_are_counted(site, keys, payers):
+    """Those of members alone, which the page that confirms the change names."""
+    payers.run("group", "create", "more", "--title", "More", "--scope", "payments:read")
+    for email in ("ann@example.com", "bo@example.com"):
+        payers.run("group", "add", "more", email)
+    both = site.client(scope=f"{ALL} payments:read")
+    carrying = login(site, both, f"{ALL} payments:read")
+    personal.created(site, carrying["access_token"], scope="payments:write")
+    login(site, keys, "notes:read")
+    site.login(both, "bo@example.com", scope="payments:read")
+    revoked = login(site, keys)
+    site.revoke(keys, revoked["refresh_token"])
+
+    def counted(group, *scopes, limit=1000):
+        with site.db() as db:
+            return scope_loss.count_of_members(context(site, db), group, scopes, limit)
+
+    assert counted("payers", "payments:write") == 2
+    assert counted("more", "payments:read") == 2
+    assert counted("payers", "payments:read") == 1
+    assert counted("more", "payments:read", "payments:write") == 3
+    assert counted("more", "payments:read", limit=1) == 1
+    assert counted("more", "payments:rea") == counted("more") == 0
 
 
 def test_other_members_keep_their_tokens(site, keys, payers):

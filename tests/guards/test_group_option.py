@@ -5,6 +5,8 @@ from sqlalchemy import update
 from webtest import TestApp
 
 from authsite.oauth.models import Client
+from authsite.sign_in import facts
+from authsite.sign_in.sessions.models import BrowserSession
 from authsite.testing import bearer_token, session_cookie
 from authsite.users.models import User
 from tests.support.host import hello
@@ -71,8 +73,15 @@ def test_only_members_pass(site, path, labels, code):
 
 def test_a_reserved_group_may_be_required(site):
     sign_in(site)
-    for labels, code in (("ops", "group_required"), ("authsite:owner", None)):
+    weak, strong = facts.pack(("pwd",)), facts.pack(("pwd", "otp"))
+    for labels, proofs, code in (
+        ("ops", strong, "group_required"),
+        ("authsite:owner", weak, "insufficient_user_authentication"),
+        ("authsite:owner", strong, None),
+    ):
         label(site, labels)
+        with site.db() as db:
+            db.execute(update(BrowserSession).values(facts=proofs))
         assert ask(site, "/web/owner") == code
         assert ask(site, "/v1/guard/web?group=authsite:owner") == code
 
@@ -92,6 +101,8 @@ def test_a_personal_access_token_is_of_its_user(site):
     assert ask(site, "/api/ops", **token) == "group_required"
     label(site, "ops")
     assert ask(site, "/api/ops", **token) is None
+    label(site, "ops=aal1")  # the token is of no sign-in, so no step-up is of help
+    assert ask(site, "/api/ops", **token) == "login_required"
 
 
 def test_a_browser_that_asks_for_a_page_gets_a_page(site):
@@ -187,5 +198,5 @@ def test_the_helpers_for_tests_of_a_host_add_a_user_to_groups(host_with):
     assert ask(site, "/api/owner", **bearer(token)) == "group_required"
     browser = TestApp(site.app)
     browser.set_cookie(*session_cookie(site.app, "bo@example.com", groups=["authsite:owner"]))
-    browser.get("/web/owner", headers=JSON)
+    browser.get("/web/owner", headers=JSON, status=401)  # a member, but only with a password
     browser.get("/web/ops", headers=JSON, status=403)

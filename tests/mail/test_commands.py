@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from authsite.cli import authsite
 from authsite.platform.mail import leases
-from authsite.platform.mail.cli import _send_due, shortened
+from authsite.platform.mail.cli import _send_due
 from authsite.platform.mail.leases import Outcome
+from authsite.platform.mail.listed import shortened
 from authsite.platform.mail.sender import open_sender
 from authsite.platform.runtime import clock
 from tests.support.mails import put, row, send_all

@@ -27,7 +27,7 @@ MAILS = (
     "provider_link", "provider_afresh", "identity_linked", "identity_new", "identity_unlinked",
     "factor_added", "factor_removed", "passkey_added", "passkey_removed", "recovery_codes_created",
     "recovery_code_used", "passkey_cloned", "factors_reset", "password_known",
-    "sign_in_code", "first_sign_in_code", "change_code",
+    "sign_in_code", "first_sign_in_code", "change_code", "invitation",
     "account_disabled", "account_enabled", "account_deletion", "account_erased",
     "address_confirmed", "factor_taken", "groups_changed", "login_names_changed",
     "sign_ins_ended", "tokens_revoked",

@@ -3,7 +3,8 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.cli.passkey_checks import passkey_findings
+from authsite.checks.passkeys import passkey_findings
+from authsite.cli.shared import services_of
 from authsite.platform.settings import load_at_start
 from authsite.sign_in.methods.passkeys.models import Passkey
 from tests.support.doctor import line
@@ -15,7 +16,8 @@ from .passkey_users import register
 def found(site, **settings):
     given = {"authsite.secret": SECRET, "authsite.database-url": site.url}
     more = {f"authsite.{name.replace('_', '-')}": value for name, value in settings.items()}
-    return list(passkey_findings(load_at_start({**given, **more})))
+    with services_of(load_at_start({**given, **more})) as services:
+        return list(passkey_findings(services))
 
 
 def test_it_counts_those_of_another_domain(site):
@@ -40,4 +42,5 @@ def test_it_says_why_there_are_none(site):
 @pytest.mark.parametrize("url", ["sqlite:////nonexistent/x.db"])
 def test_without_a_database_it_says_nothing(url):
     given = {"authsite.secret": SECRET, "authsite.database-url": url}
-    assert list(passkey_findings(load_at_start(given))) == []
+    with services_of(load_at_start(given)) as services:
+        assert list(passkey_findings(services)) == []

@@ -6,6 +6,7 @@ from authsite.groups import administrators
 from authsite.oauth.models import Family
 from authsite.platform.audit.cause import Cause
 from authsite.sign_in.facts import pack
+from authsite.users.groups.reserved import ADMIN_SCOPES
 from authsite.users.levels import PASSWORD as PROVED_PASSWORD
 from authsite.users.levels import TOTP
 from authsite.users.models import User
@@ -54,4 +55,4 @@ def client(site, scope):
     return bearer(answer.json["access_token"])
 
 
-__all__ = ["SETTINGS", "client", "make", "signed_in", "token", "with_scope"]
+__all__ = ["ADMIN_SCOPES", "SETTINGS", "client", "make", "signed_in", "token", "with_scope"]

@@ -1,6 +1,6 @@
 """The findings of ``authsite doctor``."""
 
-from authsite.cli.findings import LINES
+from authsite.checks.findings import LINES
 from tests.support.site import WEB
 
 WEB_IS = {"CLIENT_WEB_ID": WEB["clients.web.id"], "CLIENT_WEB_SECRET": WEB["clients.web.secret"]}

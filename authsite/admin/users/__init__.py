@@ -3,7 +3,10 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from authsite.admin.routes import add_routes
+
 from . import deletion, mails
+from .pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,7 @@ def includeme(config: "Configurator") -> None:
     services = config.registry["authsite"]
     when = "seven days after an administrator deleted them"
     config.add_cleanup("users", "Users", partial(_erase_due, services), when=when)
+    add_routes(config, pages=PAGES)
 
 
 def _erase_due(

@@ -14,7 +14,8 @@ role_argument = click.argument("role", metavar="GROUP")
 COLUMNS = {"e-mail": "email", "groups": "groups"}
 NO_MAIL = (
     "no mail has been sent from here in the last seven days, as far as is known: an administrator "
-    "needs one to sign in for the first time. Try it with `authsite mail send`."
+    "needs one to sign in for the first time. Try it with `authsite mail send`; where none can be "
+    "sent, `authsite user mail-code EMAIL` prints the code of a sign-in that waits for it."
 )
 
 

@@ -20,9 +20,16 @@ scope_help = "The scopes that it binds, separated by spaces: only such as the se
 acr_option = click.option(
     "--require-acr",
     metavar="LEVEL",
-    help="The level that a sign-in must have. This version has no levels, and refuses it.",
+    help="The level that a sign-in of a member must have: aal1, aal2 or phr. With less the user is "
+    "not in the group, and its scopes are left out.",
 )
-COLUMNS = {"name": "name", "title": "title", "members": "member_count", "scopes": "scopes"}
+COLUMNS = {
+    "name": "name",
+    "title": "title",
+    "level": "require_acr",
+    "members": "member_count",
+    "scopes": "scopes",
+}
 UNCONFIRMED = (
     "the user has not confirmed the e-mail address, so it may be another person's: check that it "
     "is the right account"
@@ -47,6 +54,7 @@ class GroupWithMembers:
         facts = {
             "name": group.name,
             "title": group.title,
+            "level": group.require_acr,
             "scopes": group.scopes,
             "members": group.member_count,
             "created_at": group.created_at,
@@ -92,11 +100,16 @@ def create(
     with transaction(cfg) as ctx, errors_as_lines():
         given = GroupValues(title, scope, require_acr)
         service.create(ctx, name, given, by_command(reason))
-        made = service.show(ctx.db, name)
+        made = service.show(ctx.db, name, cfg.admin_acr)
     return Done(f"The group {name} is created.", made._asdict())
 
 
-@group.command(epilog=examples("authsite group update finance --scope 'payments:write'"))
+@group.command(
+    epilog=examples(
+        "authsite group update finance --scope payments:write",
+        "authsite group update finance --require-acr aal2",
+    )
+)
 @name_argument
 @click.option("--title", help="The name for people.")
 @click.option("--scope", help=scope_help)
@@ -111,26 +124,26 @@ def update(
     require_acr: str | None,
     reason: str | None,
 ) -> Done:
-    """Change title and scopes of a group.
+    """Change title, scopes and level of a group.
 
-    Without an option its value stays as it is; an empty text for --scope removes all. The tokens of
-    members that carry a scope which no group gives them any more end. A command that was stopped
-    can be run again.
+    Without an option its value stays as it is; an empty text for --scope removes all, and for
+    --require-acr the level. The tokens of members end that carry a scope which no group gives them
+    any more, or not at the level of their sign-in. A command that was stopped can be run again.
     """
     given = GroupValues(title, scope, require_acr)
     if given == GroupValues():
-        raise click.UsageError("nothing to change: give --title or --scope")
+        raise click.UsageError("nothing to change: give --title, --scope or --require-acr")
     with session(cfg) as ctx, errors_as_lines():
         with ctx.db.begin():
-            lost = service.change(ctx, name, given, by_command(reason))
+            effect = service.change(ctx, name, given, by_command(reason))
         after = None
-        while lost:
+        while effect:
             with ctx.db.begin():
-                after = service.end_lost_tokens(ctx, name, lost, after)
+                after = service.update_members(ctx, name, effect, after)
             if after is None:
                 break
         with ctx.db.begin():
-            changed = service.show(ctx.db, name)
+            changed = service.show(ctx.db, name, cfg.admin_acr)
     return Done(f"The group {name} is changed.", changed._asdict())
 
 
@@ -160,7 +173,7 @@ def delete(cfg: Settings, name: str, reason: str | None) -> Done:
 def list_(cfg: Settings) -> Listing:
     """List all groups, the reserved ones first."""
     with transaction(cfg) as ctx:
-        found = service.list_all(ctx.db)
+        found = service.list_all(ctx.db, cfg.admin_acr)
     rows = [each._asdict() for each in found]
     return Listing("groups", rows, len(rows), COLUMNS, empty="")  # never without the reserved ones
 
@@ -172,7 +185,7 @@ def list_(cfg: Settings) -> Listing:
 def show(cfg: Settings, name: str, limit: int) -> GroupWithMembers:
     """Show one group with its members."""
     with transaction(cfg) as ctx, errors_as_lines():
-        found = service.show(ctx.db, name)
+        found = service.show(ctx.db, name, cfg.admin_acr)
         listed = members.list_some(ctx.db, name, limit)
     return GroupWithMembers(found, listed)
 

@@ -168,7 +168,7 @@ def _answer(
 ) -> Response:
     ctx = request.authsite.ctx
     if visit.allowed:
-        service.give_consent(ctx, checked, who.account)
+        service.give_consent(ctx, checked, who)
         commit_and_begin(request)  # the code is stored in a transaction of its connection
     code = service.grant(ctx, checked, who)
     if code is None:
@@ -187,7 +187,7 @@ def _page(
     other = route_path(request, "authsite.login.page", _query=login)
     response = request.response
     if step is Step.CONSENT:
-        scopes = parse(service.held_scope(ctx, checked, account))
+        scopes = parse(service.held_scope(ctx, checked, who))
         values = consent_page.values(request, client, account, scopes, uri, other_account=other)
         response.text = render_page(request, consent_page.CONSENT, values)
         return response

@@ -21,6 +21,7 @@ from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
+from authsite.users.groups.group_scopes import Holder
 from authsite.users.levels import AAL2, LEVELS, acr_of, is_old, proved_at, reaches
 
 from . import levels
@@ -130,31 +131,38 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         level_low=level_needed(ctx, checked, who) is not None,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
-        not_in_group=not client_groups.is_allowed(account, client.require_group, acr_of(who.amr)),
+        not_in_group=not client_groups.is_member(ctx.settings, account, client.require_group),
         consent_missing=not client.first_party
-        and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, account))),
+        and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, who))),
         wants_consent=CONSENT in asked.prompt or checked.to_program,
         allowed=visit.allowed,
     )
 
 
 def level_needed(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
-    """The level that the sign-in lacks, for the request or the setting `second-factor`, or None."""
+    """The level that the sign-in lacks, or None.
+
+    It is for the request, the setting `second-factor`, or the group that the client requires.
+    """
     wanted = [levels.wanted(checked.request.acr_values)]
+    group = checked.client.require_group
+    if level := client_groups.level_of(ctx.settings, who.account, group):
+        wanted.append(level)
     if not is_met(ctx.settings, who.amr, clock.now()):
         wanted.append(AAL2)
     missing = [each for each in wanted if not reaches(acr_of(who.amr), each)]
     return max(missing, key=LEVELS.index, default=None)
 
 
-def held_scope(ctx: Context, checked: Checked, account: Account) -> str:
-    """The scope of the request without what no group of the user gives.
+def held_scope(ctx: Context, checked: Checked, who: SignedIn) -> str:
+    """The scope of the request without what no group of the user gives at this sign-in.
 
     Raises `Refused` if nothing is left.
     """
-    held = group_scopes.held(ctx, account.id, checked.scope)
+    holder = Holder(who.account.id, acr_of(who.amr), checked.client.id)
+    held = group_scopes.held(ctx, holder, checked.scope)
     if checked.scope and not held:
-        raise refused(checked, Reason.SCOPE, account)
+        raise refused(checked, Reason.SCOPE, who.account)
     return held
 
 
@@ -166,13 +174,13 @@ def refused(checked: Checked, reason: Reason, account: Account | None = None) ->
     return refused
 
 
-def give_consent(ctx: Context, checked: Checked, account: Account) -> None:
+def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:
     """Store that the user allows a third party what it asks for, in the transaction of ``ctx``.
 
     Raises `Refused` if no group of the user gives any of it.
     """
     if not checked.client.first_party:
-        consents.give(ctx, account.id, checked.client.id, held_scope(ctx, checked, account))
+        consents.give(ctx, who.account.id, checked.client.id, held_scope(ctx, checked, who))
 
 
 def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
@@ -189,7 +197,7 @@ def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
             SignInFacts(who.session_id, session.facts, session.auth_at, session.recognized),
             checked.answer_to.redirect_uri,
             asked.code_challenge,
-            held_scope(ctx, checked, account),
+            held_scope(ctx, checked, who),
             checked.audience,
             asked.nonce,
         ),

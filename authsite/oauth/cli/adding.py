@@ -14,7 +14,7 @@ from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.models import SERVER
 from authsite.platform.settings import Settings
 
-from .clients import ONCE, client, value_errors
+from .clients import BY_COMMAND, ONCE, client, value_errors
 from .presets import KEYS, PRESETS, File
 
 # What can stand in a text of each configuration as it is.
@@ -88,7 +88,9 @@ def add(cfg: Settings, application: str, url: str, name: str | None, user_key: s
     )
     issuer = _issuer(cfg)
     with transaction(cfg) as ctx, value_errors():
-        made, secret = registration.register(ctx, name or preset.title, SERVER, fields=fields)
+        made, secret = registration.register(
+            ctx, name or preset.title, SERVER, fields=fields, cause=BY_COMMAND
+        )
     credentials = {
         "client_id": str(made.id),
         "name": made.name,

@@ -1,20 +1,17 @@
 """The options of ``authsite client create`` and ``update`` for the fields of a client."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
-from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE, ClientFields
-from authsite.platform.settings.durations import duration
+from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, PKCE, ClientFields, seconds_of
 
 T = TypeVar("T")
 _LISTS = ("redirect_uris", "post_logout_redirect_uris", "origins")
 _SWITCHES = ("first_party", "require_confirmed")
 _SWITCH = click.Choice(["on", "off"])
-_parse_lifetime = duration(timedelta(seconds=MAX_LIFETIME), zero=True)
 
 
 def _lifetime(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -22,7 +19,7 @@ def _lifetime(_ctx: click.Context, _option: click.Parameter, text: str | None) -
     if text is None:
         return None
     try:
-        return int(_parse_lifetime(f"{text}s" if text.isdigit() else text or "0s").total_seconds())
+        return seconds_of(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

@@ -10,19 +10,19 @@ from sqlalchemy.orm import Session
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, transaction
 from authsite.context import Context
-from authsite.oauth import client_fields, client_uris, clients, registration
+from authsite.oauth import client_scopes, client_uris, clients, registration
+from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
-from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client, grant_types_of
+from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with, why_off
-from authsite.platform.runtime import clock
+from authsite.platform.audit.cause import Cause
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
-from authsite.platform.settings.values import RESERVED_SCOPES
-from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_options import field_options
 
 SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
+BY_COMMAND = Cause("command")
 _TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
 COLUMNS = {name: name for name in ("client_id", "name", "type", "scope", "secrets", "enabled")}
@@ -68,9 +68,11 @@ def create(
 
     A client of type browser or native has none: it sends its id alone.
     """
-    _require_configured(cfg, scope)
     with transaction(cfg) as ctx, value_errors():
-        client, secret = registration.register(ctx, name, client_type, scope, default_scope, fields)
+        client_scopes.require_known(cfg, scope)
+        client, secret = registration.register(
+            ctx, name, client_type, scope, default_scope, fields, BY_COMMAND
+        )
     return _with_note(cfg, client, _credentials(client, secret))
 
 
@@ -90,7 +92,7 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
             ctx.db, limit, name=name, client_type=client_type, disabled=disabled
         )
         uris = client_uris.of(ctx.db, [item.id for item in found])
-        rows = [_facts(item, uris) for item in found]
+        rows = [facts_of(item, uris) for item in found]
     empty = "No clients yet. Make one with `authsite client create`."
     if name or client_type or disabled:
         empty = "No client matches."
@@ -131,11 +133,17 @@ def update(
     """
     if name is None and scope is None and default_scope is None and fields == NO_FIELDS:
         raise click.UsageError("nothing to change: give --name, --scope or another option")
-    _require_configured(cfg, scope or "")
     with transaction(cfg) as ctx, value_errors():
+        client_scopes.require_known(cfg, scope or "")
         found = find_client(ctx.db, client_id)
         registration.change(
-            ctx, found, name=name, scope=scope, default_scope=default_scope, fields=fields
+            ctx,
+            found,
+            name=name,
+            scope=scope,
+            default_scope=default_scope,
+            fields=fields,
+            cause=BY_COMMAND,
         )
         return Done("The client is changed.", _shown(ctx, found))
 
@@ -154,7 +162,7 @@ def rotate_secret(cfg: Settings, client_id: str) -> Facts:
         if found.previous_secret_hash:
             click.echo("The older of two secrets no longer works.", err=True)
         with value_errors():
-            secret = clients.rotate_secret(ctx, found)
+            secret = clients.rotate_secret(ctx, found, BY_COMMAND)
     return _credentials(found, secret)
 
 
@@ -170,7 +178,7 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
         found = find_client(ctx.db, client_id)
         had_two = found.previous_secret_hash is not None
         if had_two:
-            clients.retire_secret(ctx, found)
+            clients.retire_secret(ctx, found, BY_COMMAND)
         facts = _shown(ctx, found)
     text = (
         "The client has only one secret, which still works. Nothing is changed: "
@@ -190,7 +198,7 @@ def disable(cfg: Settings, client_id: str) -> Done:
     """Disable the client and revoke its tokens."""
     with transaction(cfg) as ctx:
         found = find_client(ctx.db, client_id)
-        clients.disable(ctx, found.id)
+        clients.disable(ctx, found.id, BY_COMMAND)
         ctx.db.refresh(found)
         return Done("The client is disabled and its tokens are revoked.", _shown(ctx, found))
 
@@ -205,7 +213,7 @@ def enable(cfg: Settings, client_id: str) -> Done:
     """
     with transaction(cfg) as ctx:
         found = find_client(ctx.db, client_id)
-        clients.enable(ctx, found)
+        clients.enable(ctx, found, BY_COMMAND)
         return Done("The client is enabled.", _shown(ctx, found))
 
 
@@ -220,34 +228,7 @@ def value_errors() -> Iterator[None]:
 
 def _shown(ctx: Context, client: Client) -> Data:
     ctx.db.flush()
-    return _facts(client, client_uris.of(ctx.db, [client.id]))
-
-
-def _facts(client: Client, uris: client_uris.Uris) -> Data:
-    secrets = (client.secret_hash, client.previous_secret_hash)
-    return {
-        "client_id": str(client.id),
-        "name": client.name,
-        "type": client.type,
-        "grant_types": list(grant_types_of(client.type, client.grant_types)),
-        "scope": client.scope,
-        "default_scope": client.default_scope,
-        "secrets": len([secret for secret in secrets if secret]),
-        "enabled": client.disabled_at is None,
-        "created_at": clock.rfc3339(client.created_at),
-        **client_fields.shown(client, uris),
-    }
-
-
-def _require_configured(cfg: Settings, scope: str) -> None:
-    """Raise an error of the command for a scope that is not in ``authsite.scopes``."""
-    known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
-    unknown = set(scope.split()) - known if cfg.scopes else set()
-    if unknown:
-        raise click.ClickException(
-            f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
-            f"{', '.join(cfg.scopes)}"
-        )
+    return facts_of(client, client_uris.of(ctx.db, [client.id]))
 
 
 def find_client(db: Session, client_id: str) -> Client:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import click
 
-from authsite.cli.findings import Finding
+from authsite.checks.findings import Finding
 from authsite.cli.shared import (
     config_option,
     examples,

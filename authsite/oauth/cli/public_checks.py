@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from authsite.cli.findings import Finding
+from authsite.checks.findings import Finding
 from authsite.context import Services
 from authsite.oauth.oidc.keys.inspection import inspect
 from authsite.platform.http import outbound

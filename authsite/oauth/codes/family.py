@@ -91,7 +91,7 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     if family is None or family.terms.account is None:
         raise InvalidGrant
     terms, account, amr = family.terms, family.terms.account, facts.amr_of(family.facts)
-    check_user(account, terms, amr)
+    check_user(ctx.settings, account, terms, amr)
     signer: sign_ins.Signer | None = None
     with suppress(SigningUnavailable):
         signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
@@ -105,7 +105,8 @@ def is_denied(ctx: Context, family_id: UUID) -> bool:
     if family is None or family.terms.account is None:
         return True
     try:
-        check_user(family.terms.account, family.terms, facts.amr_of(family.facts))
+        amr = facts.amr_of(family.facts)
+        check_user(ctx.settings, family.terms.account, family.terms, amr)
     except (ConfirmationRequired, GroupRequired):
         return True
     return False

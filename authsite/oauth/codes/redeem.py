@@ -115,7 +115,7 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
         raise InvalidCode("its user was signed out")  # never: `_find_valid` has looked
     amr = facts.amr_of(code.facts)
     done = gate.carried_over(ctx, account, amr, code.auth_at, code.recognized)
-    check_user(account, terms, amr)
+    check_user(ctx.settings, account, terms, amr)
     signer = sign_ins.signer_for(ctx, terms, code.scope)
     granted = CodeGrant(
         id=code.id,

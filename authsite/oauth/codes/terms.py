@@ -6,6 +6,7 @@ from authsite.oauth import client_groups
 from authsite.oauth.errors import ConfirmationRequired
 from authsite.oauth.models import Client
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.settings import Settings
 from authsite.users import levels
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 
@@ -26,11 +27,11 @@ class Terms(NamedTuple):
 TERMS_COLUMNS = (*columns_of(Client, Terms), *ACCOUNT_COLUMNS)
 
 
-def check_user(account: Account, terms: Terms, amr: tuple[str, ...]) -> None:
+def check_user(settings: Settings, account: Account, terms: Terms, amr: tuple[str, ...]) -> None:
     """Check what the client requires of its users, at every request for tokens.
 
     Raises `ConfirmationRequired` and `GroupRequired`.
     """
     if terms.require_confirmed and not account.confirmed:
         raise ConfirmationRequired
-    client_groups.check(account, terms.require_group, levels.acr_of(amr))
+    client_groups.check(settings, account, terms.require_group, levels.acr_of(amr))

@@ -11,6 +11,7 @@ from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
 from authsite.users.groups import group_scopes
+from authsite.users.groups.group_scopes import Holder
 
 from . import service
 from .api import Lifetime, Name
@@ -29,7 +30,8 @@ class TokenForm(Body):
 def values(request: Request) -> dict[str, Any]:
     """The active tokens; ``new_token`` is the text of one that was just created."""
     ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
-    scopes = group_scopes.held(ctx, user_id, " ".join(ctx.settings.personal_token_scopes)).split()
+    asked = " ".join(ctx.settings.personal_token_scopes)
+    scopes = group_scopes.held(ctx, Holder(user_id), asked).split()
     found = service.list_active(ctx, user_id)
     return {"tokens": found, "new_token": None, "token_scopes": scopes}
 

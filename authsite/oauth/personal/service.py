@@ -77,7 +77,7 @@ def create(
     # Locked, so that the limit holds for concurrent requests.
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded
-    if group_scopes.held(ctx, account.id, scope, group_scopes.given_in_transaction) != scope:
+    if group_scopes.held_in_transaction(ctx, account.id, scope) != scope:
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens

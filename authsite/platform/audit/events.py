@@ -7,6 +7,7 @@ from .explained import Explained
 _BY = "[`actor`](#the-actor); `reason` if one was given"
 _IF_ADMINISTRATOR = "[`actor`](#the-actor) and `reason` if an administrator did it"
 _OF_GROUP = f"`group`; {_BY}"
+_OF_INVITATION = f"`invitation`; `name`: hash of the address; `group` if it is to one; {_BY}"
 _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
@@ -23,6 +24,11 @@ class Event(Explained):
         "admin.revoked",
         "The user was removed from a reserved group of administrators.",
         _OF_GROUP,
+    )
+    AUDIT_EXPORTED = (
+        "audit.exported",
+        "An administrator got events of the audit trail as a file.",
+        "`filters` if there were any; [`actor`](#the-actor)",
     )
     AUDIT_LATE_ACCEPTED = (
         "audit.late_accepted",
@@ -57,15 +63,20 @@ class Event(Explained):
     )
     CLIENT_CHANGED = (
         "client.changed",
-        "An administrator changed the name or the scopes of a client.",
+        "An administrator changed a client.",
+        _BY,
     )
     CLIENT_CREATED = (
         "client.created",
         "An administrator created a client.",
-        "`source`, `source_id` if imported",
+        f"{_BY}; `source`, `source_id` if imported",
     )
-    CLIENT_DISABLED = "client.disabled", "An administrator disabled a client. Its tokens ended."
-    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client."
+    CLIENT_DISABLED = (
+        "client.disabled",
+        "An administrator disabled a client. Its tokens ended.",
+        _BY,
+    )
+    CLIENT_ENABLED = "client.enabled", "An administrator enabled a client.", _BY
     CLIENT_REJECTED = (
         "client.rejected",
         "A client could not authenticate (401, invalid_client).",
@@ -74,10 +85,12 @@ class Event(Explained):
     CLIENT_SECRET_RETIRED = (
         "client.secret_retired",
         "An administrator removed the former secret of a client.",
+        _BY,
     )
     CLIENT_SECRET_ROTATED = (
         "client.secret_rotated",
         "An administrator gave a client a new secret.",
+        _BY,
     )
     CODE_REUSED = (
         "code.reused",
@@ -155,7 +168,7 @@ class Event(Explained):
     )
     GROUP_CHANGED = (
         "group.changed",
-        "An administrator changed the title or the scopes of a group. A user who lost a "
+        "An administrator changed the title, the scopes or the level of a group. A user who lost a "
         "scope by it lost the tokens that carry it.",
         _WITH_SCOPES,
     )
@@ -171,6 +184,21 @@ class Event(Explained):
         "An administrator removed the user from a group, or deleted the group. The tokens that "
         "carry a scope of this group alone ended.",
         _OF_GROUP,
+    )
+    INVITATION_ACCEPTED = (
+        "invitation.accepted",
+        "The user accepted an invitation, and has registered by it unless there was an account.",
+        "`invitation`; `group` if it is to one; `inviter`, as [`actor`](#the-actor)",
+    )
+    INVITATION_REVOKED = (
+        "invitation.revoked",
+        "An administrator revoked an invitation. Its link is not valid any more.",
+        _OF_INVITATION,
+    )
+    INVITATION_SENT = (
+        "invitation.sent",
+        "An administrator invited the owner of an address, or sent the mail again.",
+        _OF_INVITATION,
     )
     KEY_REMOVED = (
         "key.removed",
@@ -194,6 +222,11 @@ class Event(Explained):
         "limit.lifted",
         "An administrator ended the lockouts of a user and the counts of attempts.",
         f"`lifted`: how many counts; {_BY}",
+    )
+    LOGIN_CODE_SHOWN = (
+        "login.code_shown",
+        "A command printed the codes that the user would get by mail.",
+        "`codes`: how many; [`actor`](#the-actor); `reason` if one was given",
     )
     LOGIN_DISAVOWED = (
         "login.disavowed",
@@ -220,6 +253,16 @@ class Event(Explained):
         "login.stepped_up",
         "A signed-in user proved again, or with a further factor, to be who they are.",
         "`session`; `amr`: how",
+    )
+    MAIL_CANCELED = (
+        "mail.canceled",
+        "An administrator canceled a mail that was not sent yet.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
+    )
+    MAIL_RETRIED = (
+        "mail.retried",
+        "An administrator had a dead mail tried again.",
+        "`mail` (id), `kind`; [`actor`](#the-actor); `reason` if one was given",
     )
     PASSKEY_CLONED = (
         "passkey.cloned",

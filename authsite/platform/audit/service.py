@@ -123,12 +123,14 @@ class Filter(NamedTuple):
     events: Sequence[Event] = ()
     """If there are any, only these."""
     since: datetime | None = None
+    until: datetime | None = None
+    """Only events before this moment."""
     after_id: int | None = None
     """Only events with a larger id."""
 
 
-def search(db: Session, wanted: Filter, limit: int) -> Found:
-    """Up to ``limit`` events, the latest ones, in the order in which they were recorded."""
+def conditions_of(wanted: Filter) -> list[ColumnElement[bool]]:
+    """What is true of the events that ``wanted`` finds."""
     columns = {
         AuditEvent.user_id: wanted.user_id,
         AuditEvent.client_id: wanted.client_id,
@@ -145,6 +147,14 @@ def search(db: Session, wanted: Filter, limit: int) -> Found:
         conditions.append(AuditEvent.id > wanted.after_id)
     if wanted.since:
         conditions.append(AuditEvent.at >= wanted.since)
+    if wanted.until:
+        conditions.append(AuditEvent.at < wanted.until)
+    return conditions
+
+
+def search(db: Session, wanted: Filter, limit: int) -> Found:
+    """Up to ``limit`` events, the latest ones, in the order in which they were recorded."""
+    conditions = conditions_of(wanted)
     latest = select(AuditEvent).where(*conditions).order_by(AuditEvent.id.desc()).limit(limit)
     total = db.scalar(select(func.count()).select_from(AuditEvent).where(*conditions)) or 0
     return Found(db.scalars(latest).all()[::-1], total)

@@ -40,6 +40,7 @@ STYLES = (
     "providers",
     "applications",
     "factors",
+    "admin",
 )
 ROUTE = "authsite.static"
 ONE_YEAR = "public, max-age=31536000, immutable"

@@ -22,7 +22,8 @@ def values_of(request: Request, *, form_only: bool, json_only: bool = False) -> 
     """The names and values in the body, not yet validated."""
     raw = _read_bytes(request)
     media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
-    if not raw and (not media_type or (media_type == JSON and not form_only)):
+    # Programs name the type of a form with an empty body, too: no field is needed here.
+    if not raw and (not media_type or json_only or (media_type == JSON and not form_only)):
         return {}
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the body in UTF-8.")

@@ -19,7 +19,7 @@ CSRF, NEXT, ADDRESS = "authsite-csrf", "authsite-next", "authsite-address"
 LANGUAGE, UNDO = "authsite-language", "authsite-undo"
 LOGIN, REGISTERED = "authsite-login", "authsite-registered"
 PROVIDER, FACTOR, LATER = "authsite-provider", "authsite-factor", "authsite-later"
-ADMIN = "authsite-admin"
+ADMIN, ADMIN_FORM = "authsite-admin", "authsite-admin-form"
 DEVICE, REFRESH = "device", "refreshToken"
 WITNESS = "authsite-refresh-"  # and the name of the client
 
@@ -39,6 +39,7 @@ _WITH_HOST = (
     FACTOR,
     LATER,
     ADMIN,
+    ADMIN_FORM,
     DEVICE,
 )
 _WITH_SECURE = (GUARD, SESSION)  # the session cookie of versions before the guard cookie

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from authsite.admin.administrator import COMMAND
+from authsite.admin.mail import service
 from authsite.cli.results import Done, Listing, result_command
 from authsite.cli.shared import (
     cause_of,
@@ -22,11 +24,10 @@ from authsite.cli.shared import (
     transaction,
     visible,
 )
-from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings, SettingsError
 
 from . import outbox
-from .models import OutboxMessage
+from .listed import facts
 
 if TYPE_CHECKING:
     from .sender import Sender
@@ -87,7 +88,7 @@ def list_(cfg: Settings, email: str, dead: bool, limit: int) -> Listing:
     """List waiting, failed and dead mails, without their links."""
     with transaction(cfg) as ctx:
         found = outbox.search(ctx.db, limit, email=email, dead=dead)
-        rows = [_facts(item) for item in found.mails]
+        rows = [facts(item) for item in found.mails]
     empty = "No mail matches." if email or dead else "No mail waits, and none is dead."
     return Listing("mails", rows, found.total, COLUMNS, empty)
 
@@ -101,7 +102,7 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> Done:
     if (mail_id is None) != every:
         raise click.UsageError("give the id of a dead mail (see `authsite mail list`), or --all")
     with transaction(cfg) as ctx:
-        count = outbox.retry(ctx.db, mail_id)
+        count = service.retry_dead(ctx, COMMAND, mail_id)
     if mail_id and not count:
         raise click.ClickException(
             f"no dead mail has the id {mail_id}; `authsite mail list` shows them"
@@ -147,24 +148,3 @@ def _send_due(sender: "Sender", stop: threading.Event, *, as_json: bool) -> None
             print_json({state: done[state] for state in STATES})
         else:
             click.echo(", ".join(f"{done[state]} {label}" for state, label in STATES.items()))
-
-
-def _facts(item: OutboxMessage) -> dict[str, str | int | None]:
-    failed = item.state == "waiting" and item.delivery_attempts > 0
-    waiting = item.state == "waiting"
-    return {
-        "id": str(item.id),
-        "letter": item.kind,
-        "to": shortened(item.address),
-        "state": "failed" if failed else item.state,
-        "attempts": item.delivery_attempts,
-        "last_error": item.last_error,
-        "next_attempt_at": clock.rfc3339(item.next_attempt_at) if waiting else None,
-        "created_at": clock.rfc3339(item.created_at),
-    }
-
-
-def shortened(address: str) -> str:
-    """The first character and the domain of ``address``: recognizable, but not usable."""
-    local, _, domain = address.rpartition("@")
-    return f"{local[:1]}…@{domain}"

@@ -56,3 +56,6 @@ Index(
     sqlite_where=WAITING,
     postgresql_where=WAITING,
 )
+# The newest mails, also of one state, for administrators. The state is not first: SQLite would then
+# take this index for what is due.
+Index(None, OutboxMessage.created_at, OutboxMessage.id, OutboxMessage.state)

@@ -26,7 +26,7 @@ from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .models import WAITING, OutboxMessage
+from .models import WAITING, OutboxMessage, State
 
 KEEP_TRYING = timedelta(hours=24)
 KEEP = timedelta(days=7)  # to answer whether a mail was sent
@@ -165,16 +165,69 @@ def hold_back(db: Session) -> int:
     return cast(CursorResult[Any], done).rowcount
 
 
-def retry(db: Session, id_: uuid.UUID | None = None) -> int:
-    """Make dead mails wait for another 24 hours: the one with this id, or all; how many."""
+class Changed(NamedTuple):
+    """A mail whose state was changed."""
+
+    id: uuid.UUID
+    kind: str
+    user_id: uuid.UUID | None
+
+
+_CHANGED = (OutboxMessage.id, OutboxMessage.kind, OutboxMessage.user_id)
+
+
+def retry(db: Session, id_: uuid.UUID | None = None) -> list[Changed]:
+    """Make dead mails wait for another 24 hours: the one with this id, or all; which."""
     dead = update(OutboxMessage).where(OutboxMessage.state == "dead")
     now = clock.now()
     if id_ is not None:
         dead = dead.where(OutboxMessage.id == id_)
     revived = dead.values(
         state="waiting", next_attempt_at=now, give_up_at=now + KEEP_TRYING, ended_at=None
-    ).returning(OutboxMessage.id)
-    return len(db.execute(revived, execution_options={"synchronize_session": False}).all())
+    ).returning(*_CHANGED)
+    rows = db.execute(revived, execution_options={"synchronize_session": False})
+    return [Changed(*row) for row in rows]
+
+
+def cancel(db: Session, id_: uuid.UUID) -> Changed | None:
+    """Drop a mail that waits or is dead; None if it is neither, or a sender works on it."""
+    now = clock.now()
+    free = or_(OutboxMessage.lease_until.is_(None), OutboxMessage.lease_until < now)
+    dropped = (
+        update(OutboxMessage)
+        .where(
+            OutboxMessage.id == id_,
+            or_(and_(OutboxMessage.state == "waiting", free), OutboxMessage.state == "dead"),
+        )
+        .values(
+            state="expired",
+            ended_at=now,
+            lease_until=None,
+            lease_owner=None,
+            last_error="canceled by an administrator",
+        )
+        .returning(*_CHANGED)
+    )
+    row = db.execute(dropped, execution_options={"synchronize_session": False}).first()
+    return Changed(*row) if row else None
+
+
+def latest(
+    db: Session, state: State | None, limit: int, last: tuple[datetime, uuid.UUID] | None
+) -> Sequence[OutboxMessage]:
+    """Up to ``limit`` mails, the newest first, behind the time and id ``last``.
+
+    ``state``: only these; the index has it, so that few of many are found without reading rows.
+    """
+    query = select(OutboxMessage)
+    if state:
+        query = query.where(OutboxMessage.state == state)
+    if last:
+        at, id_ = last
+        behind = or_(OutboxMessage.created_at < at, OutboxMessage.id < id_)
+        query = query.where(OutboxMessage.created_at <= at, behind)
+    order = (OutboxMessage.created_at.desc(), OutboxMessage.id.desc())
+    return db.scalars(query.order_by(*order).limit(limit)).all()
 
 
 def erase(db: Session, user_id: uuid.UUID) -> None:

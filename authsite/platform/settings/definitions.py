@@ -60,7 +60,12 @@ class Settings(
 
     @property
     def registration_open(self) -> bool:
-        """Whether there is a registration page and endpoint."""
+        """Whether there is a registration page and endpoint: for those who are not invited."""
+        return self.registration in ("on", "domains")
+
+    @property
+    def invitations_open(self) -> bool:
+        """Whether invitations are made and accepted."""
         return self.registration != "off"
 
     @property

@@ -89,6 +89,16 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             text="Mails to users that an administrator has sent: resets, verifications,"
             " invitations.",
         ),
+        "invitation": RateLimit(
+            "5/hour", "invitation", text="Mails with one invitation that are sent again."
+        ),
+        "invitation-link": RateLimit(
+            "10/15 minutes",
+            _ADDRESS,
+            failures=frozenset({"invalid_token"}),
+            by_view=True,
+            text="Invitations that were not valid, for each client address.",
+        ),
         "login-address": RateLimit(
             "30/minute",
             _ADDRESS,

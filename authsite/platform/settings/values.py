@@ -45,14 +45,16 @@ def boolean(text: str) -> bool:
     return word in _YES
 
 
-def registration(text: str) -> Literal["on", "off", "domains"]:
-    """Who may register: everyone, no one, or addresses of `registration-domains`."""
+def registration(text: str) -> Literal["on", "off", "domains", "invite"]:
+    """Who may register: everyone, no one, addresses of `registration-domains`, or the invited."""
     if text.lower() == "domains":
         return "domains"
+    if text.lower() == "invite":
+        return "invite"
     try:
         return "on" if boolean(text) else "off"
     except ValueError:
-        raise ValueError("give on, off or domains") from None
+        raise ValueError("give on, off, domains or invite") from None
 
 
 def integer(minimum: int, maximum: int) -> Callable[[str], int]:

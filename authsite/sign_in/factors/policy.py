@@ -4,6 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from authsite.platform.settings import Settings
 from authsite.users.account import Account
+from authsite.users.groups import labels
 from authsite.users.groups.reserved import is_reserved
 from authsite.users.levels import AAL2, EMAIL, REMEMBERED, acr_of, reaches
 
@@ -49,5 +50,4 @@ def may_enroll(
 
 def is_administrator(account: Account) -> bool:
     """Whether the user is in a reserved group, at whatever level."""
-    names = (each.partition("=")[0] for each in (account.labels or "").split())
-    return any(map(is_reserved, names))
+    return any(map(is_reserved, labels.names(account.labels)))

@@ -2,7 +2,8 @@
 
 import click
 
-from . import account, changes, factors
+from . import account, changes, factors, mail_code
+from .invite import invite
 
 
 @click.group()
@@ -12,6 +13,7 @@ def user() -> None:
 
 for _command in (
     account.create,
+    invite,
     account.list_,
     account.show,
     changes.update,
@@ -20,6 +22,7 @@ for _command in (
     changes.set_password,
     factors.factors,
     factors.reset_factors,
+    mail_code.mail_code,
     changes.sign_out,
     changes.disable,
     changes.enable,

@@ -3,54 +3,74 @@
 It is a text such as ``ops finance=aal2``: the names of the groups in their order, each with its
 ``require_acr`` if it has one. NULL means that the user is in no group. It changes in the
 transaction that changes the membership, under a lock on the row of the user.
+
+The level of the reserved groups is the setting `admin-acr`, which the column does not have: it is
+added when the labels are read, so that a new value counts from the first request.
 """
 
 import uuid
+from collections.abc import Collection, Iterator
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from authsite.users.levels import reaches
+from authsite.users.levels import LEVELS, reaches
 from authsite.users.models import User
 
 from .models import Group, GroupMember
+from .reserved import is_reserved
 
 
-def shown(labels: str | None, acr: str | None = None) -> tuple[str, ...]:
+def shown(labels: str | None, acr: str | None, admin_acr: str) -> tuple[str, ...]:
     """The names of the groups that count in a request, in their order, without their levels.
 
     ``labels``: the value of the column. ``acr``: the authentication context class of the sign-in
     that the request comes from, None for one that is not known. A group with a `require_acr`
     counts only from that level on (RFC 9470); one with an unknown level never counts.
+    ``admin_acr``: the setting, which is the level of the reserved groups.
     """
-    if not labels:
-        return ()
-    pairs = (each.partition("=") for each in labels.split())
-    return tuple(name for name, _, required in pairs if not required or reaches(acr, required))
+    levels = _levels(labels, admin_acr)
+    return tuple(name for name, required in levels if not required or reaches(acr, required))
 
 
-def level_of(labels: str | None, name: str) -> str | None:
+def names(labels: str | None) -> tuple[str, ...]:
+    """The names of all groups of a user, in their order, whatever the level of a sign-in is."""
+    return tuple(each.partition("=")[0] for each in (labels or "").split())
+
+
+def level_of(labels: str | None, name: str, admin_acr: str) -> str | None:
     """The level from which on the user is in the group ``name``; None if it has none.
 
-    Also None if the user is not in the group.
+    Also None if the user is not in the group, or the level is not known: no sign-in reaches it.
     """
-    pairs = (each.partition("=") for each in (labels or "").split())
-    return next((required for group, _, required in pairs if group == name and required), None)
+    levels = dict(_levels(labels, admin_acr))
+    required = levels.get(name)
+    return required if required in LEVELS else None
 
 
-def write(db: Session, user_id: uuid.UUID) -> None:
-    """Compute the labels of a user from the memberships. The caller has locked the user's row."""
+def write(db: Session, user_ids: Collection[uuid.UUID]) -> None:
+    """Compute the labels of users from the memberships. The caller has locked the users' rows."""
+    found: dict[uuid.UUID, list[str]] = {user_id: [] for user_id in user_ids}
     # A separate statement, after the lock: it reads what the transaction before has committed.
     groups = db.execute(
-        select(GroupMember.group_name, Group.require_acr)
+        select(GroupMember.user_id, GroupMember.group_name, Group.require_acr)
         .outerjoin(Group, Group.name == GroupMember.group_name)
-        .where(GroupMember.user_id == user_id)
+        .where(GroupMember.user_id.in_(found))
         .order_by(GroupMember.group_name)
     )
-    labels = " ".join(f"{name}={acr}" if acr else name for name, acr in groups)
-    db.execute(
-        update(User)
-        .where(User.id == user_id)
-        .values(labels=labels or None)
-        .execution_options(synchronize_session="fetch")
-    )
+    for user_id, name, acr in groups:
+        found[user_id].append(f"{name}={acr}" if acr else name)
+    for user_id, labels in found.items():
+        text = " ".join(labels) or None
+        db.execute(
+            update(User)
+            .where(User.id == user_id)
+            .values(labels=text)
+            .execution_options(synchronize_session="fetch")
+        )
+
+
+def _levels(labels: str | None, admin_acr: str) -> Iterator[tuple[str, str | None]]:
+    for each in (labels or "").split():
+        name, _, required = each.partition("=")
+        yield name, admin_acr if is_reserved(name) else required or None

@@ -33,7 +33,7 @@ class GroupMember(Base):
     """
 
     __tablename__ = "group_members"
-    __table_args__ = (Index("ix_group_members_of_group", "group_name", "user_id"),)
+    __table_args__ = (Index(None, "group_name", "user_id"),)  # the members of a group by id
 
     user_id: Mapped[uuid.UUID] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), primary_key=True

@@ -1,9 +1,9 @@
 """``authsite explain``."""
 
-from collections.abc import Iterable, Mapping
-
 import click
 
+from authsite.admin.audit.explaining import meaning_of
+from authsite.admin.audit.rows import facts, in_words
 from authsite.cli.shared import (
     config_option,
     examples,
@@ -13,26 +13,13 @@ from authsite.cli.shared import (
     visible,
 )
 from authsite.context import Context
-from authsite.oauth.authorization.reasons import Reason
 from authsite.oauth.models import Client
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import Filter, search
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.sign_in.methods.provider.failures import ProviderFailure
 from authsite.users import service as users
 from authsite.users.cli.shared import named
-
-from .rows import facts, in_words
-
-REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure | Reason]] = {
-    Event.AUTHORIZATION_REFUSED: Reason,
-    Event.LOGIN_FAILED: FailureReason,
-    Event.PROVIDER_REFUSED: ProviderFailure,
-}
-"""Events with the meanings of their detail `reason`."""
 
 
 @click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))
@@ -59,19 +46,9 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
         head = f"{clock.rfc3339(first.at)} {by}: {first.agent or 'no user agent'}"
         click.echo(visible(head))
         for event in events:
-            click.echo(f"\n{visible(event.event)}: {_meaning(event)}")
+            click.echo(f"\n{visible(event.event)}: {meaning_of(event)}")
             for name, value in _about(ctx, event).items():
                 click.echo(f"  {name}: {visible(value)}")
-
-
-def _meaning(event: AuditEvent) -> str:
-    """What the event means, and why a login or a return from a provider failed."""
-    known = Event.of(event.event)
-    if known is None:
-        return "This version does not know the event."
-    reason = (event.details or {}).get("reason")
-    why = [each.meaning for each in REASONS.get(known, ()) if each == reason]
-    return " ".join([known.meaning, *why])
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:

@@ -6,11 +6,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from authsite.admin.audit.rows import facts
 from authsite.cli.shared import open_for, visible
 from authsite.platform.audit.service import Filter, latest_id, search
 from authsite.platform.settings import Settings
-
-from .rows import facts
 
 POLL = 1.0  # seconds between two looks
 # Ids that are read again: a transaction with a smaller id may be committed later.

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from authsite.admin.audit.rows import facts
 from authsite.cli.shared import (
     config_option,
     examples,
@@ -22,7 +23,7 @@ from authsite.platform.settings import Settings
 
 from .following import follow_events, line
 from .options import event_of, id_of, since_option, user_id_of
-from .rows import COLUMNS, ID_COLUMNS, cells, facts
+from .rows import COLUMNS, ID_COLUMNS, cells
 
 
 @click.command(

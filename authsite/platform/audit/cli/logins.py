@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import click
 
+from authsite.admin.audit.rows import facts
 from authsite.cli.shared import (
     config_option,
     examples,
@@ -21,7 +22,6 @@ from authsite.platform.audit.service import Filter, search
 from authsite.platform.settings import Settings
 
 from .options import since_option, user_id_of
-from .rows import facts
 
 # A login on the page, with an application, and each that failed.
 LOGINS: tuple[Event, ...] = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED, Event.LOGIN_FAILED)

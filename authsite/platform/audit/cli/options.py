@@ -1,26 +1,24 @@
 """Options that choose events."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import click
 from sqlalchemy.orm import Session
 
+from authsite.admin.audit import filters
+from authsite.admin.audit.filters import moment
 from authsite.platform.audit.events import Event, beginning_with
-from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
-from authsite.platform.settings.durations import CENTURY, duration
-from authsite.users import service as users
 
 
 def user_id_of(db: Session, email_or_id: str | None, named: str = "--user") -> UUID | None:
     """The id of a user, or an id as it was given: the user may be deleted."""
     if email_or_id is None:
         return None
-    found = users.find(db, email_or_id)
-    return found.id if found else id_of(email_or_id, named, "user")
+    return filters.user_id_of(db, email_or_id) or id_of(email_or_id, named, "user")
 
 
 def id_of(text: str | None, named: str, group: str) -> UUID | None:
@@ -52,17 +50,12 @@ def _moment(_ctx: click.Context, _option: click.Parameter, text: str | None) -> 
     """A point in time: so long ago, or a date."""
     if text is None:
         return None
-    try:
-        return clock.now() - duration(CENTURY)(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
+    found = moment(text)
+    if found is None:
         raise click.ClickException(
             f"--since: {text!r} is neither a duration (90m, 24h, 7d) nor a date (2026-05-31)"
-        ) from None
+        )
+    return found
 
 
 since_option: Callable[[Any], Any] = click.option(

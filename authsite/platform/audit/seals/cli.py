@@ -1,10 +1,11 @@
 """``authsite audit verify`` and ``authsite audit accept-late``."""
 
 import re
-from itertools import chain, islice
-from typing import Any, TextIO
+from contextlib import suppress
+from typing import TextIO
 
 import click
+from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.cli.shared import (
     config_option,
@@ -20,18 +21,10 @@ from authsite.platform.settings import Settings
 
 from .keys import audit_keys
 from .late import MAX_REASON, NotAcceptable, accept
-from .verify import (
-    LoggedSeal,
-    Problem,
-    Summary,
-    compare,
-    logged_seal,
-    seals_in_log,
-    unaccepted,
-    verified,
-)
-
-MOST_PROBLEMS = 200  # after this number the verification ends
+from .verification import MOST_PROBLEMS, note
+from .verification import as_json as as_json_object
+from .verification import verify as verify_all
+from .verify import LoggedSeal, Problem, Summary, logged_seal, seals_in_log
 
 
 @click.command(
@@ -58,7 +51,6 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
     That the newest events were deleted with their seals shows only in comparison with the log,
     which has every seal: give one with --seal, or the log with --log.
     """
-    summary = Summary()
     # Before the transaction: a log that comes from another program may be slow.
     logged = [*map(_logged_seal, seal), *seals_in_log(log_file or ())]
     with (
@@ -67,18 +59,24 @@ def verify(cfg: Settings, seal: tuple[str, ...], log_file: TextIO | None, as_jso
         snapshot_on(connection),
     ):
         keys = audit_keys(cfg)
-        found = chain(
-            verified(connection, keys, summary),
-            unaccepted(connection, keys, summary),
-            compare(connection, logged),
-        )
-        problems = list(islice(found, MOST_PROBLEMS))
+        summary, problems = verify_all(connection, keys, logged)
+    _note(cfg, summary, len(problems))
     if as_json:
-        print_json(_verified(summary, problems))
+        print_json(as_json_object(summary, problems))
     else:
         _print_verified(summary, problems)
     if problems:
         raise SystemExit(1)
+
+
+def _note(cfg: Settings, summary: Summary, problems: int) -> None:
+    """Store the result for the console. A role that may only read has verified nevertheless."""
+    with (
+        suppress(SQLAlchemyError, click.ClickException),
+        open_for(cfg) as database,
+        database.autocommit.connect() as connection,
+    ):
+        note(connection, audit_keys(cfg), summary, problems)
 
 
 @click.command(
@@ -155,15 +153,3 @@ def _problem_line(problem: Problem) -> str:
     if problem.until:
         where.append(f"until {problem.until}")
     return f"{', '.join(where)}: {problem.text}."
-
-
-def _verified(summary: Summary, problems: list[Problem]) -> dict[str, Any]:
-    last = summary.last
-    return {
-        "ok": not problems,
-        "seals": summary.seals,
-        "events": summary.rows,
-        "unsealed": summary.unsealed,
-        "newest_seal": last and {"seal": last.id, "mac": last.mac},
-        "problems": [each._asdict() for each in problems],
-    }

@@ -133,13 +133,15 @@ class Pages:
         text='How long it lasts with "Keep me signed in", used or not; at most `400d`, the'
         " longest that browsers keep a cookie.",
     )
-    registration: Literal["on", "off", "domains"] = setting(
+    registration: Literal["on", "off", "domains", "invite"] = setting(
         values.registration,
         "on",
         text="Who can register: `on` (everyone), `domains` (addresses of `registration-domains`"
-        " alone) or `off`; see [registration by domain](#registration-by-domain). With `off` there"
-        " is no page and no link to it, and `POST /v1/register` is a path that does not exist (404;"
-        " the OpenAPI document does not have it). Create users with `authsite user create`.",
+        " alone), `invite` (by invitation alone) or `off`; see [registration by"
+        " domain](#registration-by-domain). With `invite` and `off` there is no page and no link to"
+        " it, and `POST /v1/register` is a path that does not exist (404; the OpenAPI document does"
+        " not have it). Invite people with `authsite user invite`, which is possible unless it is"
+        " `off`, or create users with `authsite user create`.",
     )
     registration_domains: tuple[str, ...] = setting(
         domains,

@@ -20,6 +20,7 @@ from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending import LIFETIME, MAX_FAILURES
 from authsite.users.account import SignedInUser
+from authsite.users.errors import SignInEnded
 from authsite.users.models import User, user_of
 
 from . import codes
@@ -53,7 +54,7 @@ def send_to_session(ctx: Context, user: SignedInUser) -> None:
     """Mail a code to the address of a signed-in user; the one before does not count any more.
 
     Over the limits no mail goes out and the one before goes on counting; the answer does not show
-    it. Call it before the request has written anything.
+    it. Call it before the request has written anything. Raises `SignInEnded` if the user is gone.
     """
     account, session_id, now = user.account, user.session_id, clock.now()
     if not may_mail_user(ctx, account):
@@ -79,8 +80,8 @@ def send_to_session(ctx: Context, user: SignedInUser) -> None:
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    ctx.db.add(row)
-    ctx.db.flush()
+    if not pending.insert(ctx, row):
+        raise SignInEnded
     put(ctx, row.id, account, "change_code")
 
 

@@ -3,32 +3,27 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from authsite.platform.settings import Settings
-
 from .findings import Finding, line
-from .shared import services_of
 
 if TYPE_CHECKING:
     from authsite.context import Services
     from authsite.platform.settings.sections import Provider
 
 
-def provider_findings(cfg: Settings) -> Iterator[Finding]:
+def provider_findings(services: "Services") -> Iterator[Finding]:
     """For each provider the redirect URI to register, and whether it answers."""
+    cfg = services.settings
     if not cfg.providers:
         return
     from authsite.sign_in.methods.provider.protocol import return_url
 
-    with services_of(cfg) as services:
-        for provider in cfg.providers:
-            subject = f"providers.{provider.name}"
-            base = cfg.base_url[0] if cfg.base_url else "<base-url>"
-            uri = return_url(base, provider)
-            yield line(
-                "provider-redirect" if cfg.base_url else "provider-address", subject, uri=uri
-            )
-            if provider.preset != "github":
-                yield _answer(services, provider, subject)
+    for provider in cfg.providers:
+        subject = f"providers.{provider.name}"
+        base = cfg.base_url[0] if cfg.base_url else "<base-url>"
+        uri = return_url(base, provider)
+        yield line("provider-redirect" if cfg.base_url else "provider-address", subject, uri=uri)
+        if provider.preset != "github":
+            yield _answer(services, provider, subject)
 
 
 def _answer(services: "Services", provider: "Provider", subject: str) -> Finding:

@@ -1,26 +1,33 @@
 """The checks of ``authsite doctor`` about passkeys: their domain, and those of another one."""
 
 from collections.abc import Iterator
-
-from authsite.platform.settings import Settings
+from typing import TYPE_CHECKING
 
 from .findings import Finding, line
-from .shared import services_of
+
+if TYPE_CHECKING:
+    from authsite.context import Services
 
 _SUBJECT = "passkey-rp-id"
 
 
-def passkey_findings(cfg: Settings) -> Iterator[Finding]:
-    """How many passkeys there are, and how many belong to another domain than the present one."""
+def passkey_findings(services: "Services", *, counts: bool = True) -> Iterator[Finding]:
+    """How many passkeys there are, and how many belong to another domain than the present one.
+
+    Without ``counts`` only whether there can be any.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.platform.settings.relying_party import passkey_obstacle, relying_party
 
+    cfg = services.settings
     party, obstacle = relying_party(cfg), passkey_obstacle(cfg)
     if obstacle:
         yield line("passkeys-off", _SUBJECT, obstacle=obstacle)
+    if not counts:
+        return
     try:
-        found = _count(cfg)
+        found = _count(services)
     except SQLAlchemyError:
         return  # the lines about the database say it
     own = found.pop(party.id, 0) if party else 0
@@ -31,17 +38,12 @@ def passkey_findings(cfg: Settings) -> Iterator[Finding]:
         yield line("passkeys-foreign", _SUBJECT, count=sum(found.values()), found=names)
 
 
-def _count(cfg: Settings) -> dict[str, int]:
+def _count(services: "Services") -> dict[str, int]:
     """How many passkeys belong to each domain."""
-    import click
     from sqlalchemy import func, select
 
     from authsite.sign_in.methods.passkeys.models import Passkey
 
     query = select(Passkey.rp_id, func.count()).group_by(Passkey.rp_id)
-    try:
-        with services_of(cfg) as services, services.database.autocommit.connect() as connection:
-            rows = connection.execute(query).tuples().all()
-    except click.ClickException:
-        return {}
-    return dict(rows)
+    with services.database.autocommit.connect() as connection:
+        return dict(connection.execute(query).tuples().all())

@@ -2,27 +2,29 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-
-from authsite.platform.settings import Settings
+from typing import TYPE_CHECKING
 
 from .findings import Finding, line
-from .shared import services_of
+
+if TYPE_CHECKING:
+    from authsite.context import Services
 
 _SUBJECT = "openid"
 _LATE = timedelta(days=2)  # after which no process seems to rotate the keys
 
 
-def openid_findings(cfg: Settings, *, standalone: bool = True) -> Iterator[Finding]:
+def openid_findings(services: "Services", *, standalone: bool = True) -> Iterator[Finding]:
     """Whether applications can sign people in here, or why not, and the state of each key.
 
     ``standalone``: the settings are those of authsite's own application.
     """
     from authsite.oauth.oidc.availability import is_on_with
 
+    cfg = services.settings
     if is_on_with(cfg, standalone=standalone):
         if cfg.openid_obstacle is None:  # else a rule says it
             yield line("openid-on", _SUBJECT, issuer=cfg.base_url[0])
-            yield from _keys(cfg)
+            yield from _keys(services)
     elif cfg.openid is False:
         yield line("openid-set-off", _SUBJECT)
     elif cfg.openid_obstacle and standalone:
@@ -31,16 +33,16 @@ def openid_findings(cfg: Settings, *, standalone: bool = True) -> Iterator[Findi
         yield line("openid-included", _SUBJECT)
 
 
-def _keys(cfg: Settings) -> Iterator[Finding]:
-    import click
+def _keys(services: "Services") -> Iterator[Finding]:
+    from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.oauth.oidc.keys.inspection import inspect
     from authsite.platform.runtime import clock
 
+    cfg = services.settings
     try:
-        with services_of(cfg) as services:
-            found = inspect(services)
-    except click.ClickException:
+        found = inspect(services)
+    except SQLAlchemyError:
         return  # the lines about the database say it
     if not found:
         yield line("signing-keys-none", "signing-keys")

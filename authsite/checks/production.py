@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.causes import cause_of
 from authsite.platform.runtime.cores import usable_cores
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
 from authsite.platform.settings.service_urls import sqlite_file
 
 from .findings import Finding
-from .shared import cause_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

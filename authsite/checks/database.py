@@ -3,26 +3,28 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 
 from .findings import Finding, line
-from .shared import cause_of
 
 if TYPE_CHECKING:
+    from authsite.context import Services
     from authsite.platform.db import Database
 
 
-def database_findings(cfg: Settings) -> Iterator[Finding]:
+def database_findings(services: "Services", *, counts: bool = True) -> Iterator[Finding]:
     """Schema, features, rights, secret, audit trail, clients and users.
 
-    Only the first of these if the schema cannot be used.
+    Only the first of these if the schema cannot be used. Without ``counts`` none that reads a whole
+    table of users or tokens.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.platform.db import migrate, open_database, privileges
+    from authsite.platform.db import migrate, privileges
     from authsite.platform.db.engine import has_time_limit
 
-    database = open_database(cfg.database_url.reveal())
+    cfg, database = services.settings, services.database
     try:
         schema = migrate.state(database)
         values = {"current": schema.revision or "nothing", "head": schema.head}
@@ -37,13 +39,12 @@ def database_findings(cfg: Settings) -> Iterator[Finding]:
         yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
-        yield from _admin_scopes(database)
-        yield from _registration(cfg, database)
-        yield from _scopes_for_groups(cfg, database)
+        yield from _admin_scopes(cfg, database)
+        if counts:
+            yield from _registration(cfg, database)
+            yield from _scopes_for_groups(cfg, database)
     except SQLAlchemyError as error:
         yield line("database-unusable", "database-url", cause=cause_of(error))
-    finally:
-        database.dispose()
 
 
 def _features(database: "Database") -> Iterator[Finding]:
@@ -104,21 +105,25 @@ def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
             yield line("client-type", key, type=client.type)
 
 
-def _admin_scopes(database: "Database") -> Iterator[Finding]:
+def _admin_scopes(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from shlex import quote
 
     from sqlalchemy import or_, select
 
     from authsite.oauth.models import Client
     from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
+    from authsite.users.groups.reserved import ADMIN_SCOPES
 
-    columns = Client.id, Client.name, Client.scope, Client.default_scope
+    columns = Client.id, Client.name, Client.type, Client.scope, Client.default_scope
     has = or_(Client.scope.contains(ADMIN_PREFIX), Client.default_scope.contains(ADMIN_PREFIX))
     query = select(*columns).where(has).order_by(Client.id)
     with database.autocommit.connect() as connection:
-        for id_, name, *texts in connection.execute(query):
+        for id_, name, type_, *texts in connection.execute(query):
             scope, default = map(str.split, texts)
-            if found := sorted(filter(is_admin, {*scope, *default})):
+            # Clients that administer for themselves, or that the settings name, have them.
+            administers = type_ == "personal" or str(id_) in cfg.admin_clients
+            right = ADMIN_SCOPES.difference(default) if administers else ()
+            if found := sorted({*filter(is_admin, (*scope, *default))}.difference(right)):
                 yield line(
                     "client-admin-scope",
                     "clients",

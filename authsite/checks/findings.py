@@ -76,10 +76,10 @@ LINES: Mapping[str, tuple[str, str]] = {
     "client-type": ("wrong", "the client is of type {type}, not password"),
     "client-admin-scope": (
         "change",
-        "the client {client} ({id}) has scopes of administrators: {scopes}. If it has them from "
-        "before authsite defined what begins with admin:, or is not to administer, leave them "
-        "out with `authsite client update {id} --scope {rest} --default-scope {default}`, which "
-        "ends its tokens",
+        "the client {client} ({id}) has scopes of administrators: {scopes}. No user's token gets "
+        "them: if users are to administer with it, add it to the setting admin-clients; else leave "
+        "them out with `authsite client update {id} --scope {rest} --default-scope {default}`, "
+        "which ends its tokens",
     ),
     "registration-unconfirmed": (
         "change",

@@ -1,0 +1,189 @@
+"""GET /v1/admin/events and what is below it, GET /v1/admin/seals"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+from pyramid.response import Response
+from pyramid.view import view_config
+from typing_extensions import TypedDict
+
+from authsite.admin.errors import InvalidCursor, UnknownObject
+from authsite.admin.guard import administrator_of
+from authsite.admin.lists import Page
+from authsite.admin.queries import LINK, add_link, query_of
+from authsite.platform.http.api_metadata import Operation, Parameters, response_body
+from authsite.platform.http.errors import ValidationFailed
+from authsite.request_state import Request
+
+from . import service
+from .exporting import as_ndjson
+from .filters import EventsQuery, filter_of
+from .rows import facts
+from .seals import seals as state_of_seals
+
+NDJSON = "application/x-ndjson"
+
+
+class EventAnswer(TypedDict):
+    """An event."""
+
+    at: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
+    event: Annotated[str, Field(examples=["login.failed"])]
+    user_id: Annotated[str | None, Field(examples=["0a8c1f0e-5b6f-4c8e-9f57-2f1d0f0a9d11"])]
+    email: Annotated[str | None, Field(examples=["ann@example.com"])]
+    """Null of a deleted user, too."""
+    client_id: str | None
+    client: str | None
+    """The name of the client."""
+    address: Annotated[str | None, Field(examples=["203.0.113.7"])]
+    """Of the client; null for a command."""
+    device: Annotated[str | None, Field(examples=["Firefox on Windows"])]
+    agent: str | None
+    request_id: str | None
+    details: dict[str, str | dict[str, str | None]]
+    """By event. `actor` and `reason` say who has done it as an administrator, and why."""
+
+
+@response_body("A part of the audit trail.")
+class EventsAnswer(TypedDict):
+    """A part of the list."""
+
+    data: list[EventAnswer]
+    """The newest first. A part may be short or empty although there is a next one."""
+    next: str | None
+    """The cursor of the next part; null at the end."""
+
+
+@response_body("The events of a request.")
+class ExplainAnswer(TypedDict):
+    """The events of a request."""
+
+    events: list[EventAnswer]
+
+
+class SealAnswer(TypedDict):
+    """A seal."""
+
+    seal: int
+    mac: str
+
+
+class ProblemAnswer(TypedDict):
+    """What does not verify."""
+
+    seal: int | None
+    first_id: int | None
+    last_id: int | None
+    until: str | None
+    text: str
+
+
+@response_body("Whether the seals of the audit trail hold.")
+class SealsAnswer(TypedDict):
+    """The result of a verification."""
+
+    verified_at: Annotated[str | None, Field(examples=["2026-05-01T12:00:00Z"])]
+    """When that was found: now, or of a trail of more than 20,000 events at the last `authsite
+    audit verify`; null if there was none."""
+    ok: bool | None
+    seals: int | None
+    events: int | None
+    """Events with a seal."""
+    unsealed: int | None
+    """Newer events, which have no seal yet."""
+    newest_seal: SealAnswer | None
+    problems: list[ProblemAnswer]
+
+
+class RequestIdPath(Parameters):
+    """Path with a request id."""
+
+    request_id: Annotated[str, Field(examples=["ca90fc6bdd7412d304c5b6c4"])]
+    """The header X-Request-Id of a response, which pages with an error show."""
+
+
+def export_part(request: Request) -> Page[dict[str, Any]]:
+    """The events that the query asks for, up to `service.WALK`, and an event for that."""
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    query = query_of(request, EventsQuery)
+    wanted = filter_of(ctx.db, query)
+    found = service.list_events(ctx, by, wanted, service.WALK, query.cursor, query.texts)
+    service.record_export(ctx, by, query.texts)
+    return Page(facts(ctx.db, found.rows), found.next)
+
+
+@view_config(
+    route_name="authsite.admin.api.events",
+    request_method="GET",
+    renderer="json",
+    admin="audit:read",
+)
+@Operation(
+    "List the events of the audit trail",
+    {200: EventsAnswer},
+    description="The newest first. With another filter than `user` a part ends after 20,000 events"
+    " that were read, with a cursor, even if none of them is found.",
+    headers={200: LINK},
+    errors=(InvalidCursor, ValidationFailed),
+    query=EventsQuery,
+)
+def events(request: Request) -> dict[str, Any]:
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    query = query_of(request, EventsQuery)
+    wanted = filter_of(ctx.db, query)
+    found = service.list_events(ctx, by, wanted, query.limit, query.cursor, query.texts)
+    add_link(request, found.next)
+    return {"data": facts(ctx.db, found.rows), "next": found.next}
+
+
+@view_config(
+    route_name="authsite.admin.api.events.export",
+    request_method="GET",
+    admin="exports:read",
+)
+@Operation(
+    "Export the events of the audit trail",
+    {200: None},
+    description="NDJSON: one event on each line, up to 20,000. The header Link has the next part."
+    " Each export is an event. Clients that act for themselves cannot export.",
+    headers={200: LINK},
+    errors=(InvalidCursor, ValidationFailed),
+    query=EventsQuery,
+)
+def export(request: Request) -> Response:
+    service.require_user(administrator_of(request))
+    found = export_part(request)
+    add_link(request, found.next)
+    response: Response = request.response
+    response.headers["Content-Type"] = NDJSON
+    response.body = as_ndjson(found.rows).encode()
+    return response
+
+
+@view_config(
+    route_name="authsite.admin.api.events.explain",
+    request_method="GET",
+    renderer="json",
+    admin="audit:read",
+)
+@Operation(
+    "Show what happened in a request",
+    {200: ExplainAnswer},
+    errors=(UnknownObject,),
+    path=RequestIdPath,
+)
+def explain(request: Request) -> dict[str, Any]:
+    ctx = request.authsite.ctx
+    found = service.explain(ctx, request.matchdict["request_id"])
+    return {"events": facts(ctx.db, found)}
+
+
+@view_config(
+    route_name="authsite.admin.api.seals",
+    request_method="GET",
+    renderer="json",
+    admin="audit:read",
+)
+@Operation("Show whether the seals of the audit trail hold", {200: SealsAnswer})
+def seals(request: Request) -> dict[str, Any]:
+    return state_of_seals(request.authsite.ctx)

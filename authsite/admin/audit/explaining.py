@@ -1,0 +1,26 @@
+"""What an event of a request means, and why something failed."""
+
+from collections.abc import Iterable, Mapping
+
+from authsite.oauth.authorization.reasons import Reason
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.platform.audit.models import AuditEvent
+from authsite.sign_in.methods.provider.failures import ProviderFailure
+
+REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure | Reason]] = {
+    Event.AUTHORIZATION_REFUSED: Reason,
+    Event.LOGIN_FAILED: FailureReason,
+    Event.PROVIDER_REFUSED: ProviderFailure,
+}
+"""Events with the meanings of their detail `reason`."""
+
+
+def meaning_of(event: AuditEvent) -> str:
+    """What the event means, and why a login or a return from a provider failed."""
+    known = Event.of(event.event)
+    if known is None:
+        return "This version does not know the event."
+    reason = (event.details or {}).get("reason")
+    why = [each.meaning for each in REASONS.get(known, ()) if each == reason]
+    return " ".join([known.meaning, *why])

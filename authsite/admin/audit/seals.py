@@ -1,0 +1,50 @@
+"""Whether the seals of the audit trail hold: computed now, or what was found the last time."""
+
+from typing import Any
+
+from authsite.context import Context
+from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals.table import newest_seal
+from authsite.platform.audit.seals.verification import (
+    as_json,
+    count_up_to,
+    last_result,
+    verify,
+)
+from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.runtime import clock
+
+from .service import WALK
+
+AGAIN = "`authsite audit verify` says which events, and why"
+
+
+def seals(ctx: Context) -> dict[str, Any]:
+    """What ``authsite audit verify --json`` prints, and when that was found (``verified_at``).
+
+    A short trail is verified now. Of a longer one this is the result of the last ``authsite audit
+    verify``; before the first all numbers are null.
+    """
+    keys = audit_keys(ctx.settings)
+    with ctx.database.autocommit.connect() as connection:
+        if count_up_to(connection, WALK + 1) <= WALK:
+            with snapshot_on(connection):
+                summary, problems = verify(connection, keys)
+            return {"verified_at": clock.rfc3339(clock.now()), **as_json(summary, problems)}
+        newest, found = newest_seal(connection, keys), last_result(connection, keys)
+    shown = newest and {"seal": newest.id, "mac": newest.mac}
+    if found is None:
+        numbers = dict.fromkeys(("verified_at", "ok", "seals", "events", "unsealed"))
+        return {**numbers, "newest_seal": shown, "problems": []}
+    problem = {"seal": None, "first_id": None, "last_id": None, "until": None}
+    return {
+        "verified_at": clock.rfc3339(found.at),
+        "ok": found.ok,
+        "seals": found.seals,
+        "events": found.events,
+        "unsealed": found.unsealed,
+        "newest_seal": shown,
+        "problems": [{**problem, "text": f"{found.problems} problems: {AGAIN}"}]
+        if found.problems
+        else [],
+    }

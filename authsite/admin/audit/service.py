@@ -1,0 +1,136 @@
+"""The audit trail as administrators read it: newest first, with a cursor.
+
+The events of a user come from the index of that user. With any other filter the index of the times
+is walked, which stops after `WALK` events with a cursor: no filter has an index that would slow
+down logins.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session
+
+from authsite.admin.administrator import Administrator
+from authsite.admin.errors import PermissionMissing, UnknownObject
+from authsite.admin.lists import Page, after, cursor
+from authsite.context import Context
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import About, Filter, conditions_of, record_apart, search
+
+WALK = 20_000
+"""How many events one request reads at most, and how many an export has at most."""
+EXPLAINED = 100  # events of one request
+
+
+class Place(NamedTuple):
+    """Where an event is in the order of the list."""
+
+    at: datetime
+    id: int
+
+
+def list_events(
+    ctx: Context,
+    by: Administrator,
+    wanted: Filter,
+    limit: int,
+    text: str | None = None,
+    filters: Mapping[str, object] | None = None,
+) -> Page[AuditEvent]:
+    """Up to ``limit`` events, the newest first, behind the cursor ``text``.
+
+    ``filters``: those of ``wanted`` as they were given, to which the cursor is bound. There may be
+    fewer events, or none, although there is a next part. Raises `InvalidCursor`.
+    """
+    bound = {"list": "events", **(filters or wanted._asdict())}
+    last = after(ctx, by, bound, text)
+    found, next_ = _read(ctx.db, wanted, limit, _place(last) if last else None)
+    if next_ is None:
+        return Page(found, None)
+    return Page(found, cursor(ctx, by, bound, [_exact(next_.at), next_.id]))
+
+
+def explain(ctx: Context, request_id: str) -> Sequence[AuditEvent]:
+    """The events of a request. Raises `UnknownObject` if there are none."""
+    found = search(ctx.db, Filter(request_id=request_id), EXPLAINED).events
+    if not found:
+        raise UnknownObject
+    return found
+
+
+def require_user(by: Administrator) -> None:
+    """Raise `PermissionMissing` for a client that acts for itself: it exports nothing."""
+    if by.kind == "client":
+        raise PermissionMissing("admin:exports:read")
+
+
+def record_export(ctx: Context, by: Administrator, filters: Mapping[str, str]) -> None:
+    """Record that ``by`` has got events as a file."""
+    chosen = " ".join(f"{name}={text}" for name, text in filters.items())
+    more = {"filters": chosen} if chosen else {}
+    about: About = {"details": by.cause().details(**more)}
+    record_apart(ctx, Event.AUDIT_EXPORTED, **about)
+
+
+def _read(
+    db: Session, wanted: Filter, limit: int, last: Place | None
+) -> tuple[Sequence[AuditEvent], Place | None]:
+    """The events behind ``last``, and the place from which the next part goes on."""
+    conditions = conditions_of(wanted)
+    end = None
+    if wanted.user_id is not None:
+        order: Sequence[Any] = (AuditEvent.id.desc(),)
+        if last:
+            conditions.append(AuditEvent.id < last.id)
+    else:
+        order = (AuditEvent.at.desc(), AuditEvent.id.desc())
+        if last:
+            conditions.append(_behind(last))
+        if _is_filtered(wanted) and (end := _end_of_walk(db, wanted, last)):
+            conditions.append(_not_behind(end))
+    query = select(AuditEvent).where(*conditions).order_by(*order).limit(limit + 1)
+    found = db.scalars(query).all()
+    if len(found) > limit:
+        return found[:limit], _place_of(found[limit - 1])
+    return found, end
+
+
+def _is_filtered(wanted: Filter) -> bool:
+    """Whether more than the time decides, so that many events may be read for one that is found."""
+    return wanted._replace(since=None, until=None) != Filter()
+
+
+def _end_of_walk(db: Session, wanted: Filter, last: Place | None) -> Place | None:
+    """The last event that is read; None if the list ends before."""
+    bounds = conditions_of(Filter(since=wanted.since, until=wanted.until))
+    query = select(AuditEvent.at, AuditEvent.id).where(*bounds)
+    if last:
+        query = query.where(_behind(last))
+    query = query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
+    row = db.execute(query.offset(WALK - 1).limit(1)).first()
+    return Place(*row) if row else None
+
+
+def _behind(place: Place) -> ColumnElement[bool]:
+    # The first condition is the range of the index, for both databases.
+    return and_(AuditEvent.at <= place.at, or_(AuditEvent.at < place.at, AuditEvent.id < place.id))
+
+
+def _not_behind(place: Place) -> ColumnElement[bool]:
+    return and_(AuditEvent.at >= place.at, or_(AuditEvent.at > place.at, AuditEvent.id >= place.id))
+
+
+def _place_of(event: AuditEvent) -> Place:
+    return Place(event.at, event.id)
+
+
+def _exact(at: datetime) -> str:
+    """A moment with its microseconds."""
+    return at.astimezone(UTC).isoformat()
+
+
+def _place(key: Sequence[str | int | None]) -> Place:
+    return Place(datetime.fromisoformat(str(key[0])), int(key[1] or 0))

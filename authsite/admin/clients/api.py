@@ -1,0 +1,185 @@
+"""/v1/admin/clients"""
+
+from typing import Any
+from uuid import UUID
+
+from pyramid.view import view_config
+
+from authsite.admin.errors import InvalidCursor, UnknownObject
+from authsite.admin.guard import administrator_of
+from authsite.admin.queries import LINK, answer, query_of
+from authsite.oauth.models import Client
+from authsite.platform.http.api_metadata import Operation
+from authsite.platform.installation.features import FeatureNotOpen
+from authsite.platform.runtime.ids import as_client_id
+from authsite.request_state import Request
+
+from . import service
+from .bodies import (
+    ClientAnswer,
+    ClientBody,
+    ClientPath,
+    ClientsAnswer,
+    ClientsQuery,
+    ClientWithSecretAnswer,
+    NewClientBody,
+    ReasonBody,
+    as_json,
+)
+from .errors import InvalidClient
+
+_LIST = "authsite.admin.api.clients"
+_ERRORS = (UnknownObject,)
+
+
+@view_config(route_name=_LIST, request_method="GET", renderer="json", admin="clients:read")
+@Operation(
+    "List the clients",
+    {200: ClientsAnswer},
+    description="Never their secrets.",
+    headers={200: LINK},
+    query=ClientsQuery,
+    errors=(InvalidCursor,),
+)
+def list_clients(request: Request) -> dict[str, Any]:
+    query = query_of(request, ClientsQuery)
+    ctx, wanted = request.authsite.ctx, service.Filters(query.name, query.type, query.disabled)
+    found = service.some(ctx, administrator_of(request), wanted, query.limit, query.cursor)
+    uris = service.uris_of(ctx, found)
+    return answer(request, found, lambda each: as_json(each, uris))
+
+
+@view_config(
+    route_name=_LIST,
+    request_method="POST",
+    renderer="json",
+    body=NewClientBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation(
+    "Register a client",
+    {201: ClientWithSecretAnswer},
+    description="The secret is in this response alone.",
+    errors=(InvalidClient, FeatureNotOpen),
+)
+def register(request: Request) -> ClientWithSecretAnswer:
+    given: NewClientBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    values = given.values(given.name)
+    made, secret = service.register(ctx, by, given.type, values, given.reason)
+    request.response.status_int = 201
+    return _with_secret(request, made, secret)
+
+
+@view_config(
+    route_name=f"{_LIST}.client", request_method="GET", renderer="json", admin="clients:read"
+)
+@Operation("Show a client", {200: ClientAnswer}, path=ClientPath, errors=(UnknownObject,))
+def show(request: Request) -> ClientAnswer:
+    return _shown(request, service.find(request.authsite.ctx, _id(request)))
+
+
+@view_config(
+    route_name=f"{_LIST}.client",
+    request_method="PATCH",
+    renderer="json",
+    body=ClientBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation(
+    "Change a client",
+    {200: ClientAnswer},
+    description="A narrower `scope`, and another `first_party`, end the tokens of the client.",
+    path=ClientPath,
+    errors=(*_ERRORS, InvalidClient),
+)
+def change(request: Request) -> ClientAnswer:
+    given: ClientBody = request.authsite.validated
+    ctx, by, values = request.authsite.ctx, administrator_of(request), given.values(given.name)
+    return _shown(request, service.change(ctx, by, _id(request), values, given.reason))
+
+
+@view_config(
+    route_name=f"{_LIST}.rotate_secret",
+    request_method="POST",
+    renderer="json",
+    body=ReasonBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation(
+    "Give a client a new secret",
+    {200: ClientWithSecretAnswer},
+    description=(
+        "The secret is in this response alone. The one before works until `retire-secret`, or until"
+        " the next rotation."
+    ),
+    path=ClientPath,
+    errors=(*_ERRORS, InvalidClient),
+)
+def rotate_secret(request: Request) -> ClientWithSecretAnswer:
+    given: ReasonBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    client, secret = service.rotate_secret(ctx, by, _id(request), given.reason)
+    return _with_secret(request, client, secret)
+
+
+@view_config(
+    route_name=f"{_LIST}.retire_secret",
+    request_method="POST",
+    renderer="json",
+    body=ReasonBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation("End the older of two secrets", {200: ClientAnswer}, path=ClientPath, errors=_ERRORS)
+def retire_secret(request: Request) -> ClientAnswer:
+    given: ReasonBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    return _shown(request, service.retire_secret(ctx, by, _id(request), given.reason))
+
+
+@view_config(
+    route_name=f"{_LIST}.disable",
+    request_method="POST",
+    renderer="json",
+    body=ReasonBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation(
+    "Disable a client, and end its tokens", {200: ClientAnswer}, path=ClientPath, errors=_ERRORS
+)
+def disable(request: Request) -> ClientAnswer:
+    given: ReasonBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    return _shown(request, service.disable(ctx, by, _id(request), given.reason))
+
+
+@view_config(
+    route_name=f"{_LIST}.enable",
+    request_method="POST",
+    renderer="json",
+    body=ReasonBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation("Enable a client", {200: ClientAnswer}, path=ClientPath, errors=_ERRORS)
+def enable(request: Request) -> ClientAnswer:
+    given: ReasonBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    return _shown(request, service.enable(ctx, by, _id(request), given.reason))
+
+
+def _id(request: Request) -> UUID | None:
+    return as_client_id(request.matchdict["id"])
+
+
+def _shown(request: Request, client: Client) -> ClientAnswer:
+    return as_json(client, service.uris_of(request.authsite.ctx, client))
+
+
+def _with_secret(request: Request, client: Client, secret: str | None) -> ClientWithSecretAnswer:
+    return {**_shown(request, client), "client_secret": secret}

@@ -1,0 +1,197 @@
+"""The bodies of /v1/admin/clients: what is sent, and the answers."""
+
+from typing import Annotated, Any, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from authsite.admin.queries import ListQuery
+from authsite.admin.reasons import MAX_REASON
+from authsite.oauth import client_uris
+from authsite.oauth.client_facts import facts_of
+from authsite.oauth.client_fields import ClientFields, seconds_of
+from authsite.oauth.models import CLIENT_TYPES, Client
+from authsite.platform.http.api_metadata import Parameters, response_body
+from authsite.platform.http.bodies import JsonBody
+
+from .errors import InvalidClient
+from .service import ClientValues
+
+_MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
+Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
+Name = Annotated[str, Field(max_length=200, examples=["Web shop"])]
+Text = Annotated[str, Field(max_length=2048)]
+ScopeText = Annotated[str, Field(max_length=2048, examples=["reports:read"])]
+ScopeList = Annotated[list[str], Field(max_length=100, examples=[["reports:read"]])]
+Scope = ScopeText | ScopeList
+Uris = Annotated[list[str], Field(max_length=200, examples=[["https://app.example.org/callback"]])]
+Lifetime = Annotated[str, Field(max_length=20, examples=["10m"])]
+_TYPES = Field(json_schema_extra={"enum": list(CLIENT_TYPES)}, examples=["password"])
+
+
+class ReasonBody(JsonBody):
+    description = "The reason, if one is given."
+
+    reason: Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])] | None = (
+        None
+    )
+    """Why, for the audit trail."""
+
+
+class FieldsBody(ReasonBody):
+    """What a client has besides its name, type and scopes."""
+
+    scope: Scope | None = None
+    """The scopes it may ask for."""
+    default_scope: Scope | None = None
+    """The scopes it gets if it asks for none."""
+    redirect_uris: Uris | None = None
+    """Where the person returns after the sign-in."""
+    post_logout_redirect_uris: Uris | None = None
+    """Where the person returns after the logout."""
+    origins: Uris | None = None
+    """`browser`: origins whose pages may call the token endpoint (CORS)."""
+    first_party: bool | None = None
+    """Your own application: no consent is asked. Changing it ends the client's tokens."""
+    pkce: Annotated[str, Field(max_length=16, examples=["required"])] | None = None
+    """`required` or `optional`."""
+    id_token_signed_response_alg: Annotated[str, Field(max_length=8)] | None = None
+    """`RS256` or `ES256`."""
+    id_token_lifetime: Lifetime | Annotated[int, Field(examples=[600])] | None = None
+    """How long its ID tokens last: seconds, or a text such as `10m`; 0 for the setting."""
+    id_token_claims: Annotated[str, Field(max_length=16, examples=["userinfo"])] | None = None
+    """`userinfo` or `both`."""
+    require_confirmed: bool | None = None
+    """Only users with a confirmed e-mail address."""
+    require_group: Annotated[str, Field(max_length=64, examples=["finance"])] | None = None
+    """Only members of this group; empty for none."""
+    default_resource: Text | None = None
+    """The resource that its tokens are for if a request names none (RFC 8707)."""
+    logo: Text | None = None
+    """A picture in `static-folder`."""
+    policy_uri: Text | None = None
+    """Its privacy policy."""
+    tos_uri: Text | None = None
+    """Its terms of service."""
+
+    def fields(self) -> ClientFields:
+        """The fields as services have them. Raises `InvalidClient`."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in ClientFields._fields}
+        if isinstance(self.id_token_lifetime, str):
+            try:
+                values["id_token_lifetime"] = seconds_of(self.id_token_lifetime)
+            except ValueError as error:
+                raise InvalidClient(str(error), "id_token_lifetime") from None
+        return ClientFields(**values)
+
+    def values(self, name: str | None) -> ClientValues:
+        """All new values. Raises `InvalidClient`."""
+        return ClientValues(name, _text(self.scope), _text(self.default_scope), self.fields())
+
+
+class NewClientBody(FieldsBody):
+    description = "A new client."
+
+    name: Name
+    """Display name."""
+    type: Annotated[str, Field(max_length=32), _TYPES]
+    """What kind of program it is; it never changes."""
+
+
+class ClientBody(FieldsBody):
+    description = "What changes; what is absent stays, and an empty text or list removes a value."
+
+    name: Name | None = None
+    """Display name."""
+
+
+class ClientPath(Parameters):
+    """Path of a client."""
+
+    id: Id
+    """Its id."""
+
+
+class ClientsQuery(ListQuery):
+    """Query of the list of clients."""
+
+    name: Annotated[str | None, Field(max_length=100, examples=["shop"])] = None
+    """Only names with this text in them."""
+    type: Annotated[str | None, Field(max_length=32), _TYPES] = None
+    """Only this type."""
+    disabled: bool | None = None
+    """`true`: only disabled ones; `false`: only enabled ones."""
+
+
+@response_body("A client. The fields from `redirect_uris` on are those that its type has.")
+class ClientAnswer(TypedDict):
+    client_id: Id
+    """Its id."""
+    name: Annotated[str, Field(examples=["Web shop"])]
+    """Display name."""
+    type: Annotated[str, _TYPES]
+    """What kind of program it is."""
+    grant_types: Annotated[list[str], Field(examples=[["password", "refresh_token"]])]
+    """How it gets tokens (RFC 7591)."""
+    scope: Annotated[str, Field(examples=["reports:read"])]
+    """The scopes it may ask for, separated by spaces."""
+    default_scope: Annotated[str, Field(examples=[""])]
+    """The scopes it gets if it asks for none."""
+    secrets: Annotated[int, Field(examples=[1])]
+    """How many secrets are valid: 0 for a public client, 2 after a rotation."""
+    enabled: bool
+    """Whether it is accepted."""
+    created_at: Annotated[str, _MOMENT]
+    """When it was created."""
+    redirect_uris: NotRequired[list[str]]
+    """Where the person returns after the sign-in."""
+    post_logout_redirect_uris: NotRequired[list[str]]
+    """Where the person returns after the logout."""
+    origins: NotRequired[list[str]]
+    """Origins whose pages may call the token endpoint."""
+    first_party: NotRequired[bool]
+    """Whether no consent is asked."""
+    pkce: NotRequired[str]
+    """`required` or `optional`."""
+    id_token_signed_response_alg: NotRequired[str]
+    """What its ID tokens are signed with."""
+    id_token_lifetime: NotRequired[int | None]
+    """Seconds; null for the setting."""
+    id_token_claims: NotRequired[str]
+    """`userinfo` or `both`."""
+    require_confirmed: NotRequired[bool]
+    """Whether only users with a confirmed e-mail address may use it."""
+    require_group: NotRequired[str | None]
+    """The group whose members alone may use it."""
+    default_resource: NotRequired[str | None]
+    """The resource that its tokens are for if a request names none."""
+    logo: NotRequired[str | None]
+    """A picture in `static-folder`."""
+    policy_uri: NotRequired[str | None]
+    """Its privacy policy."""
+    tos_uri: NotRequired[str | None]
+    """Its terms of service."""
+
+
+@response_body("A client with a new secret, which is shown only in this response.")
+class ClientWithSecretAnswer(ClientAnswer):
+    client_secret: Annotated[str | None, Field(examples=["Q2vZs9WmYtKx4LrJbH7dPfUc3NgEaXo1Ti8B"])]
+    """Null for a public client, which has none."""
+
+
+@response_body("A part of the list of clients.")
+class ClientsAnswer(TypedDict):
+    data: list[ClientAnswer]
+    """The newest first."""
+    next: Annotated[str | None, Field(examples=["b3RoZXI"])]
+    """The `cursor` of the next part; null at the end."""
+
+
+def as_json(client: Client, uris: client_uris.Uris) -> ClientAnswer:
+    """The answer for a client."""
+    return cast(ClientAnswer, facts_of(client, uris))
+
+
+def _text(scope: str | list[str] | None) -> str | None:
+    return " ".join(scope) if isinstance(scope, list) else scope

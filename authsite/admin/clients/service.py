@@ -1,0 +1,240 @@
+"""What administrators do with clients. No client changes one for itself.
+
+The secret is in the answer alone: no event, log or list has it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import select
+
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator
+from authsite.admin.errors import UnknownObject
+from authsite.admin.lists import Page, after, cursor
+from authsite.admin.users import subject
+from authsite.context import Context
+from authsite.oauth import client_fields, client_scopes, client_uris, clients, registration
+from authsite.oauth.client_fields import NO_FIELDS, ClientFields
+from authsite.oauth.models import Client
+from authsite.platform.http.errors import ApiError
+
+from .errors import InvalidClient
+
+_WRITE = "clients:write"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientValues:
+    """New values of a client; None leaves one as it is."""
+
+    name: str | None = None
+    scope: str | None = None
+    default_scope: str | None = None
+    fields: ClientFields = NO_FIELDS
+
+
+class Filters(NamedTuple):
+    """Which clients a list has."""
+
+    name: str | None = None
+    type: str | None = None
+    disabled: bool | None = None
+
+
+def some(
+    ctx: Context, by: Administrator, wanted: Filters, limit: int, text: str | None
+) -> Page[Client]:
+    """The clients behind the cursor ``text``, the newest first. Raises `InvalidCursor`."""
+    filters = {"list": "clients", **wanted._asdict()}
+    key = after(ctx, by, filters, text)
+    query = select(Client).order_by(Client.created_at.desc(), Client.id.desc())
+    if wanted.name:
+        query = query.where(Client.name.icontains(wanted.name, autoescape=True))
+    if wanted.type:
+        query = query.where(Client.type == wanted.type)
+    if wanted.disabled is not None:
+        is_disabled = Client.disabled_at.is_not(None)
+        query = query.where(is_disabled if wanted.disabled else ~is_disabled)
+    if key:
+        created, id_ = datetime.fromisoformat(str(key[0])), UUID(str(key[1]))
+        older = (Client.created_at == created) & (Client.id < id_)
+        query = query.where((Client.created_at < created) | older)
+    rows = ctx.db.scalars(query.limit(limit + 1)).all()
+    shown, more = rows[:limit], len(rows) > limit
+    if not more:
+        return Page(shown, None)
+    last = [shown[-1].created_at.isoformat(), str(shown[-1].id)]
+    return Page(shown, cursor(ctx, by, filters, last))
+
+
+def find(ctx: Context, client_id: UUID | None) -> Client:
+    """A client. Raises `UnknownObject`."""
+    client = ctx.db.get(Client, client_id) if client_id else None
+    if client is None:
+        raise UnknownObject
+    return client
+
+
+def register(
+    ctx: Context,
+    by: Administrator,
+    client_type: str,
+    given: ClientValues,
+    reason: str | None = None,
+) -> tuple[Client, str | None]:
+    """Register a client; returns it and its secret, which a public client has not.
+
+    Raises `InvalidClient` and `PermissionMissing`.
+    """
+    subject.require_person(by, _WRITE)
+    with _values():
+        client_scopes.require_known(ctx.settings, given.scope or "")
+        return registration.register(
+            ctx,
+            given.name or "",
+            client_type,
+            given.scope or "",
+            given.default_scope or "",
+            given.fields,
+            reasons.cause(by, reason),
+        )
+
+
+def change(
+    ctx: Context,
+    by: Administrator,
+    client_id: UUID | None,
+    given: ClientValues,
+    reason: str | None = None,
+) -> Client:
+    """Change the given values, if any of them differs.
+
+    A narrower scope, and another ``first_party``, end the tokens of the client. Raises
+    `UnknownObject`, `InvalidClient` and `PermissionMissing`.
+    """
+    client = _lock(ctx, by, client_id)
+    changed = _differing(ctx, client, given)
+    if changed == ClientValues():
+        return client
+    with _values():
+        client_scopes.require_known(ctx.settings, changed.scope or "")
+        registration.change(
+            ctx,
+            client,
+            name=changed.name,
+            scope=changed.scope,
+            default_scope=changed.default_scope,
+            fields=changed.fields,
+            cause=reasons.cause(by, reason),
+        )
+    ctx.db.flush()
+    return client
+
+
+def rotate_secret(
+    ctx: Context, by: Administrator, client_id: UUID | None, reason: str | None = None
+) -> tuple[Client, str]:
+    """Give the client a new secret, which is returned; the one before stays valid, an older not.
+
+    Raises `UnknownObject`, `InvalidClient` for a public client, and `PermissionMissing`.
+    """
+    client = _lock(ctx, by, client_id)
+    with _values():
+        return client, clients.rotate_secret(ctx, client, reasons.cause(by, reason))
+
+
+def retire_secret(
+    ctx: Context, by: Administrator, client_id: UUID | None, reason: str | None = None
+) -> Client:
+    """End the older of two valid secrets, if there are two.
+
+    Raises `UnknownObject` and `PermissionMissing`.
+    """
+    client = _lock(ctx, by, client_id)
+    if client.previous_secret_hash is not None:
+        clients.retire_secret(ctx, client, reasons.cause(by, reason))
+        ctx.db.flush()
+    return client
+
+
+def disable(
+    ctx: Context, by: Administrator, client_id: UUID | None, reason: str | None = None
+) -> Client:
+    """Reject the client from now on, and end its tokens. Raises as `retire_secret`."""
+    client = _lock(ctx, by, client_id)
+    if client.disabled_at is None:
+        clients.disable(ctx, client.id, reasons.cause(by, reason))
+        ctx.db.refresh(client)
+    return client
+
+
+def enable(
+    ctx: Context, by: Administrator, client_id: UUID | None, reason: str | None = None
+) -> Client:
+    """Accept the client again; its tokens stay ended. Raises as `retire_secret`."""
+    client = _lock(ctx, by, client_id)
+    if client.disabled_at is not None:
+        clients.enable(ctx, client, reasons.cause(by, reason))
+        ctx.db.flush()
+    return client
+
+
+def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
+    """The URIs of some clients, for `authsite.oauth.client_facts.facts_of`."""
+    rows = [found] if isinstance(found, Client) else found.rows
+    return client_uris.of(ctx.db, [each.id for each in rows])
+
+
+def _lock(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:
+    """The client, which stays as it is until the transaction ends."""
+    subject.require_person(by, _WRITE)
+    if client_id is None:
+        raise UnknownObject
+    # FOR NO KEY UPDATE: logins, which refer to the row, go on.
+    client = ctx.db.get(Client, client_id, with_for_update={"key_share": True})
+    if client is None:
+        raise UnknownObject
+    return client
+
+
+def _differing(ctx: Context, client: Client, given: ClientValues) -> ClientValues:
+    """``given`` without what the client has already."""
+    present: dict[str, object] = client_fields.shown(client, uris_of(ctx, client))
+    fields = {
+        name: value
+        for name, value in given.fields._asdict().items()
+        if value is not None and (name not in present or not _is_same(value, present[name]))
+    }
+    return ClientValues(
+        None if given.name == client.name else given.name,
+        _unless_same(given.scope, client.scope),
+        _unless_same(given.default_scope, client.default_scope),
+        ClientFields(**fields),
+    )
+
+
+def _is_same(given: object, present: object) -> bool:
+    return given == present or (not given and not present)
+
+
+def _unless_same(given: str | None, present: str) -> str | None:
+    return None if given is None or given.split() == present.split() else given
+
+
+@contextmanager
+def _values() -> Iterator[None]:
+    """Turn the ValueError of a value into an `InvalidClient`."""
+    try:
+        yield
+    except ApiError:
+        raise
+    except ValueError as error:
+        message = str(error)
+        field, separator, _rest = message.partition(": ")
+        names = (*ClientFields._fields, "name", "scope", "default_scope", "type")
+        raise InvalidClient(message, field if separator and field in names else None) from None

@@ -1,0 +1,94 @@
+"""What administrators do with groups and their members.
+
+A change that concerns every member is committed first, and then goes on in batches, each of which
+is committed, so that a group may have any number of members. A request that was stopped can be
+sent again.
+"""
+
+from collections.abc import Sequence
+
+from authsite.admin import reasons
+from authsite.admin.administrator import Administrator
+from authsite.admin.users import memberships, subject
+from authsite.context import Context
+from authsite.groups import service as groups
+from authsite.groups.service import GroupValues
+from authsite.platform.db.transaction import commit_session
+from authsite.users.groups.reserved import is_reserved
+from authsite.users.models import User
+
+from . import listing
+from .errors import GroupNamed
+
+
+def create(
+    ctx: Context, by: Administrator, name: str, given: GroupValues, reason: str | None = None
+) -> None:
+    """Create a group without members. Raises what `authsite.groups.service.create` raises."""
+    groups.create(ctx, name, given, reasons.cause(by, reason))
+
+
+def change(
+    ctx: Context, by: Administrator, name: str, given: GroupValues, reason: str | None = None
+) -> None:
+    """Change the given values, and end the tokens whose scope the members have lost.
+
+    Raises what `authsite.groups.service.change` raises.
+    """
+    effect = groups.change(ctx, name, given, reasons.cause(by, reason))
+    after = None
+    while effect:
+        commit_session(ctx.db)
+        after = groups.update_members(ctx, name, effect, after)
+        if after is None:
+            break
+
+
+def delete(
+    ctx: Context,
+    by: Administrator,
+    name: str,
+    routes: Sequence[str],
+    reason: str | None = None,
+) -> None:
+    """Delete a group, whose members leave it first.
+
+    ``routes``: the names of the routes that are for its members alone. Raises `GroupNamed` if there
+    is one, and what `authsite.groups.service.delete` raises.
+    """
+    if routes:
+        raise GroupNamed(name, routes)
+    cause = reasons.cause(by, reason)
+    while groups.remove_some(ctx, name, cause):
+        commit_session(ctx.db)
+    groups.delete(ctx, name, cause)
+
+
+def add(
+    ctx: Context, by: Administrator, name: str, user_id: str, reason: str | None = None
+) -> bool:
+    """Add a user to a group, also to a reserved one; whether the user was not in it.
+
+    Raises `UnknownGroup`, and what `memberships.join` raises.
+    """
+    user = _find(ctx, by, name, user_id)
+    return memberships.join(ctx, by, user, name, reason)
+
+
+def remove(
+    ctx: Context, by: Administrator, name: str, user_id: str, reason: str | None = None
+) -> bool:
+    """Remove a user from a group, also from a reserved one; whether the user was in it.
+
+    Raises `UnknownGroup`, and what `memberships.leave` raises.
+    """
+    user = _find(ctx, by, name, user_id)
+    return memberships.leave(ctx, by, user, name, reason)
+
+
+def _find(ctx: Context, by: Administrator, name: str, user_id: str) -> User:
+    """The user whose membership is to change. No client decides who is an administrator."""
+    listing.require(ctx, name)
+    if is_reserved(name):
+        subject.require_person(by, "groups:write")
+    return subject.find(ctx, user_id)

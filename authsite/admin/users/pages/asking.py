@@ -1,0 +1,94 @@
+"""What the confirming pages of users have in common."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from pyramid.i18n import TranslationString
+from pyramid.response import Response
+
+from authsite.admin import confirming
+from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.confirming import NO_NOTICE, Confirmation
+from authsite.admin.errors import UnknownObject
+from authsite.admin.guard import administrator_of
+from authsite.admin.users import subject
+from authsite.context import Context
+from authsite.platform.addresses import shown
+from authsite.platform.http.address import route_path
+from authsite.platform.i18n import _
+from authsite.platform.runtime.ids import as_id
+from authsite.request_state import Request
+from authsite.users.models import User
+
+Notice = Literal["user", "none", "link"]
+Values = Callable[[Request, User], Mapping[str, Any]]
+
+
+def user_of(request: Request) -> User:
+    """The user whose page this is. Raises `UnknownObject`."""
+    return subject.find(request.authsite.ctx, request.matchdict["id"])
+
+
+def acting(request: Request) -> tuple[Context, Administrator, User]:
+    """What each action begins with. Raises `UnknownObject`."""
+    return request.authsite.ctx, administrator_of(request), user_of(request)
+
+
+def part_of(request: Request, name: str) -> UUID:
+    """The id of a sign-in or token in the path. Raises `UnknownObject`."""
+    found = as_id(request.matchdict[name])
+    if found is None:
+        raise UnknownObject
+    return found
+
+
+def ask(
+    title: TranslationString,
+    button: str,
+    *effects: str,
+    notice: Notice = "user",
+    values: Values = lambda _request, _user: {},
+    **options: Any,
+) -> Callable[[Request], Confirmation]:
+    """What the page of an action says; ``title`` has ``${user}``, the address.
+
+    ``notice``: who gets an e-mail; ``link``: the effects say it. ``values``: those of the template
+    of further fields. ``options`` are those of `Confirmation`. The page raises `Outranked` as the
+    action does.
+    """
+
+    def asked(request: Request) -> Confirmation:
+        user = user_of(request)
+        require_rank(administrator_of(request), user)
+        return Confirmation(
+            title=title % {"user": shown(user.email)},
+            effects=effects,
+            button=button,
+            back=page_of(request, user),
+            values={"user": user, **values(request, user)},
+            **{"notices": _notices(user, notice), **options},
+        )
+
+    return asked
+
+
+def page_of(request: Request, user: User) -> str:
+    """The path of the user's page."""
+    return route_path(request, "authsite.admin.users.user", id=user.id)
+
+
+def back(request: Request, user: User, what: str) -> Response:
+    """Redirect to the user's page, which says ``what`` was done."""
+    return confirming.done(request, page_of(request, user), what)
+
+
+def _notices(user: User, notice: Notice) -> Sequence[str]:
+    address = shown(user.email)
+    if notice == "link":
+        return ()
+    if notice == "none":
+        return (NO_NOTICE,)
+    if user.email_verified_at is None:
+        return (_("No e-mail is sent: the address of the user is not confirmed."),)
+    return (_("${user} gets an e-mail about this.", mapping={"user": address}),)

@@ -1,0 +1,143 @@
+"""What the page of a user shows, as far as the administrator may read it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import select
+
+from authsite.account import active_sessions, export
+from authsite.admin.administrator import Administrator, require_rank, reserved_groups
+from authsite.admin.errors import Outranked
+from authsite.context import Context
+from authsite.oauth.personal import service as personal_tokens
+from authsite.platform.audit.models import AuditEvent, Detail
+from authsite.platform.i18n import _
+from authsite.platform.mail.models import OutboxMessage
+from authsite.sign_in.factors import service as factors
+from authsite.users import former, pending
+from authsite.users import service as users
+from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.models import User
+
+MAX_ROWS = 20  # of each section
+
+
+class Action(NamedTuple):
+    """A link to a confirming page. ``permission``: what it needs."""
+
+    route: str
+    label: str
+    permission: str
+    shown: Callable[[User], bool] = lambda _user: True
+    dangerous: bool = False
+
+
+ACTIONS = (
+    Action("reset-password", _("Send reset link"), "mail:write", lambda user: not user.disabled_at),
+    Action("sign-out", _("End all sign-ins"), "sessions:write"),
+    Action("profile", _("Change profile"), "users:write"),
+    Action("change-email", _("Change address"), "users:write"),
+    Action(
+        "send-verification",
+        _("Send confirmation link"),
+        "mail:write",
+        lambda user: not user.email_verified_at and not user.disabled_at,
+    ),
+    Action(
+        "confirm", _("Mark as confirmed"), "users:write", lambda user: not user.email_verified_at
+    ),
+    Action("export", _("Download data"), "exports:read"),
+    Action("enable", _("Enable"), "users:write", lambda user: bool(user.disabled_at)),
+    Action("disable", _("Disable"), "users:write", lambda user: not user.disabled_at, True),
+    Action("delete", _("Delete"), "users:write", dangerous=True),
+)
+"""Those at the top of the page; the others stand in their sections."""
+
+
+class Entry(NamedTuple):
+    """A row of the audit trail. ``actor``: the administrator's address, or what acted."""
+
+    event: AuditEvent
+    actor: str | None
+    reason: str | None
+    details: str
+
+
+def values(ctx: Context, by: Administrator, user: User) -> dict[str, Any]:
+    """The values of admin/users/user.jinja2. A section that may not be read is None."""
+    acts = _may_act(by, user)
+    return {
+        "user": user,
+        "may": {each: acts and by.may(each) for each in _WRITES},
+        "actions": [
+            each for each in ACTIONS if acts and by.may(each.permission) and each.shown(user)
+        ],
+        "administrator_groups": reserved_groups(user.labels),
+        "pending": pending.find(ctx.db, user.id),
+        "former": former.list_first(ctx.db, user.id),
+        **{
+            name: read(ctx, user.id) if by.may(permission) else None
+            for name, permission, read in _SECTIONS
+        },
+    }
+
+
+def _may_act(by: Administrator, user: User) -> bool:
+    try:
+        require_rank(by, user)
+    except Outranked:
+        return False
+    return True
+
+
+def _sessions(ctx: Context, user_id: UUID) -> Sequence[active_sessions.ActiveSession]:
+    return active_sessions.list_active(ctx, user_id, None)[0][:MAX_ROWS]
+
+
+def _mails(ctx: Context, user_id: UUID) -> Sequence[OutboxMessage]:
+    """The newest mails; those that were sent are purged after some time."""
+    query = select(OutboxMessage).where(OutboxMessage.user_id == user_id)
+    newest = query.order_by(OutboxMessage.created_at.desc(), OutboxMessage.id).limit(MAX_ROWS)
+    return ctx.db.scalars(newest).all()
+
+
+def _events(ctx: Context, user_id: UUID) -> Sequence[Entry]:
+    query = select(AuditEvent).where(AuditEvent.user_id == user_id)
+    rows = ctx.db.scalars(query.order_by(AuditEvent.id.desc()).limit(MAX_ROWS)).all()
+    ids = [UUID(id_) for row in rows if (id_ := _actor(row).get("id"))]
+    emails = users.emails(ctx.db, ids)
+    return [_entry(row, emails) for row in rows]
+
+
+def _entry(row: AuditEvent, emails: Mapping[UUID, str]) -> Entry:
+    actor, details = _actor(row), dict(row.details or {})
+    details.pop("actor", None)
+    reason = details.pop("reason", None)
+    id_, kind = actor.get("id"), actor.get("kind")
+    name = emails.get(UUID(id_)) if id_ else None
+    who = name or " ".join(filter(None, (kind, id_))) or None
+    return Entry(row, who, _text(reason), ", ".join(f"{k}={_text(v)}" for k, v in details.items()))
+
+
+def _actor(row: AuditEvent) -> Mapping[str, str | None]:
+    found = (row.details or {}).get("actor")
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Detail | None) -> str | None:
+    if isinstance(value, dict):
+        return " ".join(filter(None, value.values()))
+    return value
+
+
+_SECTIONS: tuple[tuple[str, str, Callable[[Context, UUID], Any]], ...] = (
+    ("sessions", "sessions:read", _sessions),
+    ("tokens", "sessions:read", personal_tokens.list_active),
+    ("factors", "factors:read", factors.overview),
+    ("groups", "groups:read", lambda ctx, user_id: groups_of(ctx.db, user_id)),
+    ("limits", "limits:read", export.list_counters),
+    ("mails", "mail:read", _mails),
+    ("events", "audit:read", _events),
+)
+_WRITES = ("sessions:write", "factors:write", "groups:write", "limits:write")

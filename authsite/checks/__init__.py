@@ -1,0 +1,1 @@
+"""What ``authsite doctor`` checks, and the console shows: settings, database, keys, providers."""

@@ -1,0 +1,175 @@
+"""Accept an invitation: register with the invited address, or join the group.
+
+The recipient of the mail has proved the address with its link. An account that has the address
+already may be another person's until it has confirmed it, and only its user accepts for it.
+"""
+
+from typing import Literal, NamedTuple, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.groups import members
+from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
+from authsite.platform.mail.outbox import Recipient
+from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import find_credential
+from authsite.sign_in.identifiers import normalized_key
+from authsite.signup import service as signup
+from authsite.users import service as users
+from authsite.users.account import Account
+from authsite.users.errors import SignInEnded
+from authsite.users.groups.models import Group
+from authsite.users.mails import send_welcome
+from authsite.users.models import User
+
+from . import links
+from .conditions import open_now
+from .errors import ConfirmToAccept, InvalidInvitation, SignInToAccept
+from .models import Invitation
+
+State: TypeAlias = Literal["register", "join", "sign_in", "confirm"]
+
+
+class Opened(NamedTuple):
+    """What a link is about.
+
+    ``group``: the title of the group. ``holder``: the account that has the address.
+    """
+
+    id: UUID
+    version: int
+    email: str
+    key: str
+    group: str | None
+    holder: Account | None
+
+
+class Applicant(NamedTuple):
+    """What a person who registers by invitation enters."""
+
+    password: str
+    name: str | None = None
+    username: str | None = None
+    phone: str | None = None
+    terms_accepted: str | None = None
+
+
+def open_link(ctx: Context, token: str) -> Opened:
+    """What the link with ``token`` is about; opening it changes nothing.
+
+    Raises `InvalidInvitation`.
+    """
+    id_, version = links.read(ctx, token)
+    query = (
+        select(Invitation, Group.title)
+        .outerjoin(Group, Group.name == Invitation.group_name)
+        .where(
+            Invitation.id == id_,
+            Invitation.version == version,
+            *open_now(clock.now(), ctx.settings),
+        )
+    )
+    # Apart from the transaction: on SQLite no password is hashed under the write lock.
+    with Session(ctx.database.autocommit) as reading:
+        found = reading.execute(query).one_or_none()
+    if found is None:
+        raise InvalidInvitation
+    row, title = found
+    holder = find_credential(ctx, row.email, ["email"])
+    group = (title or row.group_name) if row.group_name else None
+    return Opened(row.id, row.version, row.email, row.key, group, holder and holder.account)
+
+
+def state_of(opened: Opened, account: Account | None) -> State:
+    """What the person with the link, signed in as ``account`` or not, can do with it."""
+    if opened.holder is None:
+        return "register"
+    if not opened.holder.confirmed:
+        return "confirm"
+    return "join" if account and _is_invited(opened, account) else "sign_in"
+
+
+def register(ctx: Context, opened: Opened, given: Applicant) -> User:
+    """Create the user with the invited address, which is confirmed, and use the invitation up.
+
+    The address may be of any domain. Raises `ValidationFailed` with one entry for each error,
+    `IdentifierTaken`, `InvalidInvitation`, `TooManyGroups`, and `HashCapacityExceeded`.
+    """
+    names = {"email": opened.email, "username": given.username, "phone": given.phone}
+    sign_up = signup.SignUp(names, given.password, given.name, terms_accepted=given.terms_accepted)
+    checked = signup.check_invited(ctx, sign_up)
+    used = _use(ctx, opened)
+    user = signup.create_invited(ctx, sign_up, checked)
+    _enter(ctx, used, user.id)
+    send_welcome(ctx, Recipient(user.id, user.email))
+    return user
+
+
+def join(ctx: Context, opened: Opened, account: Account | None) -> None:
+    """Use the invitation up for the signed-in user ``account``, who then is in the group.
+
+    Raises `SignInToAccept` unless this is the user with the invited address, `ConfirmToAccept` if
+    the address is not confirmed, `InvalidInvitation`, `TooManyGroups`, and `SignInEnded`.
+    """
+    if account is None or not _is_invited(opened, account):
+        raise SignInToAccept
+    if not account.confirmed:
+        raise ConfirmToAccept
+    _enter(ctx, _use(ctx, opened), account.id)
+    # Last, since groups are locked before users.
+    user = users.lock_unchanged(ctx.db, account.id, account.epoch)
+    if user is None or user.email != account.email or user.email_verified_at is None:
+        raise SignInEnded
+
+
+def _is_invited(opened: Opened, account: Account) -> bool:
+    return normalized_key("email", account.email) == opened.key
+
+
+class _Used(NamedTuple):
+    """The values of an invitation that was used up."""
+
+    id: UUID
+    group_name: str | None
+    inviter_id: UUID | None
+    client_id: UUID | None
+
+    @property
+    def inviter(self) -> Cause:
+        """Who has decided that the user is in the group."""
+        if self.inviter_id:
+            return Cause("user", str(self.inviter_id))
+        return Cause("client", str(self.client_id)) if self.client_id else Cause("command")
+
+
+def _use(ctx: Context, opened: Opened) -> _Used:
+    """Delete the invitation: of several attempts at once, one succeeds."""
+    row = ctx.db.execute(
+        delete(Invitation)
+        .where(
+            Invitation.id == opened.id,
+            Invitation.version == opened.version,
+            *open_now(clock.now(), ctx.settings),
+        )
+        .returning(
+            Invitation.id, Invitation.group_name, Invitation.inviter_id, Invitation.client_id
+        )
+        .execution_options(synchronize_session=False)
+    ).one_or_none()
+    if row is None:
+        raise InvalidInvitation
+    return _Used(*row)
+
+
+def _enter(ctx: Context, used: _Used, user_id: UUID) -> None:
+    """Add the user to the group, and record that the invitation was accepted."""
+    details = {"invitation": str(used.id), "inviter": used.inviter.details()["actor"]}
+    if used.group_name:
+        details["group"] = used.group_name
+        members.add(ctx, used.group_name, user_id, used.inviter)
+    record(ctx, Event.INVITATION_ACCEPTED, user_id=user_id, details=details)

@@ -1,0 +1,16 @@
+"""The scopes that a client can be given here: those of the setting `scopes`, and our own."""
+
+from authsite.platform.settings import Settings
+from authsite.platform.settings.values import RESERVED_SCOPES
+from authsite.users.groups.reserved import ADMIN_SCOPES
+
+
+def require_known(cfg: Settings, scope: str) -> None:
+    """Raise ValueError for a scope that is not in ``authsite.scopes``, if that has any."""
+    known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
+    unknown = set(scope.split()) - known if cfg.scopes else set()
+    if unknown:
+        raise ValueError(
+            f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
+            f"{', '.join(cfg.scopes)}"
+        )

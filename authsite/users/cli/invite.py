@@ -1,0 +1,74 @@
+"""``authsite user invite``"""
+
+from collections.abc import Sequence
+from typing import TextIO
+
+import click
+
+from authsite.cli.results import Listing, result_command
+from authsite.cli.shared import examples, session
+from authsite.groups.cli.shared import by_command, errors_as_lines, reason_option
+from authsite.platform.settings import Settings
+
+BATCH = 200  # addresses in one transaction
+COLUMNS = {"id": "id", "e-mail": "email", "group": "group", "expires": "expires_at", "sent": "sent"}
+
+
+@click.command(
+    epilog=examples(
+        "authsite user invite ann@example.com bo@example.com",
+        "authsite user invite --from addresses.txt --group ops",
+    )
+)
+@click.argument("emails", nargs=-1, metavar="[EMAIL]...")
+@click.option(
+    "--from",
+    "file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="A file with one address on each line, or - for the standard input.",
+)
+@click.option("--group", metavar="G", help="The group that they will be in.")
+@reason_option
+@result_command
+def invite(
+    cfg: Settings, emails: Sequence[str], file: TextIO | None, group: str | None, reason: str | None
+) -> Listing:
+    """Invite people by e-mail, also where no one can register otherwise.
+
+    Each gets a link that works once, for seven days. Whoever has an account already joins the group
+    with it. The command can be repeated: who has an open invitation gets no second mail. If an
+    address is wrong, no one is invited.
+    """
+    from authsite.invitations import service
+    from authsite.invitations.shown import shown
+
+    addresses = [*emails, *(line.strip() for line in file or ())]
+    addresses = list(dict.fromkeys(each for each in addresses if each))
+    if not addresses:
+        raise click.UsageError("no address was given: give some, or a file with --from")
+    _check(addresses)
+    rows, cause = [], by_command(reason)
+    with session(cfg) as ctx, errors_as_lines():
+        for start in range(0, len(addresses), BATCH):
+            with ctx.db.begin():
+                for each in addresses[start : start + BATCH]:
+                    made = service.create(ctx, each, group, cause)
+                    rows.append({**shown(made.invitation), "sent": made.new})
+    return Listing("invitations", rows, len(rows), COLUMNS, empty="")
+
+
+def _check(addresses: Sequence[str]) -> None:
+    """Raise `click.ClickException` with one line for each text that is not an address."""
+    from authsite.platform.http.errors import ValidationFailed
+    from authsite.platform.i18n import translate
+    from authsite.sign_in.fields import read_address
+
+    wrong = []
+    for each in addresses:
+        try:
+            read_address(each)
+        except ValidationFailed as error:
+            wrong.append(f"{each}: {translate(error.details[0].message)}")
+    if wrong:
+        raise click.ClickException("\n".join(["no one was invited", *wrong]))
