@@ -112,14 +112,13 @@ def test_the_page_says_how_the_client_is_used(site, owner):
     for _ in range(2):
         site.login(keys)
     when, number = usage(site.http.get(f"/admin/clients/{keys.client_id}"))
-    assert (when == "–", number) == (False, "2")
-    act(site, f"/admin/clients/{keys.client_id}/disable")
-    assert usage(site.http.get(f"/admin/clients/{keys.client_id}"))[1] == "0"
+    assert when != "–"
+    assert number == "2"
 
 
 def usage(page):
     facts = {each.dt.text: each.dd.text for each in page.html.select("dl.pairs div")}
-    return facts["Last use"], facts["Active sign-ins"]
+    return facts["Last use"], facts["Sign-ins lately"]
 
 
 def test_a_viewer_reads_alone(site):

@@ -20,7 +20,7 @@ class Usage(NamedTuple):
     """What the newest `LOOKED_AT` events have of a client.
 
     ``families``: how many sign-ins began; ``more``: there are older events. ``last_used``: the time
-    of the newest event; None if there is none.
+    of the newest sign-in; None if there is none.
     """
 
     families: int
@@ -43,7 +43,7 @@ def usage_of(ctx: Context, client: Client) -> Usage:
         select(
             func.count(),
             func.coalesce(func.sum(case((began, 1), else_=0)), 0),
-            func.max(case((is_ours, columns.at))),
+            func.max(case((began, columns.at))),
         ).select_from(newest)
     ).one()
     return Usage(int(families), number >= LOOKED_AT, last)
