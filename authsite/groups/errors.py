@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.platform.i18n import _, translate
 from authsite.users.groups.reserved import RESERVED
 
 
@@ -10,7 +11,12 @@ class UnknownGroup(NotFound):
     """There is no group of this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is no group {name}. List the groups, and use the name of one.")
+        super().__init__(
+            _(
+                "There is no group ${name}. List the groups, and use the name of one.",
+                mapping={"name": name},
+            )
+        )
 
 
 class GroupTaken(ApiError):
@@ -20,7 +26,12 @@ class GroupTaken(ApiError):
     code = "conflict"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is a group {name} already. Change it, or use another name.")
+        super().__init__(
+            _(
+                "There is a group ${name} already. Change it, or use another name.",
+                mapping={"name": name},
+            )
+        )
 
 
 class GroupInUse(ApiError):
@@ -31,8 +42,12 @@ class GroupInUse(ApiError):
 
     def __init__(self, name: str, clients: Sequence[str]) -> None:
         super().__init__(
-            f"Only members of the group {name} may use the client {', '.join(clients)}. Change it "
-            "first with `authsite client update ID --require-group`: to another group, or to none."
+            _(
+                "Only members of the group ${name} may use the client ${clients}. Change it first,"
+                " here or with `authsite client update ID --require-group`: to another group, or"
+                " to none.",
+                mapping={"name": name, "clients": ", ".join(clients)},
+            )
         )
 
 
@@ -44,9 +59,12 @@ class ReservedName(ApiError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name}: names that begin with authsite: are reserved for the administrators. These "
-            "groups are not created, changed or deleted. Owners decide who is in them, and the "
-            "command `authsite admin`."
+            _(
+                "${name}: names that begin with authsite: are reserved for the administrators."
+                " These groups are not created, changed or deleted. Owners decide who is in them,"
+                " and the command `authsite admin`.",
+                mapping={"name": name},
+            )
         )
 
 
@@ -57,7 +75,12 @@ class UnknownRole(ApiError):
     code = "invalid"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not a group of administrators: use {', '.join(RESERVED)}.")
+        super().__init__(
+            _(
+                "${name} is not a group of administrators: use ${names}.",
+                mapping={"name": name, "names": ", ".join(RESERVED)},
+            )
+        )
 
 
 class TooManyGroups(ApiError):
@@ -68,8 +91,11 @@ class TooManyGroups(ApiError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"The user is in {limit} groups already, which is the most. Remove the user from "
-            "another group first."
+            _(
+                "The user is in ${limit} groups already, which is the most. Remove the user from"
+                " another group first.",
+                mapping={"limit": str(limit)},
+            )
         )
 
 
@@ -78,9 +104,9 @@ class NotConfirmed(ApiError):
 
     status = 422
     code = "email_not_confirmed"
-    message = (
-        "The user has not confirmed the e-mail address, so it may be another person's. Only a "
-        "confirmed user can be an administrator."
+    message = _(
+        "The user has not confirmed the e-mail address, so it may be another person's. Only a"
+        " confirmed user can be an administrator."
     )
 
 
@@ -88,4 +114,5 @@ class InvalidGroup(ValidationFailed):
     """A value of a group is wrong."""
 
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}", details=[FieldError("invalid", field, message)])
+        details = [FieldError("invalid", field, message)]
+        super().__init__(f"{field}: {translate(message)}", details=details)
