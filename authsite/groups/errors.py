@@ -10,6 +10,8 @@ from authsite.users.groups.reserved import RESERVED
 class UnknownGroup(NotFound):
     """There is no group of this name."""
 
+    summary = "There is no group of this name."
+
     def __init__(self, name: str) -> None:
         super().__init__(
             _(
@@ -22,6 +24,7 @@ class UnknownGroup(NotFound):
 class GroupTaken(ApiError):
     """There is a group of this name already."""
 
+    summary = "There is a group of this name already."
     status = 409
     code = "conflict"
 
@@ -37,6 +40,7 @@ class GroupTaken(ApiError):
 class GroupInUse(ApiError):
     """Clients are for the members of this group alone."""
 
+    summary = "A client is for the members of this group alone."
     status = 409
     code = "conflict"
 
@@ -54,6 +58,7 @@ class GroupInUse(ApiError):
 class ReservedName(ApiError):
     """The name is that of a reserved group, or begins like one."""
 
+    summary = "The name is that of a group of administrators, or begins like one."
     status = 403
     code = "not_allowed"
 
@@ -71,6 +76,7 @@ class ReservedName(ApiError):
 class UnknownRole(ApiError):
     """No reserved group has this name."""
 
+    summary = "No group of administrators has this name."
     status = 422
     code = "invalid"
 
@@ -86,6 +92,7 @@ class UnknownRole(ApiError):
 class TooManyGroups(ApiError):
     """The user is in as many groups as are allowed."""
 
+    summary = "The user is in as many groups as are allowed."
     status = 422
     code = "too_many"
 
@@ -102,6 +109,7 @@ class TooManyGroups(ApiError):
 class NotConfirmed(ApiError):
     """Only a user who has confirmed the e-mail address may administer."""
 
+    summary = "The user has not confirmed the e-mail address, and was to administer."
     status = 422
     code = "email_not_confirmed"
     message = _(
@@ -112,6 +120,8 @@ class NotConfirmed(ApiError):
 
 class InvalidGroup(ValidationFailed):
     """A value of a group is wrong."""
+
+    summary = "A value is one that a group cannot have."
 
     def __init__(self, field: str, message: str) -> None:
         details = [FieldError("invalid", field, message)]
