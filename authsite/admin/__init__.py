@@ -20,7 +20,10 @@ API_TAG = Tag(
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
 )
-PACKAGES = ("audit", "clients", "groups", "invitations", "mail", "me", "start", "users")
+PACKAGES = (
+    "audit", "clients", "groups", "health", "invitations", "mail", "me", "settings", "start",
+    "users",
+)  # fmt: skip
 
 
 def includeme(config: "Configurator") -> None:

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from pyramid.tweens import INGRESS
 
+from authsite.platform.tasks.background import NUMBERS
+
 from .database import Monitoring
-from .workers import FOLDER_VARIABLE
+from .workers import FOLDER_VARIABLE, all_numbers
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -18,6 +20,7 @@ def includeme(config: "Configurator") -> None:
     """Add the routes and views; and the task that shares the numbers of several processes."""
     services = config.registry["authsite"]
     config.registry["authsite.monitoring"] = Monitoring(services.database)
+    NUMBERS.add(config, lambda services: all_numbers(services)["counted"], "all processes")
     config.add_route("authsite.healthz", HEALTH_PATH)
     config.add_route("authsite.readyz", "/readyz")
     config.add_route("authsite.metrics", "/metrics")

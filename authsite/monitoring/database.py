@@ -1,11 +1,8 @@
 """What the probes and the metrics read from the database, and only again after some seconds."""
 
-import threading
-from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from time import monotonic
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, column, func, select, table, true
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
@@ -16,42 +13,11 @@ from authsite.platform.installation.models import UsedFeature
 from authsite.platform.mail.models import WAITING, OutboxMessage
 from authsite.platform.mail.outbox import KEEP_TRYING
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.cached import Cached
 
-T = TypeVar("T")
 DATABASE = "database"
 SCHEMA_BEHIND = "schema behind"
 UNKNOWN_FEATURE = "unknown feature: {name}"
-
-
-class Cached(Generic[T]):
-    """What ``read()`` returned at most ``seconds`` ago.
-
-    One thread reads at a time. The others get the former value until then, so that a database that
-    does not answer holds up one thread and no more.
-    """
-
-    def __init__(self, read: Callable[[], T], seconds: float) -> None:
-        self._read, self._seconds = read, seconds
-        self._lock = threading.Lock()
-        self._until = 0.0
-        self._values: list[T] = []  # the last one, or none before the first
-
-    def get(self) -> T:
-        """The value. Raises what ``read`` raises."""
-        if (not self._values or monotonic() >= self._until) and self._lock.acquire(
-            blocking=not self._values
-        ):
-            try:
-                if not self._values or monotonic() >= self._until:
-                    self._values = [self._read()]
-                    self._until = monotonic() + self._seconds
-            finally:
-                self._lock.release()
-        return self._values[0]
-
-    def forget(self) -> None:
-        """Read again at the next `get`."""
-        self._until = 0.0
 
 
 class Monitoring:

@@ -14,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from authsite.context import Job, Services
 from authsite.platform.registrations import Registered
-from authsite.platform.runtime.counters import TASK_SUCCESS
+from authsite.platform.runtime.counters import TASK_SUCCESS, Values
 
 
 @dataclass(slots=True)
@@ -31,6 +31,8 @@ class BackgroundTask:
 
 
 BACKGROUND_TASKS = Registered[BackgroundTask]("background tasks")
+NUMBERS = Registered[Callable[[Services], Values]]("sources of numbers")
+"""What returns the counted numbers of all processes that share them, if anything does."""
 _starting = threading.Lock()
 
 
