@@ -21,7 +21,9 @@ _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31
 Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
 Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=200, examples=["Web shop"])]
-Text = Annotated[str, Field(max_length=2048)]
+Resource = Annotated[str, Field(max_length=2048, examples=["https://api.example.org/"])]
+Logo = Annotated[str, Field(max_length=2048, examples=["shop.svg"])]
+Page = Annotated[str, Field(max_length=2048, examples=["https://shop.example.org/terms"])]
 ScopeText = Annotated[str, Field(max_length=2048, examples=["reports:read"])]
 ScopeList = Annotated[list[str], Field(max_length=100, examples=[["reports:read"]])]
 Scope = ScopeText | ScopeList
@@ -56,7 +58,9 @@ class FieldsBody(ReasonBody):
     """Your own application: no consent is asked. Changing it ends the client's tokens."""
     pkce: Annotated[str, Field(max_length=16, examples=["required"])] | None = None
     """`required` or `optional`."""
-    id_token_signed_response_alg: Annotated[str, Field(max_length=8)] | None = None
+    id_token_signed_response_alg: Annotated[str, Field(max_length=8, examples=["RS256"])] | None = (
+        None
+    )
     """`RS256` or `ES256`."""
     id_token_lifetime: Lifetime | Annotated[int, Field(examples=[600])] | None = None
     """How long its ID tokens last: seconds, or a text such as `10m`; 0 for the setting."""
@@ -66,13 +70,13 @@ class FieldsBody(ReasonBody):
     """Only users with a confirmed e-mail address."""
     require_group: Annotated[str, Field(max_length=64, examples=["finance"])] | None = None
     """Only members of this group; empty for none."""
-    default_resource: Text | None = None
+    default_resource: Resource | None = None
     """The resource that its tokens are for if a request names none (RFC 8707)."""
-    logo: Text | None = None
+    logo: Logo | None = None
     """A picture in `static-folder`."""
-    policy_uri: Text | None = None
+    policy_uri: Page | None = None
     """Its privacy policy."""
-    tos_uri: Text | None = None
+    tos_uri: Page | None = None
     """Its terms of service."""
 
     def fields(self) -> ClientFields:
