@@ -78,6 +78,26 @@ def end_lost(ctx: Context, user_ids: Collection[UUID], lost: Collection[str]) ->
         _end(ctx, table, list(filter(has_lost, found)), SCOPE_LOST)
 
 
+def count_of_members(ctx: Context, name: str, scopes: Collection[str], limit: int) -> int:
+    """How many tokens of the members of a group carry one of ``scopes``, counted to ``limit``.
+
+    Logins and personal access tokens. At most these end when the group does not give the scopes any
+    more, or to fewer sign-ins: another group may give them, too.
+    """
+    if not scopes:
+        return 0
+    count, now = 0, clock.now()
+    members = select(GroupMember.user_id).where(GroupMember.group_name == name)
+    for table, expires_at in (
+        (Family, Family.refresh_expires_at),
+        (PersonalToken, PersonalToken.expires_at),
+    ):
+        query = _select(table, scopes).where(table.user_id.in_(members), expires_at > now)
+        for row in ctx.db.execute(query.limit(limit)):
+            count += not set(scopes).isdisjoint(Carrying(*row).scope.split())
+    return min(count, limit)
+
+
 class Place(NamedTuple):
     """Where a batch begins: in a table, after an id."""
 

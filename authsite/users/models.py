@@ -4,7 +4,16 @@ import uuid
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, ForeignKey, String, Text, and_, false
+from sqlalchemy import (
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    and_,
+    false,
+    func,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -64,6 +73,20 @@ class User(Base):
     updated_at: Mapped[datetime]
 
 
+# The orders in which administrators list users; PostgreSQL's "C" is the only collation of SQLite.
+Index("ix_users_newest", User.created_at, User.id)
+for _name, _where in (
+    ("ix_users_disabled", User.disabled_at.is_not(None)),
+    ("ix_users_unconfirmed", User.email_verified_at.is_(None)),
+):
+    Index(_name, User.created_at, User.id, sqlite_where=_where, postgresql_where=_where)
+_BINARY = 'COLLATE "C"'
+_lower = func.lower(User.name).label("in_lower_case")
+Index("ix_users_name", _lower, User.id, postgresql_ops={"in_lower_case": _BINARY})
+_where = User.delete_at.is_not(None)
+Index("ix_users_delete_at", User.delete_at, sqlite_where=_where, postgresql_where=_where)
+
+
 def unchanged_since(epoch: int | ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
     """The condition that the user is enabled and still has the ``epoch`` that was read before."""
     return User.epoch == epoch, User.disabled_at.is_(None)
@@ -84,6 +107,10 @@ class LoginName(Base):
     user_id: Mapped[uuid.UUID] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), index=True
     )
+
+
+# For ranges of keys that begin with a text.
+Index("ix_login_names_prefix", LoginName.key, postgresql_ops={"key": _BINARY})
 
 
 class FormerAddress(Base):

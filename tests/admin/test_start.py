@@ -48,6 +48,14 @@ def test_the_navigation_has_what_there_is_and_the_administrator_may_read(site):
         site.http.get(link["href"], status=200)
 
 
+def test_what_doctor_finds_is_shown(site):
+    administrators.signed_in(site, "viewer")
+    page = site.http.get("/admin", status=200)
+    said = page.html.find("section", {"aria-labelledby": "problems"})
+    assert "clients.web.id" in said.text  # the site has no client of its own
+    assert said.a["href"] == "/admin/health"
+
+
 def test_others_do_not_see_it(site):
     site.user("ann@example.com", confirmed=True)
     enter(site, *administrators.STRONG)

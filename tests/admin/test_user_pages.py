@@ -140,6 +140,15 @@ def test_an_old_proof_leads_to_the_step_up_and_back_to_the_form(site, ann):
     assert not again.html.find(id="email").get("value")
 
 
+@pytest.mark.parametrize("action", ["confirm", "change-email", "delete", "export"])
+def test_a_page_that_needs_a_recent_proof_asks_for_it_before_it_is_shown(site, ann, action):
+    administrators.signed_in(site, "security")
+    sign_in_was(site, timedelta(minutes=11))
+    answer = site.http.get(path_of(ann, action), status=302)
+    assert "max_age=600" in answer.location
+    site.http.get(path_of(ann, "disable"), status=200)
+
+
 def test_a_stored_form_is_of_its_page_and_user_alone(site, ann):
     administrators.signed_in(site, "security")
     path = path_of(ann, "change-email")

@@ -78,7 +78,7 @@ def test_each_version_works_with_the_schema_of_the_next(database):
     ("statement", "found"),
     [
         ("DROP TABLE former_addresses", "former_addresses"),
-        ("ALTER TABLE users DROP COLUMN name", "users.name"),
+        ("ALTER TABLE users DROP COLUMN phone", "users.phone"),
         ("ALTER TABLE users RENAME COLUMN name TO full_name", "users.name"),
         ("CREATE UNIQUE INDEX one ON users (email)", "users: unique email"),
         ("ALTER TABLE users ADD COLUMN more INTEGER NOT NULL DEFAULT 0", None),

@@ -3,10 +3,12 @@
 import pytest
 from sqlalchemy import select
 
+from authsite.oauth import scope_loss
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.models import AuditEvent
 from tests.groups.conftest import SETTINGS
 from tests.support import personal
+from tests.support.factors import context
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
 
@@ -141,6 +143,31 @@ def test_tokens_stay_where_another_group_gives_the_scope(site, keys, payers, los
     site.me(tokens["access_token"])
     payers.run("group", "delete", "more")
     site.me(tokens["access_token"], 401)
+
+
+def test_the_tokens_that_a_change_may_end_are_counted(site, keys, payers):
+    """Those of members alone, which the page that confirms the change names."""
+    payers.run("group", "create", "more", "--title", "More", "--scope", "payments:read")
+    for email in ("ann@example.com", "bo@example.com"):
+        payers.run("group", "add", "more", email)
+    both = site.client(scope=f"{ALL} payments:read")
+    carrying = login(site, both, f"{ALL} payments:read")
+    personal.created(site, carrying["access_token"], scope="payments:write")
+    login(site, keys, "notes:read")
+    site.login(both, "bo@example.com", scope="payments:read")
+    revoked = login(site, keys)
+    site.revoke(keys, revoked["refresh_token"])
+
+    def counted(group, *scopes, limit=1000):
+        with site.db() as db:
+            return scope_loss.count_of_members(context(site, db), group, scopes, limit)
+
+    assert counted("payers", "payments:write") == 2
+    assert counted("more", "payments:read") == 2
+    assert counted("payers", "payments:read") == 1
+    assert counted("more", "payments:read", "payments:write") == 3
+    assert counted("more", "payments:read", limit=1) == 1
+    assert counted("more", "payments:rea") == counted("more") == 0
 
 
 def test_other_members_keep_their_tokens(site, keys, payers):

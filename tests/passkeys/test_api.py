@@ -137,13 +137,24 @@ def test_what_is_neither_object_nor_text_is_an_error_of_the_field(site, headers,
     assert [field for field, _ in codes(answer.json)] == ["credential"]
 
 
+def test_a_name_has_no_control_characters(site, headers):
+    made = Authenticator().create(options(site, headers))
+    body = {"credential": made, "name": "two\nlines"}
+    answer = site.http.post_json("/v1/user/passkeys", body, headers=headers, status=422).json
+    assert codes(answer) == [("name", "invalid")]
+    assert rows(site) == []
+    body["name"] = " "
+    site.http.post_json("/v1/user/passkeys", body, headers=headers, status=201)
+    assert rows(site)[0].name.strip()
+
+
 def test_rename(site, headers):
     own = add(site, headers, Authenticator())
     path = f"/v1/user/passkeys/{own['id']}"
     found = site.http.patch_json(path, {"name": " Desk "}, headers=headers).json
     assert found["name"] == "Desk"
     assert set(found) == {"id", "name", "created_at", "last_used_at", "synced"}
-    for name in ("", "  ", "x" * 65):
+    for name in ("", "  ", "x" * 65, "two\nlines", "\x1b[2J"):
         site.http.patch_json(path, {"name": name}, headers=headers, status=422)
     assert [each.name for each in rows(site)] == ["Desk"]
 

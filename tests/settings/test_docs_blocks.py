@@ -89,6 +89,7 @@ NOT_RUN = {
     "docker": 5,
     "fastapi": 1,
     "flask": 1,
+    "groups": 2,
     "login-python": 1,
     "monitoring": 1,
     "protect-api": 1,

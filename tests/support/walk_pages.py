@@ -12,6 +12,7 @@ from authsite.platform.runtime import clock
 from authsite.users.identities.models import Identity
 from authsite.users.models import LoginName, User
 from tests.support import mails
+from tests.support.invitations import Inviting
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
 
@@ -55,6 +56,20 @@ def by_mail(site):
     submit(site, "/logout")
 
 
+def invited(site):
+    """Register with an invitation."""
+    site.mails()
+    link = Inviting(site).link("ivy@example.com")
+    fields = {"token": mails.token_in(link), "password": PASSWORD}
+    site.http.get("/invitation")
+    submit(site, "/invitation/check", page=link, **fields)
+    answer = submit(site, "/invitation", page=link, **fields)
+    assert answer.status_int == 303, answer
+    submit(site, "/logout")
+    site.mails()
+    site.http.reset()
+
+
 def pages(site):
     """Every page and every form."""
     for path in ("/", "/app", "/docs", "/v1/openapi.json", "/register", "/email/link"):
@@ -85,6 +100,7 @@ def pages(site):
         url = shown.forms[0]["url"].value
         site.http.post("/email/verify", {"csrf_token": csrf_of(shown), "url": url})
     by_mail(site)
+    invited(site)
     submit(site, "/password/forgot", email="cy@example.com")
     mail = site.mails()[-1]
     link, fields = mails.link_in(mail), {**mails.reset_fields(site, mail), "password": NEW}

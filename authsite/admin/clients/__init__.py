@@ -21,4 +21,14 @@ def includeme(config: "Configurator") -> None:
             "clients.disable": f"{one}/disable",
             "clients.enable": f"{one}/enable",
         },
+        pages={
+            "clients": "/clients",
+            "clients.new": "/clients/new",
+            "clients.client": one,
+            "clients.change": f"{one}/change",
+            "clients.rotate_secret": f"{one}/rotate-secret",
+            "clients.retire_secret": f"{one}/retire-secret",
+            "clients.disable": f"{one}/disable",
+            "clients.enable": f"{one}/enable",
+        },
     )

@@ -18,4 +18,13 @@ def includeme(config: "Configurator") -> None:
             "groups.members": "/groups/{name}/members",
             "groups.member": "/groups/{name}/members/{id}",
         },
+        pages={
+            "groups": "/groups",
+            "groups.new": "/new-group",  # any text after /groups/ may be the name of a group
+            "groups.group": "/groups/{name}",
+            "groups.change": "/groups/{name}/change",
+            "groups.delete": "/groups/{name}/delete",
+            "groups.add": "/groups/{name}/add",
+            "groups.remove": "/groups/{name}/members/{id}/remove",
+        },
     )

@@ -14,6 +14,7 @@ from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
 
 DAY = timedelta(hours=24)
+OLDEST_MAIL = 7 * DAY
 MAX_COUNTED = 1000
 MAX_READ = 20_000  # events
 SIGN_INS = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED)
@@ -67,9 +68,15 @@ def _sum(found: Counter[str], events: Collection[Event], cut: bool) -> Count:
 
 
 def _dead_mails(ctx: Context) -> Count:
+    """Those that were given up within the day: mails are tried for a day, or another by hand."""
+    now = clock.now()
     dead = (
         select(OutboxMessage.id)
-        .where(OutboxMessage.state == "dead", OutboxMessage.ended_at > clock.now() - DAY)
+        .where(
+            OutboxMessage.created_at > now - OLDEST_MAIL,
+            OutboxMessage.state == "dead",
+            OutboxMessage.ended_at > now - DAY,
+        )
         .limit(MAX_COUNTED + 1)
         .subquery()
     )

@@ -13,7 +13,6 @@ from authsite.admin.errors import Outranked
 from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
-from authsite.platform.db.autocommit import transaction_on
 from authsite.platform.db.batches import Batch
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.request_info import RequestInfo
@@ -84,15 +83,15 @@ def erase_due(services: Services, connection: Connection, now: datetime) -> Iter
     while True:
         due = select(User.id).where(User.delete_at <= now).order_by(User.delete_at).limit(DUE)
         found = connection.scalars(due).all()
-        erased = sum(_erase_if_due(services, connection, user_id, now) for user_id in found)
+        erased = sum(_erase_if_due(services, user_id, now) for user_id in found)
         yield Batch(erased, 1.0)
         if len(found) < DUE or not erased:
             return
 
 
-def _erase_if_due(services: Services, connection: Connection, user_id: UUID, now: datetime) -> bool:
+def _erase_if_due(services: Services, user_id: UUID, now: datetime) -> bool:
     """Erase the user, unless an administrator has just enabled the user again."""
-    with transaction_on(connection), Session(connection) as db:
+    with Session(services.database.transactional) as db:
         ctx = Context(services, lambda: RequestInfo(agent="authsite cleanup"), lambda: db)
         due = select(User.id).where(User.id == user_id, User.delete_at <= now)
         if db.scalar(due.with_for_update()) is None:

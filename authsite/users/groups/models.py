@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -33,6 +33,7 @@ class GroupMember(Base):
     """
 
     __tablename__ = "group_members"
+    __table_args__ = (Index(None, "group_name", "user_id"),)  # the members of a group by id
 
     user_id: Mapped[uuid.UUID] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), primary_key=True

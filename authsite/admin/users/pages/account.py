@@ -139,9 +139,7 @@ def change_profile(request: Request) -> Response:
         _("Change the e-mail address of ${user}"),
         _("Change the address"),
         _("A link is mailed to the new address; the change happens when it is opened."),
-        _(
-            "Both addresses get an e-mail. With that to the former one its reader can undo the change."
-        ),
+        _("Both addresses get an e-mail. The one to the former address can undo the change."),
         notice="link",
         reason="required",
         fields=FIELDS.format("email"),

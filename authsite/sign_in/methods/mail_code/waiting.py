@@ -35,8 +35,8 @@ class WaitingCode(NamedTuple):
 def reveal(ctx: Context, user: User, cause: Cause) -> list[WaitingCode]:
     """The codes of sign-ins that wait for one, and of changes of a signed-in user, newest first.
 
-    The codes are those of the mails, sent or not. Whoever has one and the browser signs in as the
-    user: so it is recorded, unless there is none.
+    The codes are those of the mails, sent or not. A person who has one and the browser signs in as
+    the user: so it is recorded, unless there is none.
     """
     query = (
         select(PendingLogin)

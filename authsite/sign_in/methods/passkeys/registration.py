@@ -24,7 +24,7 @@ from . import challenges, stored
 from .credentials import ALGORITHMS, NewCredential, parsed, verify_registration
 from .errors import InvalidCredential, TooManyPasskeys
 from .models import Passkey
-from .names import MAX_NAME, name_of
+from .names import chosen, name_of
 
 MAX_PASSKEYS = 20
 
@@ -109,11 +109,12 @@ def register(
     ``name``: what the user calls it; by default `name_of`. ``session_id``: the sign-in that adds
     it, None at a sign-in that must add a factor. To end the other sign-ins is left to the caller.
     Raises `InvalidCredential`, also for a challenge or a credential id that was used before,
-    `NotOffered`, `TooManyPasskeys`, `SignInEnded` and `FeatureNotOpen`.
+    `NotOffered`, `TooManyPasskeys`, `SignInEnded`, `FeatureNotOpen`, and what `names.chosen` raises.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
         raise NotOffered
+    called = chosen(name) if name and name.strip() else None
     new = check(ctx, account, bound_id, credential)
     if new is None:
         raise InvalidCredential
@@ -139,7 +140,7 @@ def register(
         transports=new.transports,
         backup_eligible=new.backup_eligible,
         backed_up=new.backed_up,
-        name=(name or "").strip()[:MAX_NAME] or name_of(new.aaguid, ctx.request_info.agent),
+        name=called or name_of(new.aaguid, ctx.request_info.agent),
         created_at=clock.now(),
         used_at=None,
     )

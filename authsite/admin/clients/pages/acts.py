@@ -1,0 +1,197 @@
+"""The confirming pages of clients. A secret is in the answer to the form alone."""
+
+from uuid import UUID
+
+from pyramid.response import Response
+
+from authsite.admin.clients import service
+from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
+from authsite.admin.guard import administrator_of
+from authsite.oauth import client_fields
+from authsite.oauth.client_fields import ClientFields
+from authsite.oauth.models import CLIENT_TYPES, Client
+from authsite.platform.http.address import route_path
+from authsite.platform.http.rendering import render_page
+from authsite.platform.i18n import _
+from authsite.platform.runtime.ids import as_client_id
+from authsite.request_state import Request
+
+from .forms import ClientForm, NewClientForm
+
+FIELDS = "authsite:templates/admin/clients/client_fields.jinja2"
+NEW_FIELDS = "authsite:templates/admin/clients/new_fields.jinja2"
+SECRET = "authsite:templates/admin/clients/secret.jinja2"
+_ONCE = _("The secret is shown once, on the next page.")
+
+
+def ask_new(request: Request) -> Confirmation:
+    """The page of a new client."""
+    return Confirmation(
+        title=_("Register an app or program"),
+        effects=[
+            _("Its type never changes."),
+            _ONCE,
+            _("With a scope that begins with admin: a program administers this site by itself."),
+        ],
+        button=_("Register"),
+        back=route_path(request, "authsite.admin.clients"),
+        fields=NEW_FIELDS,
+        names=("name", "type", "scope", "default_scope", "redirect_uris", "require_group"),
+        values={"types": list(CLIENT_TYPES)},
+    )
+
+
+@confirming(
+    "authsite.admin.clients.new", NewClientForm, ask=ask_new, admin="clients:write", recent=True
+)
+def register(request: Request) -> Response:
+    """Register a client, and show its secret."""
+    given: NewClientForm = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    made, secret = service.register(ctx, by, given.type, given.given(), given.reason)
+    if secret is None:
+        return done(request, _page(request, made), "registered")
+    return _with_secret(request, made, secret)
+
+
+def ask_change(request: Request) -> Confirmation:
+    """The page of a change."""
+    client = _client(request)
+    shown = client_fields.shown(client, service.uris_of(request.authsite.ctx, client))
+    return Confirmation(
+        title=_("Change ${name}", mapping={"name": client.name}),
+        effects=[
+            _("With fewer scopes, or another answer to the consent, its tokens end now."),
+            _("With a scope that begins with admin: a program administers this site by itself."),
+        ],
+        button=_("Save"),
+        back=_page(request, client),
+        fields=FIELDS,
+        names=("name", "scope", "default_scope", *shown),
+        values={"client": client, "shown": shown},
+    )
+
+
+@confirming(
+    "authsite.admin.clients.change",
+    ClientForm,
+    ask=ask_change,
+    admin="clients:write",
+    recent=True,
+)
+def change(request: Request) -> Response:
+    """Change a client."""
+    given: ClientForm = request.authsite.validated
+    client = _client(request)
+    names = client_fields.names_for(client)
+    values = given.values(tuple(name for name in ClientFields._fields if name in names))
+    by = administrator_of(request)
+    service.change(request.authsite.ctx, by, client.id, values, given.reason)
+    return done(request, _page(request, client), "changed")
+
+
+def ask_rotate(request: Request) -> Confirmation:
+    """The page before a client gets a new secret."""
+    client = _client(request)
+    return Confirmation(
+        title=_("Give ${name} a new secret?", mapping={"name": client.name}),
+        effects=[
+            _("The present secret works until you retire it. An older one ends now."),
+            _ONCE,
+        ],
+        button=_("New secret"),
+        back=_page(request, client),
+    )
+
+
+@confirming(
+    "authsite.admin.clients.rotate_secret", ask=ask_rotate, admin="clients:write", recent=True
+)
+def rotate_secret(request: Request) -> Response:
+    """Give a client a new secret, and show it."""
+    ctx, by, given = request.authsite.ctx, administrator_of(request), _given(request)
+    return _with_secret(request, *service.rotate_secret(ctx, by, _id(request), given.reason))
+
+
+def ask_retire(request: Request) -> Confirmation:
+    """The page before the older secret ends."""
+    client = _client(request)
+    return Confirmation(
+        title=_("Retire the older secret of ${name}?", mapping={"name": client.name}),
+        effects=[_("Programs that still use the older secret are refused from now on.")],
+        button=_("Retire"),
+        back=_page(request, client),
+        dangerous=True,
+    )
+
+
+@confirming(
+    "authsite.admin.clients.retire_secret", ask=ask_retire, admin="clients:write", recent=True
+)
+def retire_secret(request: Request) -> Response:
+    """End the older of two secrets."""
+    ctx, by, given = request.authsite.ctx, administrator_of(request), _given(request)
+    client = service.retire_secret(ctx, by, _id(request), given.reason)
+    return done(request, _page(request, client), "retired")
+
+
+def ask_disable(request: Request) -> Confirmation:
+    """The page before a client is disabled."""
+    client = _client(request)
+    return Confirmation(
+        title=_("Disable ${name}?", mapping={"name": client.name}),
+        effects=[_("It is refused from now on, and all its tokens end.")],
+        button=_("Disable"),
+        back=_page(request, client),
+        dangerous=True,
+    )
+
+
+@confirming("authsite.admin.clients.disable", ask=ask_disable, admin="clients:write", recent=True)
+def disable(request: Request) -> Response:
+    """Disable a client."""
+    ctx, by, given = request.authsite.ctx, administrator_of(request), _given(request)
+    client = service.disable(ctx, by, _id(request), given.reason)
+    return done(request, _page(request, client), "disabled")
+
+
+def ask_enable(request: Request) -> Confirmation:
+    """The page before a client is enabled."""
+    client = _client(request)
+    return Confirmation(
+        title=_("Enable ${name}?", mapping={"name": client.name}),
+        effects=[_("It is accepted again. Tokens that have ended stay so.")],
+        button=_("Enable"),
+        back=_page(request, client),
+    )
+
+
+@confirming("authsite.admin.clients.enable", ask=ask_enable, admin="clients:write", recent=True)
+def enable(request: Request) -> Response:
+    """Enable a client."""
+    ctx, by, given = request.authsite.ctx, administrator_of(request), _given(request)
+    client = service.enable(ctx, by, _id(request), given.reason)
+    return done(request, _page(request, client), "enabled")
+
+
+def _with_secret(request: Request, client: Client, secret: str) -> Response:
+    values = {"client": client, "secret": secret}
+    request.response.text = render_page(request, SECRET, values)
+    return request.response
+
+
+def _given(request: Request) -> OptionalReason:
+    given: OptionalReason = request.authsite.validated
+    return given
+
+
+def _id(request: Request) -> UUID | None:
+    return as_client_id(request.matchdict["id"])
+
+
+def _client(request: Request) -> Client:
+    return service.find(request.authsite.ctx, _id(request))
+
+
+def _page(request: Request, client: Client) -> str:
+    return route_path(request, "authsite.admin.clients.client", id=client.id)

@@ -1,0 +1,218 @@
+"""The confirming pages of groups and of their members."""
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+from pyramid.response import Response
+
+from authsite.admin.administrator import require_other, require_rank
+from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
+from authsite.admin.groups import listing, service
+from authsite.admin.groups.naming import naming_routes, routes_for
+from authsite.admin.guard import administrator_of
+from authsite.admin.users import subject
+from authsite.groups.errors import ReservedName
+from authsite.groups.service import GroupValues, ShownGroup
+from authsite.oauth import scope_loss
+from authsite.platform.addresses import shown
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Identifier, Missing
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.request_state import Request
+from authsite.users import service as users
+from authsite.users.groups.reserved import is_reserved
+
+FIELDS = "authsite:templates/admin/groups/group_fields.jinja2"
+ADD_FIELDS = "authsite:templates/admin/groups/add_fields.jinja2"
+_UNKNOWN = _("There is no user with this address, login name or id.")
+_OWNERS = _("All owners of this site get an e-mail.")
+_USER = _("${user} gets an e-mail about this.")
+_LOST = _(
+    "Tokens of members that carry a scope which no group gives them any more end. Of a large group"
+    " this takes a while; if it breaks off, do it again."
+)
+Title = Annotated[str, StringConstraints(max_length=200), Missing(_("Enter a title."))]
+Line = Annotated[str, StringConstraints(max_length=1024)]
+
+
+class GroupForm(OptionalReason):
+    """The values of a group; an empty field removes its value."""
+
+    title: Title
+    require_acr: Line = ""
+    scopes: Line = ""
+
+    def values(self) -> GroupValues:
+        """The values as services have them."""
+        return GroupValues(self.title, self.scopes, self.require_acr)
+
+
+class NewGroupForm(GroupForm):
+    """A new group."""
+
+    name: Annotated[str, StringConstraints(max_length=64), Missing(_("Enter a name."))]
+
+
+class MemberForm(OptionalReason):
+    """Who is to be a member."""
+
+    user: Annotated[Identifier, Missing(_("Enter an e-mail address, login name or id."))]
+
+
+def ask_new(request: Request) -> Confirmation:
+    """The page of a new group."""
+    return Confirmation(
+        title=_("Create a group"),
+        effects=[_("The group has no members at first."), _("Its name never changes.")],
+        button=_("Create"),
+        back=route_path(request, "authsite.admin.groups"),
+        fields=FIELDS,
+        names=("name", "title", "require_acr", "scopes"),
+        values={"group": None},
+    )
+
+
+@confirming(
+    "authsite.admin.groups.new", NewGroupForm, ask=ask_new, admin="groups:write", recent=True
+)
+def create(request: Request) -> Response:
+    """Create a group."""
+    given: NewGroupForm = request.authsite.validated
+    by = administrator_of(request)
+    service.create(request.authsite.ctx, by, given.name, given.values(), given.reason)
+    return done(request, _page(request, given.name), "created")
+
+
+def ask_change(request: Request) -> Confirmation:
+    """The page of a change."""
+    group = _own(request)
+    return Confirmation(
+        title=_("Change the group ${name}", mapping={"name": group.name}),
+        effects=[_LOST, *_numbers(request, group)],
+        button=_("Save"),
+        back=_page(request, group.name),
+        fields=FIELDS,
+        names=("title", "require_acr", "scopes"),
+        values={"group": group},
+    )
+
+
+@confirming(
+    "authsite.admin.groups.change", GroupForm, ask=ask_change, admin="groups:write", recent=True
+)
+def change(request: Request) -> Response:
+    """Change a group."""
+    given: GroupForm = request.authsite.validated
+    by, name = administrator_of(request), request.matchdict["name"]
+    service.change(request.authsite.ctx, by, name, given.values(), given.reason)
+    return done(request, _page(request, name), "changed")
+
+
+def ask_delete(request: Request) -> Confirmation:
+    """The page before a group is deleted."""
+    group = _own(request)
+    return Confirmation(
+        title=_("Delete the group ${name}?", mapping={"name": group.name}),
+        effects=[_("All members leave the group."), _LOST, *_numbers(request, group)],
+        button=_("Delete"),
+        back=_page(request, group.name),
+        dangerous=True,
+    )
+
+
+@confirming("authsite.admin.groups.delete", ask=ask_delete, admin="groups:write", recent=True)
+def delete(request: Request) -> Response:
+    """Delete a group."""
+    by, name = administrator_of(request), request.matchdict["name"]
+    routes = routes_for(naming_routes(request.registry), name)
+    service.delete(request.authsite.ctx, by, name, routes, request.authsite.validated.reason)
+    return done(request, route_path(request, "authsite.admin.groups"), "deleted")
+
+
+def ask_add(request: Request) -> Confirmation:
+    """The page that asks who is to be a member."""
+    group = listing.one(request.authsite.ctx, request.matchdict["name"])
+    return Confirmation(
+        title=_("Add a user to the group ${name}", mapping={"name": group.name}),
+        effects=[_("What the group gives counts from the next sign-in or refresh on.")],
+        notices=[_("The user gets an e-mail about this."), *_to_owners(group.name)],
+        button=_("Add"),
+        back=_page(request, group.name),
+        fields=ADD_FIELDS,
+        names=("user",),
+    )
+
+
+@confirming("authsite.admin.groups.add", MemberForm, ask=ask_add, admin="groups:write", recent=True)
+def add(request: Request) -> Response:
+    """Add a user to a group."""
+    given: MemberForm = request.authsite.validated
+    ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
+    user = users.find(ctx.db, given.user)
+    if user is None:
+        raise ValidationFailed(details=[FieldError("unknown", "user", _UNKNOWN)])
+    service.add(ctx, by, name, str(user.id), given.reason)
+    return done(request, _page(request, name), "added")
+
+
+def ask_remove(request: Request) -> Confirmation:
+    """The page before a user leaves a group."""
+    ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
+    listing.require(ctx, name)
+    user = subject.find(ctx, request.matchdict["id"])
+    require_other(by, user)
+    require_rank(by, user)
+    address = {"user": shown(user.email)}
+    return Confirmation(
+        title=_("Remove ${user} from the group ${name}?", mapping={**address, "name": name}),
+        effects=[_("Tokens of the user that carry a scope of this group alone end.")],
+        notices=[_(_USER, mapping=address), *_to_owners(name)],
+        button=_("Remove"),
+        back=_page(request, name),
+        dangerous=True,
+    )
+
+
+@confirming("authsite.admin.groups.remove", ask=ask_remove, admin="groups:write", recent=True)
+def remove(request: Request) -> Response:
+    """Remove a user from a group."""
+    by, name = administrator_of(request), request.matchdict["name"]
+    given: OptionalReason = request.authsite.validated
+    service.remove(request.authsite.ctx, by, name, request.matchdict["id"], given.reason)
+    return done(request, _page(request, name), "removed")
+
+
+def _own(request: Request) -> ShownGroup:
+    """The group of the page. Raises `ReservedName`, since a reserved one never changes."""
+    name = request.matchdict["name"]
+    if is_reserved(name):
+        raise ReservedName(name)
+    return listing.one(request.authsite.ctx, name)
+
+
+def _to_owners(name: str) -> tuple[str, ...]:
+    return (_OWNERS,) if is_reserved(name) else ()
+
+
+def _numbers(request: Request, group: ShownGroup) -> list[str]:
+    """How many members there are, and how many tokens may end.
+
+    The tokens of a large group are not counted: that would take seconds.
+    """
+    most = listing.COUNTED_TO
+    members = _("Members of the group: ${number}", mapping={"number": _counted(group.member_count)})
+    if group.member_count > most:
+        return [members]
+    ctx = request.authsite.ctx
+    number = scope_loss.count_of_members(ctx, group.name, group.scopes, most + 1)
+    counted = {"number": _counted(number)}
+    return [members, _("Tokens of members with a scope of this group: ${number}", mapping=counted)]
+
+
+def _counted(number: int) -> str:
+    return str(number) if number <= listing.COUNTED_TO else f"{listing.COUNTED_TO:,}+"
+
+
+def _page(request: Request, name: str) -> str:
+    return route_path(request, "authsite.admin.groups.group", name=name)

@@ -1,0 +1,140 @@
+"""The pages of groups: who can do what, and the confirming pages."""
+
+import pytest
+from sqlalchemy import select
+
+from authsite.admin.groups import listing
+from authsite.groups import service as groups
+from authsite.groups.service import GroupValues
+from authsite.oauth.models import Client
+from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.models import AuditEvent
+from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.groups.models import Group
+from tests.support import administrators
+from tests.support.factors import context
+from tests.support.pages import csrf_of
+
+SCOPES = "\n  notes:read: Read notes\n  payments:write [groups]: Pay bills"
+XSS = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def site(site_with):
+    return site_with(**administrators.SETTINGS, scopes=SCOPES)
+
+
+@pytest.fixture
+def finance(site):
+    """A group with a client that is for its members alone."""
+    site.client(name=XSS)
+    with site.db() as db:
+        given = GroupValues(XSS, "payments:write")
+        groups.create(context(site, db), "finance", given, Cause("command"))
+        db.scalar(select(Client)).require_group = "finance"
+
+
+def act(site, path, status=303, **fields):
+    token = csrf_of(site.http.get(path, status=200))
+    return site.http.post(path, {"csrf_token": token, **fields}, status=status)
+
+
+def test_who_can_do_what(site, finance):
+    administrators.signed_in(site, "viewer")
+    page = site.http.get("/admin/groups", status=200)
+    rows = {row.th.a.text: row.text for row in page.html.select("tbody tr")}
+    assert list(rows)[:2] == ["authsite:viewer", "authsite:support"]
+    assert "payments:write" in rows["finance"]
+    assert XSS in rows["finance"]  # as text
+    assert XSS not in page.text
+    assert page.html.caption.text == "Who can do what"
+    assert all(cell["scope"] for cell in page.html.select("th"))
+    assert "Create a group" not in page.text
+    one = site.http.get("/admin/groups/finance", status=200)
+    assert "Pay bills" in one.text
+    assert not one.html.select("nav[aria-label=Actions]")
+
+
+@pytest.mark.parametrize("path", ["new-group", "groups/finance/change", "groups/finance/delete"])
+def test_only_owners_open_the_confirming_pages(site, finance, path):
+    administrators.signed_in(site, "security")
+    site.http.get(f"/admin/{path}", status=403)
+
+
+def test_an_owner_creates_changes_and_deletes_a_group(site):
+    administrators.signed_in(site, "owner")
+    answer = act(site, "/admin/new-group", name="ops", title="Ops", scopes="payments:write")
+    assert "The group is created." in site.http.get(answer.location, status=200)
+    page = act(site, "/admin/groups/ops/change", 422, title="Ops", scopes="notes:read")
+    assert page.html.find(id="scopes")["aria-invalid"] == "true"
+    act(site, "/admin/groups/ops/change", title="Operations", require_acr="aal2", scopes="")
+    with site.db() as db:
+        group = db.get(Group, "ops")
+        assert (group.title, group.scopes, group.require_acr) == ("Operations", "", "aal2")
+    site.http.post("/admin/groups/ops/delete", status=403)  # without the token
+    answer = act(site, "/admin/groups/ops/delete", reason="no longer needed")
+    assert "The group is deleted." in site.http.get(answer.location, status=200)
+    with site.db() as db:
+        event = db.scalars(select(AuditEvent).order_by(AuditEvent.id.desc())).first()
+    assert (event.event, event.details["reason"]) == ("group.deleted", "no longer needed")
+
+
+def test_the_page_before_a_deletion_says_how_many_members_leave(site, finance):
+    administrators.signed_in(site, "owner")
+    ann = site.user()
+    act(site, "/admin/groups/finance/add", user="ann@example.com")
+    page = site.http.get("/admin/groups/finance/delete", status=200)
+    assert "Members of the group: 1" in page.text
+    assert "Tokens of members with a scope of this group: 0" in page.text
+    keys = site.client(scope="payments:write notes:read")
+    site.login(keys, scope="payments:write notes:read")
+    site.login(keys, scope="notes:read")
+    page = site.http.get("/admin/groups/finance/delete", status=200)
+    assert "Tokens of members with a scope of this group: 1" in page.text
+    act(site, "/admin/groups/finance/delete", 409)  # a client is for its members
+    with site.db() as db:
+        assert groups_of(db, ann.id) == ["finance"]
+
+
+def test_members_come_and_go(site, finance):
+    root = administrators.signed_in(site, "owner")
+    ann = site.user(confirmed=True)
+    act(site, "/admin/groups/finance/add", 422, user="unknown@example.com")
+    act(site, "/admin/groups/finance/add", 403, user="root@example.com")  # oneself
+    act(site, "/admin/groups/authsite:support/add", user=str(ann.id))
+    act(site, "/admin/groups/finance/add", user="ann@example.com")
+    with site.db() as db:
+        assert groups_of(db, ann.id) == ["authsite:support", "finance"]
+    page = site.http.get("/admin/groups/finance", status=200)
+    assert "ann@example.com" in page.text
+    act(site, f"/admin/groups/finance/members/{ann.id}/remove")
+    with site.db() as db:
+        assert groups_of(db, ann.id) == ["authsite:support"]
+    site.http.get(f"/admin/groups/authsite:owner/members/{root.id}/remove", status=403)
+
+
+def test_reserved_groups_have_no_button_to_change_them(site):
+    administrators.signed_in(site, "owner")
+    page = site.http.get("/admin/groups/authsite:owner", status=200)
+    assert [link.text for link in page.html.select("nav[aria-label=Actions] a")] == ["Add a user"]
+    site.http.get("/admin/groups/authsite:owner/delete", status=403)
+
+
+def test_a_large_group_is_counted_to_a_number(site, finance, monkeypatch):
+    administrators.signed_in(site, "owner")
+    for number in range(3):
+        site.user(f"u{number}@example.com")
+        act(site, "/admin/groups/finance/add", user=f"u{number}@example.com")
+    monkeypatch.setattr(listing, "COUNTED_TO", 2)
+    page = site.http.get("/admin/groups/finance/change", status=200)
+    assert "Members of the group: 2+" in page.text
+    shown = site.http.get("/admin/groups/finance?limit=2", status=200)
+    assert len(shown.html.select("#members ~ table tbody tr")) == 2
+    following = shown.html.select("a[rel=next]")[0]["href"]
+    rest = site.http.get(following, status=200)
+    assert len(rest.html.select("#members ~ table tbody tr")) == 1
+
+
+def test_an_unknown_group(site):
+    administrators.signed_in(site, "viewer")
+    site.http.get("/admin/groups/none", status=404)
