@@ -12,6 +12,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.facts import pack
 from authsite.users.models import User
 from tests.support.authenticator import Authenticator
+from tests.support.factors import add_totp
 from tests.support.site import PASSWORD, bearer
 
 from .passkey_users import register, rows
@@ -106,6 +107,16 @@ def test_the_proof_is_asked_for(site, headers):
 def test_a_password_alone_does_not_add_the_first_one(site, ann):
     headers = bearer(site.login(site.client())["access_token"])
     assert ("mail_code", "required") in codes(options(site, headers, 422))
+
+
+def test_the_options_end_with_another_change_of_the_factors(site, ann, headers):
+    """The proof was that of a user without a factor: from then on more is asked for."""
+    before = options(site, headers)
+    add_totp(site, ann)
+    answer = add(site, headers, Authenticator(), status=422, found=before)
+    assert codes(answer) == [("credential", "invalid_credential")]
+    assert rows(site) == []
+    add(site, headers, Authenticator())
 
 
 def test_without_options_nothing_is_added(site, headers):

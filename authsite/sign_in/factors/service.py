@@ -195,7 +195,8 @@ def set_after_password(
     """Whether a passkey of the user is asked for after the password, too.
 
     It is recorded and told as the change of a factor: without it, the password may be enough.
-    ``session_id``: the sign-in that changes it. Raises `FactorRequired` for a user who has neither a second factor nor a passkey.
+    ``session_id``: the sign-in that changes it. Raises `FactorRequired` for a user who has neither
+    a second factor nor a passkey.
     """
     user, left = lock(ctx, account), _require_factor(ctx, account)
     if user.passkey_after_password == wanted:
