@@ -22,6 +22,7 @@ class Outranked(ApiError):
 class PermissionMissing(ApiError):
     """The caller has not the scope that the page or the endpoint needs (RFC 6750, section 3.1)."""
 
+    summary = "The caller has not the scope that the operation needs."
     status = 403
     code = "insufficient_scope"
 
@@ -37,6 +38,7 @@ class PermissionMissing(ApiError):
 class InvalidCursor(ApiError):
     """The cursor is of another list or caller, or older than a day."""
 
+    summary = "The cursor is of another list or caller, or older than a day."
     status = 400
     code = "invalid_cursor"
     message = _("This place in the list is not known any more. Begin with the first page again.")
@@ -45,12 +47,14 @@ class InvalidCursor(ApiError):
 class UnknownObject(NotFound):
     """There is no such user, client, mail or other object, or the caller may not see it."""
 
+    summary = "There is no such object, or the caller may not see it."
     message = _("There is nothing with this id. It may have been deleted.")
 
 
 class SearchTooWide(ApiError):
     """The search has taken longer than five seconds."""
 
+    summary = "The search has taken longer than five seconds."
     status = 422
     code = "search_too_wide"
     message = _("This search finds too much. Add a filter, or more of the name.")

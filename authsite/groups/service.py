@@ -19,6 +19,7 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
@@ -76,7 +77,7 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
     Raises `InvalidGroup`, `ReservedName` and `GroupTaken`.
     """
     if not _NAME.fullmatch(name):
-        raise InvalidGroup("name", "use 1 to 32 of the characters a-z, 0-9, colon, _ and -")
+        raise InvalidGroup("name", _("use 1 to 32 of the characters a-z, 0-9, colon, _ and -"))
     if is_reserved(name):
         raise ReservedName(name)
     now = clock.now()
@@ -221,7 +222,10 @@ def _shown(group: Group, members_: int) -> ShownGroup:
 def _title(text: str) -> str:
     title = text.strip()
     if not title or not title.isprintable() or len(title) > MAX_TITLE:
-        raise InvalidGroup("title", f"give one line of 1 to {MAX_TITLE} characters")
+        message = _(
+            "give one line of 1 to ${number} characters", mapping={"number": str(MAX_TITLE)}
+        )
+        raise InvalidGroup("title", message)
     return title
 
 
@@ -231,24 +235,34 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
     if admin := [each for each in scopes if is_admin(each)]:
         raise InvalidGroup(
             "scopes",
-            f"{' '.join(admin)}: only the reserved groups of administrators have this; "
-            "leave it out, and use `authsite admin grant` to give a user an administrative role",
+            _(
+                "${scopes}: only the reserved groups of administrators have this; leave it out,"
+                " and use `authsite admin grant` to give a user an administrative role",
+                mapping={"scopes": " ".join(admin)},
+            ),
         )
     if ordinary := [each for each in scopes if each not in cfg.scopes.for_groups.union(present)]:
         raise InvalidGroup(
             "scopes",
-            f"{' '.join(ordinary)}: a group can bind only what the setting scopes marks with "
-            "[groups]; add the mark there first",
+            _(
+                "${scopes}: a group can bind only what the setting scopes marks with [groups];"
+                " add the mark there first",
+                mapping={"scopes": " ".join(ordinary)},
+            ),
         )
     joined = " ".join(scopes)
     if len(joined) > MAX_SCOPE:
-        raise InvalidGroup("scopes", f"give at most {MAX_SCOPE} characters")
+        message = _("give at most ${number} characters", mapping={"number": str(MAX_SCOPE)})
+        raise InvalidGroup("scopes", message)
     return joined
 
 
 def _level(text: str) -> str | None:
     if text and text not in LEVELS:
-        raise InvalidGroup("require_acr", f"give one of {', '.join(LEVELS)}, or nothing for none")
+        message = _(
+            "give one of ${levels}, or nothing for none", mapping={"levels": ", ".join(LEVELS)}
+        )
+        raise InvalidGroup("require_acr", message)
     return text or None
 
 

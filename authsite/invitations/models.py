@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import String
+from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -18,12 +18,13 @@ class Invitation(Base):
     """
 
     __tablename__ = "invitations"
+    __table_args__ = (Index(None, "created_at", "id"),)  # the order of the list
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(String(254))
     key: Mapped[str] = mapped_column(String(320), index=True)
     group_name: Mapped[str | None] = mapped_column(String(32))
-    inviter_id: Mapped[uuid.UUID | None]
+    inviter_id: Mapped[uuid.UUID | None] = mapped_column(index=True)  # read when one is erased
     client_id: Mapped[uuid.UUID | None]
     version: Mapped[int] = mapped_column(default=0, server_default="0")
     created_at: Mapped[datetime]

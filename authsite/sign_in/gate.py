@@ -11,15 +11,13 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from authsite.context import Context
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Owner, Recognition
+from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
-from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
 from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
@@ -27,8 +25,10 @@ from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
 from . import mailbox
 from . import pending as pending_logins
 from .attempts import attempts_of
-from .conditions import Denial, check_account, find_denial
-from .factors import notices as factor_notices
+from .checking import Denied as Denied
+from .checking import check as check
+from .checking import fail, method_of, verify
+from .conditions import check_account, find_denial
 from .factors import remembered, state
 from .factors.missing import Missing, SoFar, find_missing, proves_mailbox
 from .factors.names import MAIL_CODE
@@ -51,14 +51,6 @@ class Complete:
     target: Target
 
 
-class Denied(Exception):
-    """An account condition denies the account; see ``denial``."""
-
-    def __init__(self, denial: Denial) -> None:
-        super().__init__(denial)
-        self.denial = denial
-
-
 def sign_in(
     ctx: Context, method: str, given: Mapping[str, str], target: Target
 ) -> Complete | Pending | None:
@@ -66,7 +58,7 @@ def sign_in(
 
     Raises the error of an account condition, and what the method raises.
     """
-    verified = _verify(ctx, _method(ctx, method), given, target)
+    verified = verify(ctx, method_of(ctx, method), given, target)
     return advance(ctx, verified, target) if isinstance(verified, Verified) else None
 
 
@@ -97,9 +89,9 @@ def resume(
         pending_logins.refund_attempt(ctx, found.id)  # nothing was checked, or it was right
         raise
     if isinstance(verified, Wrong):
-        return _failed(ctx, found, verified)
+        return fail(ctx, found, verified)
     done = _go_on(ctx, verified, found)
-    if after := _method(ctx, method).after:
+    if after := method_of(ctx, method).after:
         after(ctx, verified.account)
     return done
 
@@ -114,35 +106,12 @@ def complete_at_once(
     """
     verified = check(ctx, pending, method, given, *attempts_of(pending))
     if isinstance(verified, Wrong):
-        return _failed(ctx, pending, verified)
+        return fail(ctx, pending, verified)
     amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     done = _completed(ctx, verified, pending, amr)
-    if after := _method(ctx, method).after:
+    if after := method_of(ctx, method).after:
         after(ctx, verified.account)
     return done
-
-
-def check(
-    ctx: Context,
-    pending: Pending,
-    method: str,
-    given: Mapping[str, str],
-    owner: Owner,
-    counted: str | None = None,
-) -> Verified | Wrong:
-    """Check a further proof: counted for the ``owner`` before, and recorded if it is wrong.
-
-    ``pending``: of a step-up one that is not stored, with the id of the session; then the caller
-    calls the method's ``after``. ``counted``: as ``key`` of the limit. Raises as `sign_in`.
-    """
-    with ctx.limits.second_factor(owner, counted) as attempt:
-        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
-        attempt.succeeded = isinstance(verified, Verified)
-    if isinstance(verified, Verified):
-        return verified
-    wrong = verified or Wrong()
-    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
-    return wrong
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -245,23 +214,6 @@ def without_proof(account: Account) -> Complete:
     return Complete(account, PASSWORD, clock.now(), None, notify=False, target=Target())
 
 
-def _method(ctx: Context, name: str) -> Method:
-    return METHODS.of(ctx.services)[name]
-
-
-def _verify(
-    ctx: Context,
-    method: Method,
-    given: Mapping[str, str],
-    target: Target,
-    pending: Pending | None = None,
-) -> Verified | Wrong | None:
-    try:
-        return method.verify(ctx, target, given, pending)
-    except Denied as error:
-        raise error.denial.error from None
-
-
 def _is_remembered(ctx: Context, account: Account, missing: Missing, target: Target) -> bool:
     """Whether the browser stands for the second factor; never for tokens of a client."""
     if missing.enroll or target.client_id is not None or MAIL_CODE in missing.methods:
@@ -319,12 +271,6 @@ def _completed(
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)
-
-
-def _failed(ctx: Context, pending: Pending, wrong: Wrong) -> Wrong:
-    LOGINS.add("failed")
-    factor_notices.note_failure(ctx, pending.account, pending.amr)
-    return wrong
 
 
 def _is_unrecognized(recognition: Recognition | None) -> bool:

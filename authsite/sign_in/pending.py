@@ -181,15 +181,9 @@ def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    if not insert(ctx, row):
-        return
-    record(
-        ctx,
-        Event.LOGIN_PENDING,
-        user_id=account.id if account else None,
-        client_id=target.client_id,
-        details={"amr": " ".join(pending.amr)},
-    )
+    if insert(ctx, row):
+        about = {"user_id": row.user_id, "client_id": row.client_id}
+        record(ctx, Event.LOGIN_PENDING, **about, details={"amr": row.amr})
 
 
 def insert(ctx: Context, row: PendingLogin) -> bool:
@@ -244,7 +238,7 @@ def note_proof(
 ) -> Pending | None:
     """Note in the request's transaction that ``amr`` is proved, and ``missing`` is not.
 
-    Returns the pending login as it is then, or None if it has ended.
+    Returns the pending login as it is then; None if it has ended.
     """
     noted = ctx.db.scalar(
         update(PendingLogin)

@@ -32,6 +32,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_invitations")),
     )
     op.create_index(op.f("ix_invitations_key"), "invitations", ["key"])
+    op.create_index(op.f("ix_invitations_inviter_id"), "invitations", ["inviter_id"])
+    op.create_index(op.f("ix_invitations_created_at_id"), "invitations", ["created_at", "id"])
 
 
 def _create_indexes_of_users() -> None:

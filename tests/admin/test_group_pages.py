@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import select
 
+from authsite.admin.groups import listing
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client
@@ -84,6 +85,12 @@ def test_the_page_before_a_deletion_says_how_many_members_leave(site, finance):
     act(site, "/admin/groups/finance/add", user="ann@example.com")
     page = site.http.get("/admin/groups/finance/delete", status=200)
     assert "Members of the group: 1" in page.text
+    assert "Tokens of members with a scope of this group: 0" in page.text
+    keys = site.client(scope="payments:write notes:read")
+    site.login(keys, scope="payments:write notes:read")
+    site.login(keys, scope="notes:read")
+    page = site.http.get("/admin/groups/finance/delete", status=200)
+    assert "Tokens of members with a scope of this group: 1" in page.text
     act(site, "/admin/groups/finance/delete", 409)  # a client is for its members
     with site.db() as db:
         assert groups_of(db, ann.id) == ["finance"]
@@ -111,6 +118,21 @@ def test_reserved_groups_have_no_button_to_change_them(site):
     page = site.http.get("/admin/groups/authsite:owner", status=200)
     assert [link.text for link in page.html.select("nav[aria-label=Actions] a")] == ["Add a user"]
     site.http.get("/admin/groups/authsite:owner/delete", status=403)
+
+
+def test_a_large_group_is_counted_to_a_number(site, finance, monkeypatch):
+    administrators.signed_in(site, "owner")
+    for number in range(3):
+        site.user(f"u{number}@example.com")
+        act(site, "/admin/groups/finance/add", user=f"u{number}@example.com")
+    monkeypatch.setattr(listing, "COUNTED_TO", 2)
+    page = site.http.get("/admin/groups/finance/change", status=200)
+    assert "Members of the group: 2+" in page.text
+    shown = site.http.get("/admin/groups/finance?limit=2", status=200)
+    assert len(shown.html.select("#members ~ table tbody tr")) == 2
+    following = shown.html.select("a[rel=next]")[0]["href"]
+    rest = site.http.get(following, status=200)
+    assert len(rest.html.select("#members ~ table tbody tr")) == 1
 
 
 def test_an_unknown_group(site):

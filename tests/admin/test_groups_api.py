@@ -1,21 +1,24 @@
 """/v1/admin/groups: who may change groups and their members, and what that does."""
 
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from authsite.groups import administrators as roles
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
-from authsite.oauth.models import Client
+from authsite.oauth.models import Client, Family
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from authsite.users.errors import LastOwner
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context
+from tests.support.host import hello
 from tests.support.site import bearer
 
 GROUPS = "/v1/admin/groups"
@@ -247,3 +250,29 @@ def test_a_repeated_change_is_no_event(site, api):
     for _ in range(2):
         api("patch", "/ops", title="Operations")
     assert len(events(site, "group.changed")) == 1
+
+
+def test_a_change_needs_a_recent_proof_and_reading_does_not(site, api):
+    with site.db() as db:
+        db.execute(update(Family).values(auth_at=clock.now() - timedelta(minutes=11)))
+    answer = api("post", status=401, **FINANCE)
+    assert "max_age=" in answer.headers["WWW-Authenticate"]
+    api("get", "/authsite:owner")
+    api("get", "/finance", 404)
+
+
+def test_a_group_that_a_route_names_stays(host_with):
+    """The other groups can be deleted; a route of the application names this one."""
+
+    def build(config):
+        config.add_route("reports", "/reports", guard="api", group="finance")
+        config.add_view(hello, route_name="reports")
+
+    site = host_with(build, **administrators.SETTINGS)
+    administrators.make(site, "owner")
+    api = Api(site, administrators.token(site, "admin:groups:write"))
+    for name in ("finance", "ops"):
+        api("post", status=201, name=name, title=name)
+    answer = api("delete", "/finance", 409)
+    assert "reports" in answer.json["message"]
+    api("delete", "/ops", 204)

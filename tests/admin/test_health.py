@@ -13,6 +13,12 @@ from tests.support.mails import put
 HEALTH = "/v1/admin/health"
 
 
+@pytest.fixture(autouse=True)
+def fresh(site):
+    """Other tests have the same application."""
+    service.HEALTH.of(site.app.registry["authsite"])["health"].forget()
+
+
 @pytest.fixture
 def reader(site):
     return administrators.client(site, "admin:health:read")

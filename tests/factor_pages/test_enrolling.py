@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from uuid import uuid4
 
 import pyotp
 import pytest
@@ -16,6 +17,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.acting import acting
+from tests.support.factors import passkey_row
 from tests.support.pages import hidden_in, sign_in, submit
 
 FACTOR = "http://localhost/login/factor"
@@ -146,6 +148,15 @@ def test_other_sign_ins_end(site):
     site.new_browser()
     site.http.set_cookie("authsite", former)
     assert site.http.get("/account").headers["Location"].startswith("http://localhost/login?")
+
+
+def test_with_twenty_passkeys_of_another_domain_an_app_can_be_added(site):
+    with site.db() as db:
+        db.add_all([passkey_row(site.ann.id, uuid4(), rp_id="old.example") for _ in range(20)])
+    page = begin(site)
+    secret = secret_in(page)
+    assert confirm(site, page, now(secret)).status_int == 303
+    assert len(sessions(site)) == 1
 
 
 def test_where_nothing_can_be_added_the_page_says_so(site_with):

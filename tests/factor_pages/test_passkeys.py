@@ -110,6 +110,8 @@ class TestChanges:
         empty = submit(signed_in, path, page=SECURITY, name="")
         assert empty.status_int == 422
         assert empty.html.find("form", action=path).find_parent("details").has_attr("open")
+        for name in (" \xa0", "two\nlines"):
+            assert submit(signed_in, path, page=SECURITY, name=name).status_int == 422
         done = submit(signed_in, path, page=SECURITY, name="Kitchen <b>")
         assert done.follow().html.find("strong", string="Kitchen <b>")
 

@@ -65,7 +65,8 @@ WAYS = {
 """What each view that can open something does with a first proof."""
 PASSKEY_WAYS = {("authsite.login.passkey", "POST"), ("authsite.proxy.passkey", "POST")}
 """A passkey that has verified the user is two factors; see the test of one that has not."""
-NEW_USERS = {("authsite.provider.create", "POST")}
+NEW_USERS = {("authsite.provider.create", "POST"), ("authsite.invitation.page", "POST")}
+"""They sign a new user in; an account that is there opens nothing (tests/invitations)."""
 ONLY_OPTIONS = {
     ("authsite.passkeys.options", "POST"),
     ("authsite.proxy.passkey_options", "POST"),

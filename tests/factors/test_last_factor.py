@@ -3,9 +3,10 @@
 import uuid
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 
 from authsite.oauth.models import Family
+from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.providers.linking.service import list_removable
 from authsite.sign_in.factors import service
@@ -18,7 +19,7 @@ from authsite.users.account import account_of
 from authsite.users.errors import SignInEnded
 from authsite.users.identities.models import Identity
 from authsite.users.models import User
-from tests.factors.steps import Person
+from tests.factors.steps import Person, details
 from tests.support.acting import acting
 from tests.support.identities import linked
 from tests.support.together import together
@@ -111,6 +112,20 @@ def test_the_switch_asks_for_the_passkey(ann):
     found = ann.call("put", "second-factor", after_password=False)
     assert (found["second_factor"], found["after_password"]) == (False, False)
     assert ann.row().second_factor_at is None
+
+
+def test_the_switch_is_recorded_and_told_by_mail(ann):
+    passkey_of(ann)
+    with ann.site.db() as db:
+        db.execute(delete(OutboxMessage))
+    for wanted in (True, True, False):
+        ann.call("put", "second-factor", after_password=wanted)
+    with ann.site.db() as db:
+        kinds = db.scalars(select(OutboxMessage.kind).order_by(OutboxMessage.created_at)).all()
+    assert kinds == ["passkey_asked", "passkey_not_asked"]
+    session = str(ann.stored(Family)[0].id)
+    for event in ("factor.added", "factor.removed"):
+        assert details(ann, event)[-1] == {"kind": "after_password", "session": session}
 
 
 def test_the_switch_takes_a_word_and_a_proof(ann):

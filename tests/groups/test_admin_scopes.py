@@ -1,18 +1,24 @@
 """Scopes of administrators in tokens of users: by which clients and groups, at which level."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
+from authsite.groups import administrators
 from authsite.oauth.models import Client, Family
+from authsite.platform.audit.cause import Cause
 from authsite.sign_in.facts import pack
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.models import User
 from tests.support import factors
+from tests.support.acting import acting
 from tests.support.codes import code_of, redeem
 from tests.support.in_process import Commands
 from tests.support.pages import sign_in
-from tests.support.site import bearer
+from tests.support.site import PASSWORD, bearer
 
 CONSOLE = uuid4()
 READ, WRITE = "admin:users:read", "admin:users:write"
@@ -167,3 +173,34 @@ def test_doctor_warns_of_clients_that_are_not_to_administer(site, commands, keys
         query = update(Client).where(Client.id == UUID(keys.client_id))
         db.execute(query.values(scope="admin:reports"))
     assert len(named()) == 2
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("refreshes", [False, True])
+def test_tokens_that_are_issued_while_a_role_is_lost_do_not_carry_its_scopes(
+    site, commands, keys, refreshes
+):
+    commands.run("admin", "grant", "ann@example.com", "viewer")
+    tokens = login(site, keys, f"{BOTH} notes:read", -1)
+    narrowed = site.refresh(keys, tokens["refresh_token"], scope="notes:read")
+    form = {
+        "grant_type": "password",
+        "username": "ann@example.com",
+        "password": PASSWORD,
+        "otp": factors.code_now(),
+    }
+    if refreshes:
+        form = {"grant_type": "refresh_token", "refresh_token": narrowed["refresh_token"]}
+    site.user("bo@example.com", confirmed=True)
+    commands.run("admin", "grant", "bo@example.com", "owner")
+    with ThreadPoolExecutor(1) as pool:
+        with Session(site.database.transactional) as db, db.begin():
+            ctx = acting(db, site.app.registry["authsite"], language="en")
+            administrators.revoke(ctx, db.get(User, site.ann.id), "owner", Cause("command"))
+            answer = pool.submit(site.token, keys, "*", scope=BOTH, **form)
+            with pytest.raises(TimeoutError):
+                answer.result(0.5)  # it waits for the change
+        answer = answer.result(30)
+    assert answer.status_int == 400 or answer.json["scope"] == READ
+    families = [each.scope for each in site.families() if each.revoked_at is None]
+    assert not any(WRITE in scope for scope in families)

@@ -87,8 +87,11 @@ def test_the_invited_with_an_account_joins_the_group_when_signed_in(site, inviti
     assert shown.html.select("input[name=password]") == []
     answer = inviting.post(link, password="another horse 77 tea")
     assert answer.status_int == 403  # not signed in
-    site.http.get(shown.html.select_one("main a.button")["href"])
-    sign_in(site)
+    to_login = shown.html.select_one("main a.button")["href"]
+    form = site.http.get(to_login).forms[0]
+    assert form["username"].value == "ann@example.com"
+    form["password"] = PASSWORD
+    assert form.submit().location == link  # which leads back
     answer = inviting.accept(link)
     assert answer.status_int == 303
     assert "Invitation accepted" in site.http.get(answer.location)

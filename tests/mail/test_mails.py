@@ -26,6 +26,7 @@ MAILS = (
     "new_device", "app_signed_out", "failed_logins", "admin_granted", "admin_revoked",
     "provider_link", "provider_afresh", "identity_linked", "identity_new", "identity_unlinked",
     "factor_added", "factor_removed", "passkey_added", "passkey_removed", "recovery_codes_created",
+    "passkey_asked", "passkey_not_asked",
     "recovery_code_used", "passkey_cloned", "factors_reset", "password_known",
     "sign_in_code", "first_sign_in_code", "change_code", "invitation",
     "account_disabled", "account_enabled", "account_deletion", "account_erased",

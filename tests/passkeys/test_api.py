@@ -12,6 +12,7 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.facts import pack
 from authsite.users.models import User
 from tests.support.authenticator import Authenticator
+from tests.support.factors import add_totp
 from tests.support.site import PASSWORD, bearer
 
 from .passkey_users import register, rows
@@ -108,6 +109,16 @@ def test_a_password_alone_does_not_add_the_first_one(site, ann):
     assert ("mail_code", "required") in codes(options(site, headers, 422))
 
 
+def test_the_options_end_with_another_change_of_the_factors(site, ann, headers):
+    """The proof was that of a user without a factor: from then on more is asked for."""
+    before = options(site, headers)
+    add_totp(site, ann)
+    answer = add(site, headers, Authenticator(), status=422, found=before)
+    assert codes(answer) == [("credential", "invalid_credential")]
+    assert rows(site) == []
+    add(site, headers, Authenticator())
+
+
 def test_without_options_nothing_is_added(site, headers):
     """The challenge is the proof: one of another sign-in does not serve here."""
     other = bearer(site.login(site.client())["access_token"])
@@ -137,13 +148,24 @@ def test_what_is_neither_object_nor_text_is_an_error_of_the_field(site, headers,
     assert [field for field, _ in codes(answer.json)] == ["credential"]
 
 
+def test_a_name_has_no_control_characters(site, headers):
+    made = Authenticator().create(options(site, headers))
+    body = {"credential": made, "name": "two\nlines"}
+    answer = site.http.post_json("/v1/user/passkeys", body, headers=headers, status=422).json
+    assert codes(answer) == [("name", "invalid")]
+    assert rows(site) == []
+    body["name"] = " "
+    site.http.post_json("/v1/user/passkeys", body, headers=headers, status=201)
+    assert rows(site)[0].name.strip()
+
+
 def test_rename(site, headers):
     own = add(site, headers, Authenticator())
     path = f"/v1/user/passkeys/{own['id']}"
     found = site.http.patch_json(path, {"name": " Desk "}, headers=headers).json
     assert found["name"] == "Desk"
     assert set(found) == {"id", "name", "created_at", "last_used_at", "synced"}
-    for name in ("", "  ", "x" * 65):
+    for name in ("", "  ", "x" * 65, "two\nlines", "\x1b[2J"):
         site.http.patch_json(path, {"name": name}, headers=headers, status=422)
     assert [each.name for each in rows(site)] == ["Desk"]
 

@@ -15,6 +15,7 @@ GROWING = {
     "pending_logins", "personal_tokens", "group_members",
     "identities", "stored_requests", "used_ids", "authorization_codes", "consents",
     "totp_factors", "passkeys", "recovery_codes", "remembered_browsers",
+    "invitations",
     "audit_events", "audit_seals", "limit_counters",
 }  # fmt: skip
 ROWS = 5000
@@ -67,6 +68,9 @@ INSERT INTO recovery_codes (id, user_id, mac, created_at)
     SELECT {id}, {id}, md5(n::text), now() FROM {numbers};
 INSERT INTO remembered_browsers (id, user_id, factor_version, recovery_version, created_at,
     expires_at) SELECT {id}, {id}, 0, 0, now(), now() + interval '30 days' FROM {numbers};
+INSERT INTO invitations (id, email, key, inviter_id, version, created_at, expires_at)
+    SELECT {id}, 'new' || n || '@example.com', 'new' || n || '@example.com', {id}, 0, now(),
+    now() + interval '7 days' FROM {numbers};
 INSERT INTO group_members (user_id, group_name, created_at)
     SELECT {id}, 'group' || n % 10, now() FROM {numbers};
 INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_at, state, attempts,

@@ -123,7 +123,7 @@ def ask_after_password(ctx: Context, user: SignedInUser, wanted: bool, given: Pr
     Raises `FactorRequired`, what `proof.require` raises, and `SignInEnded`.
     """
     proof.require(ctx, user, given)
-    factors.set_after_password(ctx, user.account, wanted)
+    factors.set_after_password(ctx, user.account, wanted, user.session_id)
 
 
 def forget_browsers(ctx: Context, user: SignedInUser) -> None:

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from authsite.admin.errors import InvalidCursor, UnknownObject
 from authsite.admin.guard import administrator_of
-from authsite.admin.lists import Page
 from authsite.admin.queries import LINK, add_link, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.errors import ValidationFailed
@@ -19,7 +18,7 @@ from . import service
 from .exporting import as_ndjson
 from .filters import EventsQuery, filter_of
 from .rows import facts
-from .seals import seals as state_of_seals
+from .seals import state_of_seals
 
 NDJSON = "application/x-ndjson"
 
@@ -102,16 +101,6 @@ class RequestIdPath(Parameters):
     """The header X-Request-Id of a response, which pages with an error show."""
 
 
-def export_part(request: Request) -> Page[dict[str, Any]]:
-    """The events that the query asks for, up to `service.WALK`, and an event for that."""
-    ctx, by = request.authsite.ctx, administrator_of(request)
-    query = query_of(request, EventsQuery)
-    wanted = filter_of(ctx.db, query)
-    found = service.list_events(ctx, by, wanted, service.WALK, query.cursor, query.texts)
-    service.record_export(ctx, by, query.texts)
-    return Page(facts(ctx.db, found.rows), found.next)
-
-
 @view_config(
     route_name="authsite.admin.api.events",
     request_method="GET",
@@ -151,8 +140,8 @@ def events(request: Request) -> dict[str, Any]:
     query=EventsQuery,
 )
 def export(request: Request) -> Response:
-    service.require_user(administrator_of(request))
-    found = export_part(request)
+    ctx, query = request.authsite.ctx, query_of(request, EventsQuery)
+    found = service.export(ctx, administrator_of(request), query)
     add_link(request, found.next)
     response: Response = request.response
     response.headers["Content-Type"] = NDJSON
@@ -186,4 +175,4 @@ def explain(request: Request) -> dict[str, Any]:
 )
 @Operation("Show whether the seals of the audit trail hold", {200: SealsAnswer})
 def seals(request: Request) -> dict[str, Any]:
-    return state_of_seals(request.authsite.ctx)
+    return state_of_seals(request.authsite.services)

@@ -1,8 +1,9 @@
 """Whether the seals of the audit trail hold: computed now, or what was found the last time."""
 
+from datetime import timedelta
 from typing import Any
 
-from authsite.context import Context
+from authsite.context import Context, Services
 from authsite.platform.audit.seals.keys import audit_keys
 from authsite.platform.audit.seals.table import newest_seal
 from authsite.platform.audit.seals.verification import (
@@ -12,21 +13,30 @@ from authsite.platform.audit.seals.verification import (
     verify,
 )
 from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.cached import Cached
 
 from .service import WALK
 
+CACHED = timedelta(seconds=60)
+STATES = Registered[Cached[dict[str, Any]]]("states of the seals")
 AGAIN = "`authsite audit verify` says which events, and why"
 
 
-def seals(ctx: Context) -> dict[str, Any]:
+def shown(ctx: Context) -> dict[str, Any]:
+    """`state_of_seals`, at most a minute old."""
+    return STATES.of(ctx.services)["seals"].get()
+
+
+def state_of_seals(services: Services) -> dict[str, Any]:
     """What ``authsite audit verify --json`` prints, and when that was found (``verified_at``).
 
     A short trail is verified now. Of a longer one this is the result of the last ``authsite audit
     verify``; before the first all numbers are null.
     """
-    keys = audit_keys(ctx.settings)
-    with ctx.database.autocommit.connect() as connection:
+    keys = audit_keys(services.settings)
+    with services.database.autocommit.connect() as connection:
         if count_up_to(connection, WALK + 1) <= WALK:
             with snapshot_on(connection):
                 summary, problems = verify(connection, keys)

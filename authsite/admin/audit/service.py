@@ -20,6 +20,9 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import About, Filter, conditions_of, record_apart, search
 
+from .filters import EventsQuery, filter_of
+from .rows import facts
+
 WALK = 20_000
 """How many events one request reads at most, and how many an export has at most."""
 EXPLAINED = 100  # events of one request
@@ -61,18 +64,20 @@ def explain(ctx: Context, request_id: str) -> Sequence[AuditEvent]:
     return found
 
 
-def require_user(by: Administrator) -> None:
-    """Raise `PermissionMissing` for a client that acts for itself: it exports nothing."""
+def export(ctx: Context, by: Administrator, query: EventsQuery) -> Page[dict[str, Any]]:
+    """Up to `WALK` events as objects, which is an event itself.
+
+    Raises `PermissionMissing` for a client that acts for itself: it exports nothing; and
+    `ValidationFailed` and `InvalidCursor`.
+    """
     if by.kind == "client":
         raise PermissionMissing("admin:exports:read")
-
-
-def record_export(ctx: Context, by: Administrator, filters: Mapping[str, str]) -> None:
-    """Record that ``by`` has got events as a file."""
-    chosen = " ".join(f"{name}={text}" for name, text in filters.items())
-    more = {"filters": chosen} if chosen else {}
-    about: About = {"details": by.cause().details(**more)}
+    wanted = filter_of(ctx.db, query)
+    found = list_events(ctx, by, wanted, WALK, query.cursor, query.texts)
+    chosen = " ".join(f"{name}={text}" for name, text in query.texts.items())
+    about: About = {"details": by.cause().details(**({"filters": chosen} if chosen else {}))}
     record_apart(ctx, Event.AUDIT_EXPORTED, **about)
+    return Page(facts(ctx.db, found.rows), found.next)
 
 
 def _read(

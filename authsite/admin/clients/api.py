@@ -30,6 +30,8 @@ from .errors import InvalidClient
 
 _LIST = "authsite.admin.api.clients"
 _ERRORS = (UnknownObject,)
+_INVALID = InvalidClient("there is no group 'ops': create it with `authsite group create`")
+_NO_SECRET = InvalidClient("a client of type browser has no secret. It sends its client_id alone")
 
 
 @view_config(route_name=_LIST, request_method="GET", renderer="json", admin="clients:read")
@@ -61,7 +63,7 @@ def list_clients(request: Request) -> dict[str, Any]:
     "Register a client",
     {201: ClientWithSecretAnswer},
     description="The secret is in this response alone.",
-    errors=(InvalidClient, FeatureNotOpen),
+    errors=(_INVALID, FeatureNotOpen),
 )
 def register(request: Request) -> ClientWithSecretAnswer:
     given: NewClientBody = request.authsite.validated
@@ -93,7 +95,7 @@ def show(request: Request) -> ClientAnswer:
     {200: ClientAnswer},
     description="A narrower `scope`, and another `first_party`, end the tokens of the client.",
     path=ClientPath,
-    errors=(*_ERRORS, InvalidClient),
+    errors=(*_ERRORS, _INVALID),
 )
 def change(request: Request) -> ClientAnswer:
     given: ClientBody = request.authsite.validated
@@ -117,7 +119,7 @@ def change(request: Request) -> ClientAnswer:
         " the next rotation."
     ),
     path=ClientPath,
-    errors=(*_ERRORS, InvalidClient),
+    errors=(*_ERRORS, _NO_SECRET),
 )
 def rotate_secret(request: Request) -> ClientWithSecretAnswer:
     given: ReasonBody = request.authsite.validated

@@ -21,7 +21,9 @@ _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31
 Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
 Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=200, examples=["Web shop"])]
-Text = Annotated[str, Field(max_length=2048)]
+Resource = Annotated[str, Field(max_length=2048, examples=["https://api.example.org/"])]
+Logo = Annotated[str, Field(max_length=2048, examples=["shop.svg"])]
+Page = Annotated[str, Field(max_length=2048, examples=["https://shop.example.org/terms"])]
 ScopeText = Annotated[str, Field(max_length=2048, examples=["reports:read"])]
 ScopeList = Annotated[list[str], Field(max_length=100, examples=[["reports:read"]])]
 Scope = ScopeText | ScopeList
@@ -56,7 +58,9 @@ class FieldsBody(ReasonBody):
     """Your own application: no consent is asked. Changing it ends the client's tokens."""
     pkce: Annotated[str, Field(max_length=16, examples=["required"])] | None = None
     """`required` or `optional`."""
-    id_token_signed_response_alg: Annotated[str, Field(max_length=8)] | None = None
+    id_token_signed_response_alg: Annotated[str, Field(max_length=8, examples=["RS256"])] | None = (
+        None
+    )
     """`RS256` or `ES256`."""
     id_token_lifetime: Lifetime | Annotated[int, Field(examples=[600])] | None = None
     """How long its ID tokens last: seconds, or a text such as `10m`; 0 for the setting."""
@@ -66,13 +70,13 @@ class FieldsBody(ReasonBody):
     """Only users with a confirmed e-mail address."""
     require_group: Annotated[str, Field(max_length=64, examples=["finance"])] | None = None
     """Only members of this group; empty for none."""
-    default_resource: Text | None = None
+    default_resource: Resource | None = None
     """The resource that its tokens are for if a request names none (RFC 8707)."""
-    logo: Text | None = None
+    logo: Logo | None = None
     """A picture in `static-folder`."""
-    policy_uri: Text | None = None
+    policy_uri: Page | None = None
     """Its privacy policy."""
-    tos_uri: Text | None = None
+    tos_uri: Page | None = None
     """Its terms of service."""
 
     def fields(self) -> ClientFields:
@@ -124,54 +128,68 @@ class ClientsQuery(ListQuery):
     """`true`: only disabled ones; `false`: only enabled ones."""
 
 
+# Described here, for strings under fields are not inherited.
 @response_body("A client. The fields from `redirect_uris` on are those that its type has.")
 class ClientAnswer(TypedDict):
-    client_id: Id
-    """Its id."""
-    name: Annotated[str, Field(examples=["Web shop"])]
-    """Display name."""
-    type: Annotated[str, _TYPES]
-    """What kind of program it is."""
-    grant_types: Annotated[list[str], Field(examples=[["password", "refresh_token"]])]
-    """How it gets tokens (RFC 7591)."""
-    scope: Annotated[str, Field(examples=["reports:read"])]
-    """The scopes it may ask for, separated by spaces."""
-    default_scope: Annotated[str, Field(examples=[""])]
-    """The scopes it gets if it asks for none."""
-    secrets: Annotated[int, Field(examples=[1])]
-    """How many secrets are valid: 0 for a public client, 2 after a rotation."""
-    enabled: bool
-    """Whether it is accepted."""
-    created_at: Annotated[str, _MOMENT]
-    """When it was created."""
-    redirect_uris: NotRequired[list[str]]
-    """Where the person returns after the sign-in."""
-    post_logout_redirect_uris: NotRequired[list[str]]
-    """Where the person returns after the logout."""
-    origins: NotRequired[list[str]]
-    """Origins whose pages may call the token endpoint."""
-    first_party: NotRequired[bool]
-    """Whether no consent is asked."""
-    pkce: NotRequired[str]
-    """`required` or `optional`."""
-    id_token_signed_response_alg: NotRequired[str]
-    """What its ID tokens are signed with."""
-    id_token_lifetime: NotRequired[int | None]
-    """Seconds; null for the setting."""
-    id_token_claims: NotRequired[str]
-    """`userinfo` or `both`."""
-    require_confirmed: NotRequired[bool]
-    """Whether only users with a confirmed e-mail address may use it."""
-    require_group: NotRequired[str | None]
-    """The group whose members alone may use it."""
-    default_resource: NotRequired[str | None]
-    """The resource that its tokens are for if a request names none."""
-    logo: NotRequired[str | None]
-    """A picture in `static-folder`."""
-    policy_uri: NotRequired[str | None]
-    """Its privacy policy."""
-    tos_uri: NotRequired[str | None]
-    """Its terms of service."""
+    client_id: Annotated[Id, Field(description="Its id.")]
+    name: Annotated[str, Field(examples=["Web shop"]), Field(description="Display name.")]
+    type: Annotated[str, _TYPES, Field(description="What kind of program it is.")]
+    grant_types: Annotated[
+        list[str],
+        Field(examples=[["password", "refresh_token"]]),
+        Field(description="How it gets tokens (RFC 7591)."),
+    ]
+    scope: Annotated[
+        str,
+        Field(examples=["reports:read"]),
+        Field(description="The scopes it may ask for, separated by spaces."),
+    ]
+    default_scope: Annotated[
+        str, Field(examples=[""]), Field(description="The scopes it gets if it asks for none.")
+    ]
+    secrets: Annotated[
+        int,
+        Field(examples=[1]),
+        Field(description="How many secrets are valid: 0 for a public client, 2 after a rotation."),
+    ]
+    enabled: Annotated[bool, Field(description="Whether it is accepted.")]
+    created_at: Annotated[str, _MOMENT, Field(description="When it was created.")]
+    redirect_uris: NotRequired[
+        Annotated[list[str], Field(description="Where the person returns after the sign-in.")]
+    ]
+    post_logout_redirect_uris: NotRequired[
+        Annotated[list[str], Field(description="Where the person returns after the logout.")]
+    ]
+    origins: NotRequired[
+        Annotated[list[str], Field(description="Origins whose pages may call the token endpoint.")]
+    ]
+    first_party: NotRequired[Annotated[bool, Field(description="Whether no consent is asked.")]]
+    pkce: NotRequired[Annotated[str, Field(description="`required` or `optional`.")]]
+    id_token_signed_response_alg: NotRequired[
+        Annotated[str, Field(description="What its ID tokens are signed with.")]
+    ]
+    id_token_lifetime: NotRequired[
+        Annotated[int | None, Field(description="Seconds; null for the setting.")]
+    ]
+    id_token_claims: NotRequired[Annotated[str, Field(description="`userinfo` or `both`.")]]
+    require_confirmed: NotRequired[
+        Annotated[
+            bool,
+            Field(description="Whether only users with a confirmed e-mail address may use it."),
+        ]
+    ]
+    require_group: NotRequired[
+        Annotated[str | None, Field(description="The group whose members alone may use it.")]
+    ]
+    default_resource: NotRequired[
+        Annotated[
+            str | None,
+            Field(description="The resource that its tokens are for if a request names none."),
+        ]
+    ]
+    logo: NotRequired[Annotated[str | None, Field(description="A picture in `static-folder`.")]]
+    policy_uri: NotRequired[Annotated[str | None, Field(description="Its privacy policy.")]]
+    tos_uri: NotRequired[Annotated[str | None, Field(description="Its terms of service.")]]
 
 
 @response_body("A client with a new secret, which is shown only in this response.")

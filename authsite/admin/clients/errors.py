@@ -8,5 +8,5 @@ class InvalidClient(ValidationFailed):
 
     summary = "A value is one that a client of this type cannot have."
 
-    def __init__(self, message: str = "", field: str | None = None) -> None:
+    def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message, details=[FieldError("invalid", field, message)])

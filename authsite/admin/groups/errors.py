@@ -9,6 +9,7 @@ from authsite.platform.i18n import _
 class GroupNamed(ApiError):
     """Routes of the application are for the members of this group alone."""
 
+    summary = "A route of the application is for the members of this group alone."
     status = 409
     code = "conflict"
 

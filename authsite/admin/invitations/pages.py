@@ -50,7 +50,7 @@ def ask_new(request: Request) -> Confirmation:
         effects=[
             _("The person gets a link by e-mail, which works once, for seven days."),
             _("It creates an account with this address, also where no one can register otherwise."),
-            _("Whoever has an account with the address already joins the group with it."),
+            _("A person who has an account with the address joins the group with it."),
         ],
         notices=[_("You are not told whether there is an account.")],
         button=_("Invite"),

@@ -17,4 +17,9 @@ def includeme(config: "Configurator") -> None:
             "mails.retry": "/mails/{mail}/retry",
             "mails.cancel": "/mails/{mail}/cancel",
         },
+        pages={
+            "mail": "/mail",
+            "mail.retry": "/mail/{mail}/retry",
+            "mail.cancel": "/mail/{mail}/cancel",
+        },
     )

@@ -105,7 +105,7 @@ def mails(request: Request) -> dict[str, Any]:
     "Have a dead mail tried again",
     {200: MailAnswer},
     description="For another 24 hours. A mail that waits stays as it is.",
-    errors=(UnknownObject, MailEnded, Outranked, TooManyAttempts),
+    errors=(UnknownObject, MailEnded, Outranked, TooManyAttempts(60)),
     path=MailPath,
 )
 def retry(request: Request) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What administrators do with mails: list them, have dead ones tried again, cancel some."""
 
 from datetime import datetime
+from typing import get_args
 from uuid import UUID
 
 from authsite.admin.administrator import Administrator, require_rank
@@ -17,6 +18,7 @@ from authsite.users.models import User
 
 from .errors import MailEnded, SecurityNotice
 
+STATES: tuple[State, ...] = get_args(State)
 # Mails with a link or a code to use, or a greeting. All others, also those of later versions, tell
 # users what happened to their accounts: an attacker must not be able to suppress them.
 CANCELABLE = frozenset(

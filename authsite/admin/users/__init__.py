@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from authsite.admin.routes import add_routes
 
 from . import deletion, mails
+from .api import API
 from .pages import PAGES
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def includeme(config: "Configurator") -> None:
     services = config.registry["authsite"]
     when = "seven days after an administrator deleted them"
     config.add_cleanup("users", "Users", partial(_erase_due, services), when=when)
-    add_routes(config, pages=PAGES)
+    add_routes(config, api=API, pages=PAGES)
 
 
 def _erase_due(

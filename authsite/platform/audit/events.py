@@ -135,7 +135,8 @@ class Event(Explained):
     FACTOR_ADDED = (
         "factor.added",
         "The user added a second factor or a passkey, or it was imported.",
-        "`kind`: `totp` or `passkey`; `factor`: its id; `session`: the sign-in that added it",
+        "`kind`: `totp`, `passkey`, or `after_password` where a passkey is asked for after the "
+        "password from now on; `factor`: its id; `session`: the sign-in that added it",
     )
     FACTOR_FAILED = (
         "factor.failed",
@@ -150,7 +151,7 @@ class Event(Explained):
     FACTOR_REMOVED = (
         "factor.removed",
         "A second factor or a passkey was removed, by the user or at the recovery of the account.",
-        "`kind`, `factor`; `session` if the user removed it",
+        "`kind` (as of `factor.added`), `factor`; `session` if the user removed it",
     )
     FACTOR_REPLAYED = (
         "factor.replayed",

@@ -29,6 +29,8 @@ Kind: TypeAlias = Literal[
     "factor_removed",
     "passkey_added",
     "passkey_removed",
+    "passkey_asked",
+    "passkey_not_asked",
     "recovery_codes_created",
     "recovery_code_used",
     "passkey_cloned",

@@ -35,6 +35,9 @@ from .names import PASSKEY, TOTP
 from .offers import can_keep_secrets
 from .ways_in import can_sign_in
 
+AFTER_PASSWORD = "after_password"
+"""In the audit trail the kind of the user's switch for passkeys, which is no row."""
+
 
 class Totp(NamedTuple):
     """The authenticator app of a user."""
@@ -186,10 +189,14 @@ def new_codes(ctx: Context, account: Account, session_id: UUID | None) -> tuple[
     return made
 
 
-def set_after_password(ctx: Context, account: Account, wanted: bool) -> None:
+def set_after_password(
+    ctx: Context, account: Account, wanted: bool, session_id: UUID | None
+) -> None:
     """Whether a passkey of the user is asked for after the password, too.
 
-    Raises `FactorRequired` for a user who has neither a second factor nor a passkey.
+    It is recorded and told as the change of a factor: without it, the password may be enough.
+    ``session_id``: the sign-in that changes it. Raises `FactorRequired` for a user who has neither
+    a second factor nor a passkey.
     """
     user, left = lock(ctx, account), _require_factor(ctx, account)
     if user.passkey_after_password == wanted:
@@ -197,6 +204,9 @@ def set_after_password(ctx: Context, account: Account, wanted: bool) -> None:
     asked = left.totp or (wanted and left.passkeys)
     since = (user.second_factor_at or clock.now()) if asked else None
     state.change(ctx, account.id, {"passkey_after_password": wanted, "second_factor_at": since})
+    event = Event.FACTOR_ADDED if wanted else Event.FACTOR_REMOVED
+    _record(ctx, event, account, AFTER_PASSWORD, None, session_id)
+    notices.changed(ctx, account, "passkey_asked" if wanted else "passkey_not_asked", session_id)
 
 
 def _require_factor(ctx: Context, account: Account) -> Left:
@@ -207,9 +217,16 @@ def _require_factor(ctx: Context, account: Account) -> Left:
 
 
 def _record(
-    ctx: Context, event: Event, account: Account, kind: str, id: UUID, session_id: UUID | None
+    ctx: Context,
+    event: Event,
+    account: Account,
+    kind: str,
+    id: UUID | None,
+    session_id: UUID | None,
 ) -> None:
-    details = {"kind": kind, "factor": str(id)}
+    details = {"kind": kind}
+    if id:
+        details["factor"] = str(id)
     if session_id:
         details["session"] = str(session_id)
     record(ctx, event, user_id=account.id, details=details)

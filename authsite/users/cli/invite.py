@@ -36,8 +36,8 @@ def invite(
 ) -> Listing:
     """Invite people by e-mail, also where no one can register otherwise.
 
-    Each gets a link that works once, for seven days. Whoever has an account already joins the group
-    with it. The command can be repeated: who has an open invitation gets no second mail. If an
+    Each gets a link that works once, for seven days. A person who has an account already joins the
+    group with it. The command can be repeated: an open invitation is not sent a second time. If an
     address is wrong, no one is invited.
     """
     from authsite.invitations import service

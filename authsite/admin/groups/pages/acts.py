@@ -13,6 +13,7 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.users import subject
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
+from authsite.oauth import scope_loss
 from authsite.platform.addresses import shown
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Identifier, Missing
@@ -88,7 +89,7 @@ def ask_change(request: Request) -> Confirmation:
     group = _own(request)
     return Confirmation(
         title=_("Change the group ${name}", mapping={"name": group.name}),
-        effects=[_LOST, _members(group)],
+        effects=[_LOST, *_numbers(request, group)],
         button=_("Save"),
         back=_page(request, group.name),
         fields=FIELDS,
@@ -113,7 +114,7 @@ def ask_delete(request: Request) -> Confirmation:
     group = _own(request)
     return Confirmation(
         title=_("Delete the group ${name}?", mapping={"name": group.name}),
-        effects=[_("All members leave the group."), _LOST, _members(group)],
+        effects=[_("All members leave the group."), _LOST, *_numbers(request, group)],
         button=_("Delete"),
         back=_page(request, group.name),
         dangerous=True,
@@ -194,11 +195,23 @@ def _to_owners(name: str) -> tuple[str, ...]:
     return (_OWNERS,) if is_reserved(name) else ()
 
 
-def _members(group: ShownGroup) -> str:
-    more = group.member_count > listing.COUNTED_TO
-    number = f"{listing.COUNTED_TO:,}+" if more else str(group.member_count)
-    message: str = _("Members of the group: ${number}", mapping={"number": number})
-    return message
+def _numbers(request: Request, group: ShownGroup) -> list[str]:
+    """How many members there are, and how many tokens may end.
+
+    The tokens of a large group are not counted: that would take seconds.
+    """
+    most = listing.COUNTED_TO
+    members = _("Members of the group: ${number}", mapping={"number": _counted(group.member_count)})
+    if group.member_count > most:
+        return [members]
+    ctx = request.authsite.ctx
+    number = scope_loss.count_of_members(ctx, group.name, group.scopes, most + 1)
+    counted = {"number": _counted(number)}
+    return [members, _("Tokens of members with a scope of this group: ${number}", mapping=counted)]
+
+
+def _counted(number: int) -> str:
+    return str(number) if number <= listing.COUNTED_TO else f"{listing.COUNTED_TO:,}+"
 
 
 def _page(request: Request, name: str) -> str:

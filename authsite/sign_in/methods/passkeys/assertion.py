@@ -6,6 +6,7 @@ counter.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -33,6 +34,7 @@ from authsite.users.levels import PASSKEY_OF_USER
 
 from . import challenges, registration, stored
 from .credentials import NO_KEY, Assertion, parsed, verify_assertion
+from .errors import TooManyPasskeys
 from .models import Passkey
 from .stored import StoredPasskey
 
@@ -72,7 +74,9 @@ def pending_options(ctx: Context, pending: Pending) -> dict[str, Any] | None:
         return options(ctx, challenges.of_pending(pending.id), pending.user)
     if pending.adds_factor and registration.can_add(ctx):
         proved = Proved(pending.amr, pending.auth_at or clock.now())
-        return registration.options(ctx, pending.user, pending.id, proved)
+        # Those of another domain count, too: then another kind of factor can still be added.
+        with suppress(TooManyPasskeys):
+            return registration.options(ctx, pending.user, pending.id, proved)
     return None
 
 

@@ -25,19 +25,21 @@ RENEW_AFTER = timedelta(minutes=9)
 HANDLE_SIZE = 32  # bytes
 
 _FORMAT = SealedFormat("16s")  # a nonce
-# Also the user handle, and the proof before the registration: its time and its ``amr``.
-_REGISTRATION = SealedFormat("16s32sQ64p")
+# Also the user handle, `factor_version`, and the proof before: its time and its ``amr``.
+_REGISTRATION = SealedFormat("16s32sIQ64p")
 
 
 class Challenge(NamedTuple):
     """A challenge that was opened: its text, as the browser sends it.
 
-    Of a registration also the user handle, and what the user has proved before.
+    Of a registration also the user handle, what the user has proved before, and the user's
+    ``factor_version`` of that time: after a change of the factors another proof may be needed.
     """
 
     text: str
     handle: bytes = b""
     proved: Proved = Proved((), datetime.fromtimestamp(0, UTC))
+    factor_version: int = 0
 
     def spend(self, db: Session) -> bool:
         """Use the challenge up in the transaction of ``db``; False if it was used before."""
@@ -64,12 +66,14 @@ def new(ctx: Context, bound: str) -> str:
     return _seal(ctx, _FORMAT, bound)
 
 
-def new_registration(ctx: Context, bound_id: UUID, handle: bytes, proved: Proved) -> str:
+def new_registration(
+    ctx: Context, bound_id: UUID, handle: bytes, factor_version: int, proved: Proved
+) -> str:
     """A challenge for a new passkey of the user with this handle, who has ``proved`` that before.
 
     ``bound_id``: of the session, or of the pending login that asks for a factor.
     """
-    values = handle, int(proved.at.timestamp()), " ".join(proved.amr).encode()
+    values = handle, factor_version, int(proved.at.timestamp()), " ".join(proved.amr).encode()
     return _seal(ctx, _REGISTRATION, f"registration in {bound_id}", *values)
 
 
@@ -83,9 +87,9 @@ def opened_registration(ctx: Context, text: str, bound_id: UUID) -> Challenge | 
     values = _open(ctx, _REGISTRATION, text, f"registration in {bound_id}")
     if values is None:
         return None
-    _, handle, at, amr, _ = values
+    _, handle, factor_version, at, amr, _ = values
     proved = Proved(tuple(amr.decode().split()), datetime.fromtimestamp(at, UTC))
-    return Challenge(text, handle, proved)
+    return Challenge(text, handle, proved, factor_version)
 
 
 def _seal(ctx: Context, form: SealedFormat, bound: str, *fields: object) -> str:

@@ -14,7 +14,7 @@ from authsite.sign_in.factors.names import PASSKEY
 from authsite.users.account import Account
 
 from .models import Passkey
-from .names import MAX_NAME
+from .names import chosen
 
 
 def list_of(ctx: Context, user_id: UUID) -> Sequence[Passkey]:
@@ -24,11 +24,14 @@ def list_of(ctx: Context, user_id: UUID) -> Sequence[Passkey]:
 
 
 def rename(ctx: Context, user_id: UUID, passkey_id: UUID | None, name: str) -> Passkey:
-    """Give a passkey of the user another name. Raises `UnknownFactor`, also for None."""
+    """Give a passkey of the user another name.
+
+    Raises `UnknownFactor`, also for None, and what `names.chosen` raises.
+    """
     row = ctx.db.scalar(
         update(Passkey)
         .where(Passkey.id == passkey_id, Passkey.user_id == user_id)
-        .values(name=name.strip()[:MAX_NAME])
+        .values(name=chosen(name))
         .returning(Passkey)
         .execution_options(synchronize_session="fetch")
     )

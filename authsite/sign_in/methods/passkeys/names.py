@@ -6,6 +6,9 @@ passkey-authenticator-aaguids). An AAGUID proves nothing here: it is asked for w
 
 from uuid import UUID
 
+from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.sign_in.fields import check_line
 from authsite.users.agents import describe
 
 MAX_NAME = 64  # characters
@@ -31,6 +34,21 @@ KEEPERS: dict[str, str] = {
     "fbfc3007-154e-4ecc-8c0b-6e020557d7bd": "iCloud Keychain",
     "fdb141b2-5d84-443e-8a35-4698c205a502": "KeePassXC",
 }
+
+
+def chosen(name: str) -> str:
+    """What a user calls a passkey, as it is stored.
+
+    Raises `ValidationFailed` for a name without visible text, and for one with line breaks or other
+    control characters.
+    """
+    text = name.strip()[:MAX_NAME]
+    if not text:
+        message = _("Enter a name for the passkey.")
+        raise ValidationFailed(details=[FieldError("required", "name", message)])
+    if errors := check_line("name", text):
+        raise ValidationFailed(details=errors)
+    return text
 
 
 def name_of(aaguid: UUID, agent: str | None) -> str:

@@ -13,6 +13,7 @@ from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors import service as factors
+from authsite.sign_in.factors import state
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.factors.offers import Proved
@@ -24,7 +25,7 @@ from . import challenges, stored
 from .credentials import ALGORITHMS, NewCredential, parsed, verify_registration
 from .errors import InvalidCredential, TooManyPasskeys
 from .models import Passkey
-from .names import MAX_NAME, name_of
+from .names import chosen, name_of
 
 MAX_PASSKEYS = 20
 
@@ -50,12 +51,14 @@ def options(ctx: Context, account: Account, bound_id: UUID, proved: Proved) -> d
     """What the browser makes a passkey for, as `PublicKeyCredential.parseCreationOptionsFromJSON`.
 
     ``bound_id``: of the session, whose user has just given a proof, or of the pending login that
-    asks for a factor. The challenge stands for what was ``proved``. Raises `NotOffered` and
+    asks for a factor. The challenge stands for what was ``proved``, until the factors of the user
+    change. Raises `NotOffered` and
     `TooManyPasskeys`.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
         raise NotOffered
+    version = state.read(ctx, account.id).factor_version
     existing = stored.of_user(ctx, account.id, party.id)
     if stored.count(ctx, account.id) >= MAX_PASSKEYS:
         raise TooManyPasskeys
@@ -68,7 +71,7 @@ def options(ctx: Context, account: Account, bound_id: UUID, proved: Proved) -> d
             "displayName": account.name or account.email,
         },
         "challenge": challenges.new_registration(
-            ctx, bound_id, urlsafe_b64decode(f"{handle}="), proved
+            ctx, bound_id, urlsafe_b64decode(f"{handle}="), version, proved
         ),
         "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in ALGORITHMS],
         "timeout": int(challenges.LIFETIME.total_seconds() * 1000),
@@ -108,12 +111,14 @@ def register(
 
     ``name``: what the user calls it; by default `name_of`. ``session_id``: the sign-in that adds
     it, None at a sign-in that must add a factor. To end the other sign-ins is left to the caller.
-    Raises `InvalidCredential`, also for a challenge or a credential id that was used before,
-    `NotOffered`, `TooManyPasskeys`, `SignInEnded` and `FeatureNotOpen`.
+    Raises `InvalidCredential`, also for a challenge or a credential id that was used before, and
+    for a challenge of before the latest change of the factors; `NotOffered`, `TooManyPasskeys`,
+    `SignInEnded`, `FeatureNotOpen`, and what `names.chosen` raises.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
         raise NotOffered
+    called = chosen(name) if name and name.strip() else None
     new = check(ctx, account, bound_id, credential)
     if new is None:
         raise InvalidCredential
@@ -124,8 +129,11 @@ def register(
     found = list(ctx.db.scalars(select(Passkey.user_handle).where(Passkey.user_id == account.id)))
     if len(found) >= MAX_PASSKEYS:
         raise TooManyPasskeys
+    # Of two at once the second one tries again: another proof may be needed now.
+    if state.locked_version(ctx, account.id) != new.challenge.factor_version:
+        raise InvalidCredential
     handle = _text(new.challenge.handle)
-    if found and handle not in found:  # two first passkeys at once: the second one tries again
+    if found and handle not in found:
         raise InvalidCredential
     row = Passkey(
         id=uuid4(),
@@ -139,7 +147,7 @@ def register(
         transports=new.transports,
         backup_eligible=new.backup_eligible,
         backed_up=new.backed_up,
-        name=(name or "").strip()[:MAX_NAME] or name_of(new.aaguid, ctx.request_info.agent),
+        name=called or name_of(new.aaguid, ctx.request_info.agent),
         created_at=clock.now(),
         used_at=None,
     )

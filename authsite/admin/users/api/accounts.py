@@ -1,0 +1,241 @@
+"""Users and what is done to an account."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pyramid.view import view_config
+
+from authsite.admin.administrator import Administrator
+from authsite.admin.errors import InvalidCursor, Outranked, SearchTooWide, UnknownObject
+from authsite.admin.guard import administrator_of
+from authsite.admin.queries import LINK, answer, query_of
+from authsite.admin.users import actions, deletion, search, subject
+from authsite.admin.users.errors import UserIsDisabled
+from authsite.context import Context
+from authsite.platform.http.api_metadata import Operation, View
+from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.runtime.clock import rfc3339
+from authsite.request_state import Request
+from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner
+from authsite.users.models import User
+
+from .bodies import (
+    DeleteBody,
+    DeletionAnswer,
+    EmailBody,
+    ProfileBody,
+    ReasonBody,
+    ShownUserAnswer,
+    UserPath,
+    UsersAnswer,
+    UsersQuery,
+    as_json,
+    shown,
+)
+
+_LIST = "authsite.admin.api.users"
+_ERRORS = (UnknownObject, Outranked)
+_MAILED = (*_ERRORS, UserIsDisabled, TooManyAttempts(60))
+
+
+@view_config(route_name=_LIST, request_method="GET", renderer="json", admin="users:read")
+@Operation(
+    "Search users",
+    {200: UsersAnswer},
+    description="In the order of the login names if one is looked for, of the ids in a group, else "
+    "the newest first.",
+    headers={200: LINK},
+    query=UsersQuery,
+    errors=(InvalidCursor, SearchTooWide, ValidationFailed),
+)
+def list_users(request: Request) -> dict[str, Any]:
+    query, ctx = query_of(request, UsersQuery), request.authsite.ctx
+    wanted = search.Wanted(
+        query.q or "", query.disabled, query.confirmed, query.group, query.created_after
+    )
+    by = administrator_of(request)
+    found = search.search(ctx, by, wanted, cursor=query.cursor, limit=query.limit)
+    return answer(request, found, lambda user: as_json(user, ctx.settings))
+
+
+@view_config(route_name=f"{_LIST}.user", request_method="GET", renderer="json", admin="users:read")
+@Operation("Show a user", {200: ShownUserAnswer}, path=UserPath, errors=(UnknownObject,))
+def show(request: Request) -> ShownUserAnswer:
+    return shown(request.authsite.ctx, user_of(request))
+
+
+@view_config(
+    route_name=f"{_LIST}.user",
+    request_method="PATCH",
+    renderer="json",
+    body=ProfileBody,
+    admin="users:write",
+)
+@Operation(
+    "Change a user's name, username or phone number",
+    {200: ShownUserAnswer},
+    path=UserPath,
+    errors=(*_ERRORS, IdentifierTaken(["username"])),
+)
+def change(request: Request) -> ShownUserAnswer:
+    given: ProfileBody = request.authsite.validated
+    user = actions.change_profile(
+        *acting(request),
+        given.reason,
+        name=given.name,
+        username=given.username,
+        phone=given.phone,
+    )
+    return shown(request.authsite.ctx, user)
+
+
+@view_config(
+    route_name=f"{_LIST}.user",
+    request_method="DELETE",
+    renderer="json",
+    body=DeleteBody,
+    admin="users:write",
+    recent=True,
+)
+@Operation(
+    "Delete a user",
+    {202: DeletionAnswer, 204: None},
+    description="The user is disabled, and erased in seven days; with `now` at once.",
+    path=UserPath,
+    errors=(*_ERRORS, LastOwner),
+)
+def delete(request: Request) -> DeletionAnswer | Any:
+    given: DeleteBody = request.authsite.validated
+    at = deletion.delete(*acting(request), given.reason, given.email, now=given.now)
+    if at is None:
+        request.response.status_int = 204
+        return request.response
+    request.response.status_int = 202
+    return {"delete_at": rfc3339(at)}
+
+
+def _action(name: str, permission: str, *, recent: bool = False) -> Callable[[View], View]:
+    """The configuration of an action of one user."""
+    made: Callable[[View], View] = view_config(
+        route_name=f"{_LIST}.{name}",
+        request_method="POST",
+        renderer="json",
+        body=ReasonBody,
+        admin=permission,
+        recent=recent,
+    )
+    return made
+
+
+@_action("disable", "users:write")
+@Operation(
+    "Disable a user",
+    {200: ShownUserAnswer},
+    description="All sign-ins end. It needs a `reason`.",
+    path=UserPath,
+    errors=(*_ERRORS, LastOwner),
+)
+def disable(request: Request) -> ShownUserAnswer:
+    return shown(request.authsite.ctx, actions.disable(*acting(request), reason_of(request)))
+
+
+@_action("enable", "users:write")
+@Operation(
+    "Enable a disabled user",
+    {200: ShownUserAnswer},
+    description="A deletion that was to come is ended.",
+    path=UserPath,
+    errors=_ERRORS,
+)
+def enable(request: Request) -> ShownUserAnswer:
+    return shown(request.authsite.ctx, actions.enable(*acting(request), reason_of(request)))
+
+
+@_action("confirm", "users:write", recent=True)
+@Operation(
+    "Mark a user's e-mail address as confirmed",
+    {200: ShownUserAnswer},
+    description="It needs a `reason`.",
+    path=UserPath,
+    errors=_ERRORS,
+)
+def confirm(request: Request) -> ShownUserAnswer:
+    return shown(request.authsite.ctx, actions.confirm(*acting(request), reason_of(request)))
+
+
+@_action("sign-out", "sessions:write")
+@Operation("End all sign-ins of a user", {200: ShownUserAnswer}, path=UserPath, errors=_ERRORS)
+def sign_out(request: Request) -> ShownUserAnswer:
+    return shown(request.authsite.ctx, actions.sign_out(*acting(request), reason_of(request)))
+
+
+@_action("reset-password", "mail:write")
+@Operation(
+    "Mail a user a link that resets the password",
+    {202: ShownUserAnswer},
+    path=UserPath,
+    errors=_MAILED,
+)
+def reset_password(request: Request) -> ShownUserAnswer:
+    actions.count_mail(request.authsite.ctx, administrator_of(request))
+    user = actions.send_reset(*acting(request), reason_of(request))
+    request.response.status_int = 202
+    return shown(request.authsite.ctx, user)
+
+
+@_action("send-verification", "mail:write")
+@Operation(
+    "Mail a user a link that confirms the address",
+    {202: ShownUserAnswer},
+    description="To the new address of a pending change; nothing if the address is confirmed.",
+    path=UserPath,
+    errors=_MAILED,
+)
+def send_verification(request: Request) -> ShownUserAnswer:
+    actions.count_mail(request.authsite.ctx, administrator_of(request))
+    user = actions.send_verification(*acting(request), reason_of(request))
+    request.response.status_int = 202
+    return shown(request.authsite.ctx, user)
+
+
+@view_config(
+    route_name=f"{_LIST}.change-email",
+    request_method="POST",
+    renderer="json",
+    body=EmailBody,
+    admin="users:write",
+    recent=True,
+)
+@Operation(
+    "Change a user's e-mail address",
+    {200: ShownUserAnswer, 202: ShownUserAnswer},
+    description="With `confirmed` at once; else when the link is used that is mailed to it. It "
+    "needs a `reason`.",
+    path=UserPath,
+    errors=(*_MAILED, AddressTaken),
+)
+def change_email(request: Request) -> ShownUserAnswer:
+    given: EmailBody = request.authsite.validated
+    actions.count_mail(request.authsite.ctx, administrator_of(request))
+    user = actions.change_email(
+        *acting(request), given.email, given.reason, confirmed=given.confirmed
+    )
+    request.response.status_int = 200 if given.confirmed else 202
+    return shown(request.authsite.ctx, user)
+
+
+def user_of(request: Request) -> User:
+    """The user of the path. Raises `UnknownObject`."""
+    return subject.find(request.authsite.ctx, request.matchdict["id"])
+
+
+def acting(request: Request) -> tuple[Context, Administrator, User]:
+    """The first arguments of an action: context, administrator and user."""
+    return request.authsite.ctx, administrator_of(request), user_of(request)
+
+
+def reason_of(request: Request) -> str | None:
+    """The reason in the body."""
+    given: ReasonBody = request.authsite.validated
+    return given.reason

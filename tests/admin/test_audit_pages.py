@@ -1,0 +1,107 @@
+"""The pages of the audit trail: filters, actors, explain, the seals, the download."""
+
+import csv
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from sqlalchemy import insert
+
+from authsite.admin.audit.seals import STATES
+from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
+from tests.support import administrators
+
+PAGE = "/admin/audit"
+XSS = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def fresh(site):
+    """Other tests have the same application."""
+    STATES.of(site.app.registry["authsite"])["seals"].forget()
+
+
+def add(site, **row):
+    with site.db() as db:
+        db.execute(insert(AuditEvent).values(**{"event": "login.failed", "at": clock.now(), **row}))
+
+
+def rows_of(page):
+    return [each.get_text(" ", strip=True) for each in page.html.select("tbody tr")]
+
+
+def test_an_event_has_its_actor_by_name_and_the_reason(site):
+    root = administrators.signed_in(site, "viewer")
+    user = site.user("ann@example.com")
+    details = Cause("user", str(root.id), "Asked by phone.").details()
+    add(site, event="user.disabled", user_id=user.id, details=details)
+    (row,) = rows_of(site.http.get(f"{PAGE}?event=user.disabled"))
+    assert "ann@example.com" in row
+    assert "root@example.com" in row
+    assert "reason: Asked by phone." in row
+
+
+def test_nothing_of_a_user_is_markup(site):
+    administrators.signed_in(site, "viewer")
+    add(site, agent=XSS, request_id="abc", details={"reason": XSS})
+    for path in (f"{PAGE}?event=login.failed", f"{PAGE}?user={XSS}", f"{PAGE}/explain/abc"):
+        assert XSS not in site.http.get(path).text
+
+
+def test_the_list_goes_on_with_its_filters(site):
+    administrators.signed_in(site, "viewer")
+    for number in range(51):
+        add(site, address="203.0.113.7", request_id=f"r{number}")
+    first = site.http.get(f"{PAGE}?address=203.0.113.7")
+    assert len(rows_of(first)) == 50
+    second = first.click(linkid=None, description="Next page")
+    assert len(rows_of(second)) == 1
+    assert second.html.find(id="address")["value"] == "203.0.113.7"
+
+
+def test_a_filter_that_cannot_be_understood_is_shown_with_an_error(site):
+    administrators.signed_in(site, "viewer")
+    page = site.http.get(f"{PAGE}?since=soon")
+    field = page.html.find(id="since")
+    assert field["aria-invalid"] == "true"
+    assert page.html.find(id=field["aria-describedby"])
+    assert rows_of(page) == []
+
+
+def test_a_request_is_explained_in_words(site):
+    administrators.signed_in(site, "viewer")
+    add(site, request_id="abc", details={"reason": "wrong_password"})
+    page = site.http.get(f"{PAGE}?event=login.failed").click(description="Request")
+    assert "abc" in page.text
+    (row,) = rows_of(page)
+    assert len(row) > len("login.failed wrong_password") + 60  # and what both mean
+    site.http.get(f"{PAGE}/explain/other", status=404)
+
+
+def test_the_page_says_whether_the_seals_hold(site):
+    administrators.signed_in(site, "viewer")
+    assert "No sealed event was changed" in site.http.get(PAGE).text
+    add(site, at=clock.now() - timedelta(hours=2))  # and no process has sealed it
+    STATES.of(site.app.registry["authsite"])["seals"].forget()
+    assert "do not verify" in site.http.get(PAGE).text
+
+
+def test_the_download_is_safe_and_an_event(site):
+    administrators.signed_in(site, "security")
+    add(site, agent="=HYPERLINK(1)", details={"note": "=1"})
+    page = site.http.get(f"{PAGE}?event=login.failed")
+    answer = page.click(description="Download as a table")
+    assert answer.content_type == "text/csv"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    (row,) = csv.DictReader(StringIO(answer.text, newline=""))
+    assert row["agent"] == "'=HYPERLINK(1)"
+    assert row["details"] == "note==1"
+    assert "event=login.failed" in rows_of(site.http.get(f"{PAGE}?event=audit.exported"))[0]
+
+
+def test_a_viewer_exports_nothing(site):
+    administrators.signed_in(site, "viewer")
+    assert "audit.csv" not in site.http.get(PAGE).text
+    site.http.get("/admin/audit.csv", status=403)
