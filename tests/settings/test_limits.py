@@ -41,6 +41,10 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "email-code-address": "20/hour",
         "email-sign-in": "5/hour",
         "factor-changes": "20/hour",
+        "admin-api": "600/minute",
+        "admin-mail": "30/hour",
+        "invitation": "5/hour",
+        "invitation-link": "10/15 minutes",
     }
 
 
