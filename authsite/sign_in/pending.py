@@ -148,7 +148,7 @@ def new_key() -> str:
 
 
 def store(ctx: Context, pending: Pending) -> None:
-    """Insert the row of ``pending`` in the request's transaction, unless its user or client is gone."""
+    """Insert the row in the request's transaction, unless its user or client is gone."""
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
     row = PendingLogin(
