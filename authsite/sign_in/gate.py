@@ -11,15 +11,13 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from authsite.context import Context
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record_apart
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Owner, Recognition
+from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
-from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
 from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
@@ -27,8 +25,10 @@ from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
 from . import mailbox
 from . import pending as pending_logins
 from .attempts import attempts_of
-from .conditions import Denial, check_account, find_denial
-from .factors import notices as factor_notices
+from .checking import Denied as Denied
+from .checking import check as check
+from .checking import fail, method_of, verify
+from .conditions import check_account, find_denial
 from .factors import remembered, state
 from .factors.missing import Missing, SoFar, find_missing, proves_mailbox
 from .factors.names import MAIL_CODE
@@ -51,14 +51,6 @@ class Complete:
     target: Target
 
 
-class Denied(Exception):
-    """An account condition denies the account; see ``denial``."""
-
-    def __init__(self, denial: Denial) -> None:
-        super().__init__(denial)
-        self.denial = denial
-
-
 def sign_in(
     ctx: Context, method: str, given: Mapping[str, str], target: Target
 ) -> Complete | Pending | None:
@@ -66,7 +58,7 @@ def sign_in(
 
     Raises the error of an account condition, and what the method raises.
     """
-    verified = _verify(ctx, _method(ctx, method), given, target)
+    verified = verify(ctx, method_of(ctx, method), given, target)
     return advance(ctx, verified, target) if isinstance(verified, Verified) else None
 
 
@@ -97,36 +89,29 @@ def resume(
         pending_logins.refund_attempt(ctx, found.id)  # nothing was checked, or it was right
         raise
     if isinstance(verified, Wrong):
-        LOGINS.add("failed")
-        factor_notices.note_failure(ctx, found.account, found.amr)
-        return verified
+        return fail(ctx, found, verified)
     done = _go_on(ctx, verified, found)
-    if after := _method(ctx, method).after:
+    if after := method_of(ctx, method).after:
         after(ctx, verified.account)
     return done
 
 
-def check(
-    ctx: Context,
-    pending: Pending,
-    method: str,
-    given: Mapping[str, str],
-    owner: Owner,
-    counted: str | None = None,
-) -> Verified | Wrong:
-    """Check a further proof: counted for the ``owner`` before, and recorded if it is wrong.
+def complete_at_once(
+    ctx: Context, pending: Pending, method: str, given: Mapping[str, str]
+) -> Complete | Wrong:
+    """Complete a login whose second proof came in the same request as the first one.
 
-    ``pending``: of a step-up one that is not stored, with the id of the session; then the caller
-    calls the method's ``after``. ``counted``: as ``key`` of the limit. Raises as `sign_in`.
+    ``pending`` is not stored, and has the second factor as ``method``. The attempt is counted for
+    the user as by `resume`. Raises `PendingEnded`, and as `sign_in`.
     """
-    with ctx.limits.second_factor(owner, counted) as attempt:
-        verified = _verify(ctx, _method(ctx, method), given, pending.target, pending)
-        attempt.succeeded = isinstance(verified, Verified)
-    if isinstance(verified, Verified):
-        return verified
-    wrong = verified or Wrong()
-    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
-    return wrong
+    verified = check(ctx, pending, method, given, *attempts_of(pending))
+    if isinstance(verified, Wrong):
+        return fail(ctx, pending, verified)
+    amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
+    done = _completed(ctx, verified, pending, amr)
+    if after := method_of(ctx, method).after:
+        after(ctx, verified.account)
+    return done
 
 
 def find_pending(ctx: Context, key: str | None, client_id: UUID | None = None) -> Pending:
@@ -229,23 +214,6 @@ def without_proof(account: Account) -> Complete:
     return Complete(account, PASSWORD, clock.now(), None, notify=False, target=Target())
 
 
-def _method(ctx: Context, name: str) -> Method:
-    return METHODS.of(ctx.services)[name]
-
-
-def _verify(
-    ctx: Context,
-    method: Method,
-    given: Mapping[str, str],
-    target: Target,
-    pending: Pending | None = None,
-) -> Verified | Wrong | None:
-    try:
-        return method.verify(ctx, target, given, pending)
-    except Denied as error:
-        raise error.denial.error from None
-
-
 def _is_remembered(ctx: Context, account: Account, missing: Missing, target: Target) -> bool:
     """Whether the browser stands for the second factor; never for tokens of a client."""
     if missing.enroll or target.client_id is not None or MAIL_CODE in missing.methods:
@@ -282,9 +250,19 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
             raise PendingEnded
         confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
         return mailbox.keep_valid(ctx, noted, confirmed) if confirmed else noted
+    return _completed(ctx, verified, pending, amr, spend=True)
+
+
+def _completed(
+    ctx: Context, verified: Verified, pending: Pending, amr: tuple[str, ...], *, spend: bool = False
+) -> Complete:
+    """The sign-in that rests on ``amr``. ``spend``: the pending login is stored, and used up."""
+    account = pending.account
+    if account is None or verified.account.id != account.id:
+        raise PendingEnded
     by_mail = proves_mailbox(amr)  # the user has read that mail just now
     notify = pending.unrecognized and not by_mail and notices.is_new_device(ctx, account)
-    if not pending_logins.spend(ctx, pending):
+    if spend and not pending_logins.spend(ctx, pending):
         raise PendingEnded
     version = pending.recognition_version
     if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):

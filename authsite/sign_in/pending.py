@@ -147,8 +147,11 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def store(ctx: Context, pending: Pending) -> None:
-    """Insert the row in the request's transaction, unless its user or client is gone."""
+def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
+    """Insert the row in the request's transaction, unless its user or client is gone.
+
+    ``failures``: how many further proofs were wrong in this request.
+    """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account
     row = PendingLogin(
@@ -171,21 +174,15 @@ def store(ctx: Context, pending: Pending) -> None:
         auth_at=pending.auth_at,
         name_hash=pending.name_hash,
         registered=pending.registered,
-        failures=0,
+        failures=failures,
         address=info.address,
         agent=info.agent,
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    if not insert(ctx, row):
-        return
-    record(
-        ctx,
-        Event.LOGIN_PENDING,
-        user_id=account.id if account else None,
-        client_id=target.client_id,
-        details={"amr": " ".join(pending.amr)},
-    )
+    if insert(ctx, row):
+        about = {"user_id": row.user_id, "client_id": row.client_id}
+        record(ctx, Event.LOGIN_PENDING, **about, details={"amr": row.amr})
 
 
 def insert(ctx: Context, row: PendingLogin) -> bool:
@@ -240,7 +237,7 @@ def note_proof(
 ) -> Pending | None:
     """Note in the request's transaction that ``amr`` is proved, and ``missing`` is not.
 
-    Returns the pending login as it is then, or None if it has ended.
+    Returns the pending login as it is then; None if it has ended.
     """
     noted = ctx.db.scalar(
         update(PendingLogin)

@@ -23,8 +23,6 @@ from tests.support.pages import csrf_of, sign_in
 from tests.support.site import WEB, Site, bearer
 from tests.support.statements import fail_all
 
-pytestmark = pytest.mark.both_databases
-
 LIMITS = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
 TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
 # What a person says of themselves, and is stored as it is if the request succeeds.

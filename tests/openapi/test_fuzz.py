@@ -35,7 +35,6 @@ REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": REFUSED}}}
 
 
-@pytest.mark.both_databases
 @pytest.mark.slow
 def test_no_generated_request_gets_an_answer_that_is_not_in_the_document(site_with):
     site = site_with(**WEB)

@@ -5,8 +5,17 @@ import pytest
 from authsite.platform.http import cookies as own
 from tests.support.endpoints import FORM, JSON, changing
 from tests.support.site import PASSWORD, bearer
-from tests.support.world import ATTACKER, AUTH, EVIL
-from tests.system.test_attacks import FIELDS, REFUSED, SESSIONS, Signed, account_of, cookies, toss
+from tests.support.world import AUTH, EVIL
+from tests.system.test_attacks import (
+    FIELDS,
+    HOSTS,
+    REFUSED,
+    SESSIONS,
+    Signed,
+    account_of,
+    cookies,
+    toss,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +47,7 @@ def requests():
 
 
 @pytest.mark.control("S04")
-@pytest.mark.parametrize("host", [ATTACKER, EVIL], ids=["another site", "a sibling"])
+@pytest.mark.parametrize("host", HOSTS)
 def test_scripts_of_a_foreign_page_change_and_read_nothing(world, new_context, alice, host):
     every = list(requests())
     assert {method for _, method, *_ in every} == {"POST", "PUT", "PATCH", "DELETE"}

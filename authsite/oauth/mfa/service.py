@@ -77,7 +77,7 @@ def begin(
     target = Target(client.id, client.epoch, asked.scope, resource=uri)
     done = gate.sign_in(ctx, method, given, target)
     if isinstance(done, Pending):
-        done = _with_otp(ctx, client.id, done, otp)
+        done = _with_otp(ctx, done, otp)
     if done is None:
         raise LoginFailed
     return complete(ctx, client, done, asked)
@@ -158,21 +158,19 @@ def passkey_options(ctx: Context, client_id: UUID) -> PasskeyOptions:
     return options
 
 
-def _with_otp(ctx: Context, client_id: UUID, pending: Pending, otp: str) -> Complete:
-    """Complete the login with ``otp``. Raises `MfaRequired` if it is wrong or is not asked for."""
-    pending_logins.store(ctx, pending)
-    method = _method_of_otp(otp, pending.methods)
-    if not otp or method not in pending.methods:
-        raise required.answer(ctx, pending)
-    commit_session(ctx.db)  # the gate reads it outside the transaction
-    try:
-        done = gate.resume(ctx, pending.key, method, {"code": otp}, client_id)
-    except gate.PendingEnded:
-        raise LoginFailed from None
-    if isinstance(done, Complete):
-        return done
-    wrong = [FieldError(done.code, "otp", words_of(done.code))] if isinstance(done, Wrong) else []
-    raise required.answer(ctx, pending if isinstance(done, Wrong) else done, *wrong)
+def _with_otp(ctx: Context, pending: Pending, otp: str) -> Complete:
+    """Complete the login with ``otp``.
+
+    Raises `MfaRequired` if it is wrong or is not asked for: then the pending login is stored.
+    """
+    method, wrong = _method_of_otp(otp, pending.methods), []
+    if otp and method in pending.methods:
+        done = gate.complete_at_once(ctx, pending, method, {"code": otp})
+        if isinstance(done, Complete):
+            return done
+        wrong = [FieldError(done.code, "otp", words_of(done.code))]
+    pending_logins.store(ctx, pending, failures=len(wrong))
+    raise required.answer(ctx, pending, *wrong)
 
 
 def _method_of_otp(otp: str, methods: Sequence[str]) -> str:

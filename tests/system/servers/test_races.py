@@ -22,7 +22,7 @@ from tests.support.site import SECRET, bearer
 from tests.support.together import together
 
 pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
-ROUNDS = volume(5, 20)
+ROUNDS = volume(3, 20)
 
 
 @pytest.fixture(scope="module")
