@@ -52,7 +52,7 @@ def test_what_doctor_finds_is_shown(site):
     administrators.signed_in(site, "viewer")
     page = site.http.get("/admin", status=200)
     said = page.html.find("section", {"aria-labelledby": "problems"})
-    assert "clients.web.id" in said.text  # the site has no client of its own
+    assert "clients.web.id" in said.text  # the site has no client for itself
     assert said.a["href"] == "/admin/health"
 
 

@@ -68,7 +68,7 @@ class ExplainAnswer(TypedDict):
     """The events of a request."""
 
     events: list[EventAnswer]
-    """The oldest first, each with its meaning."""
+    """The oldest first."""
 
 
 class SealAnswer(TypedDict):

@@ -100,10 +100,10 @@ class Operation:
     """Decorator that describes a view (OpenAPI 3.1, section 4.8.10) and returns it unchanged.
 
     ``responses`` maps a status to the type of the body, to a `Text`, or to None for an empty body.
-    ``headers`` maps a status to the headers by which it differs from all other responses. ``errors``
-    has classes, and instances where the message or the fields depend on the case; the document adds
-    those of the route's guard and of the view's ``body=``. ``credentials`` names a security scheme
-    that a client may use instead of fields of the body.
+    ``headers`` maps a status to the headers by which it differs from all other responses.
+    ``errors`` has classes, and instances where the message or the fields depend on the case; the
+    document adds those of the route's guard and of the view's ``body=``. ``credentials`` names a
+    security scheme that a client may use instead of fields of the body.
     """
 
     summary: str
