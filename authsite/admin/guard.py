@@ -92,7 +92,7 @@ def administrator_for(
         raise NotFound
     by = _administrator(caller)
     if not (by.scopes if permission == ANY else by.may(permission)):
-        raise PermissionMissing(ADMIN_PREFIX + ("users:read" if permission == ANY else permission))
+        raise PermissionMissing(permission_scope(permission))
     if by.kind == "user":
         if error := _shortfall(request, caller, recent=recent):
             if caller.guard == "web" and asks_for_page(request):
@@ -106,6 +106,11 @@ def administrator_for(
         if caller.guard == "web":
             idle.note(request, caller)
     return by
+
+
+def permission_scope(permission: str) -> str:
+    """The scope of a view's ``permission``; of `ANY`, one that is enough."""
+    return ADMIN_PREFIX + ("users:read" if permission == ANY else permission)
 
 
 def _administrator(caller: Caller) -> Administrator:

@@ -17,6 +17,7 @@ class InvitationsClosed(ApiError):
 class UnknownInvitation(NotFound):
     """There is no open invitation with this id."""
 
+    summary = "There is no open invitation with this id."
     message = _(
         "There is no open invitation with this id. It may have been accepted, revoked or expired."
         " Invite the person again."

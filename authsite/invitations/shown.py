@@ -17,6 +17,7 @@ _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31
 @response_body("An invitation.")
 class InvitationAnswer(TypedDict):
     id: Annotated[str, _ID]
+    """Its id."""
     email: Annotated[
         str, Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"])
     ]
@@ -31,6 +32,7 @@ class Inviter(TypedDict):
     """Who has invited."""
 
     kind: Literal["user", "client", "command"]
+    """Whether a user, a client that acts for itself, or a command has invited."""
     id: Annotated[str | None, _ID]
     """Null for a command."""
 
@@ -40,6 +42,7 @@ class OpenInvitation(InvitationAnswer):
     created_at: Annotated[str, _MOMENT]
     """When the person was invited."""
     inviter: Inviter
+    """Who has sent it."""
 
 
 def shown(row: Invitation) -> InvitationAnswer:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE
+from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE, Text
 from authsite.platform.http.bodies import Body
 from authsite.platform.http.body_values import FORM, JSON
 from authsite.platform.settings import Settings
@@ -61,6 +61,7 @@ TAGS = (
     "Connected applications",
     "Personal access tokens",
     "Forward auth",
+    "Administration",
     "API description",
 )
 
@@ -120,7 +121,10 @@ def _types(endpoint: Endpoint, cfg: Settings) -> list[Key]:
     types: list[Key] = [(endpoint.body, "validation")] if endpoint.body else []
     if endpoint.body and endpoint.body.one_of:
         types.append((union_of(endpoint.body), "validation"))
-    types += [(type_, "serialization") for type_ in endpoint.operation.responses.values() if type_]
+    responses = endpoint.operation.responses.values()
+    types += [
+        (type_, "serialization") for type_ in responses if type_ and not isinstance(type_, Text)
+    ]
     if endpoint.error_format in ERROR_BODIES:
         types.append((ERROR_BODIES[endpoint.error_format], "serialization"))
     if endpoint.error_format == "json" and cfg.apiato_errors:

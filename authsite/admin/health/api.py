@@ -19,16 +19,19 @@ class FindingAnswer(TypedDict):
     state: Literal["wrong", "change", "note", "ok"]
     """`wrong` has an effect now; `change` is to be changed before production."""
     subject: Annotated[str, Field(examples=["database-url"])]
+    """What it is about."""
     message: Annotated[str, Field(examples=["reachable, schema at 0021"])]
+    """What was found, and what to do."""
 
 
 class TaskAnswer(TypedDict):
     """A background task."""
 
     name: Annotated[str, Field(examples=["cleanup"])]
+    """Its name."""
     last_success_at: str | None
     """In any process of this machine; null before the first."""
-    waits_since: str
+    waits_since: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
     """When a process began to wait for the first success."""
 
 
@@ -36,6 +39,7 @@ class QueueAnswer(TypedDict):
     """What waits."""
 
     name: Annotated[str, Field(examples=["mails that wait"])]
+    """What is counted."""
     number: int | None
     """At most 1,000; null if the database does not answer."""
 
@@ -44,13 +48,17 @@ class QueueAnswer(TypedDict):
 class HealthAnswer(TypedDict):
     """The health."""
 
-    checked_at: str
+    checked_at: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
+    """When it was found."""
     findings: list[FindingAnswer]
     """What `authsite doctor` finds, the worst first, without what takes long: providers and the
     mail server are not asked, and users and tokens are not counted."""
     tasks: list[TaskAnswer]
+    """The background tasks."""
     queues: list[QueueAnswer]
+    """What waits."""
     versions: Annotated[dict[str, str], Field(examples=[{"authsite": "1.0.0"}])]
+    """The versions of authsite and of what it runs on."""
 
 
 @view_config(

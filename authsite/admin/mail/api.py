@@ -11,10 +11,8 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import JsonBody, MaybeEmpty
-from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.mail.listed import facts
 from authsite.platform.mail.models import State
-from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 
@@ -27,6 +25,7 @@ class MailAnswer(TypedDict):
     """A mail."""
 
     id: Annotated[str, Field(examples=["0a8c1f0e-5b6f-4c8e-9f57-2f1d0f0a9d11"])]
+    """Its id."""
     letter: Annotated[str, Field(examples=["reset"])]
     """What kind of mail it is."""
     to: Annotated[str, Field(examples=["a…@example.com"])]
@@ -34,10 +33,13 @@ class MailAnswer(TypedDict):
     state: Literal["waiting", "failed", "sent", "expired", "dead"]
     """`failed`: it waits for another try; `expired`: dropped, since it was of no more use."""
     attempts: int
+    """How often it was tried."""
     last_error: str | None
+    """Why the last try failed."""
     next_attempt_at: str | None
     """Null unless it waits."""
-    created_at: str
+    created_at: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
+    """When it was written."""
 
 
 @response_body("A part of the outbox.")
@@ -84,7 +86,7 @@ class ReasonBody(JsonBody):
     {200: MailsAnswer},
     description="The newest first. Sent and dropped ones stay for a week, dead ones for a month.",
     headers={200: LINK},
-    errors=(InvalidCursor, ValidationFailed),
+    errors=(InvalidCursor,),
     query=MailsQuery,
 )
 def mails(request: Request) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def mails(request: Request) -> dict[str, Any]:
     "Have a dead mail tried again",
     {200: MailAnswer},
     description="For another 24 hours. A mail that waits stays as it is.",
-    errors=(UnknownObject, MailEnded, Outranked, TooManyAttempts(60)),
+    errors=(UnknownObject, MailEnded, Outranked),
     path=MailPath,
 )
 def retry(request: Request) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from authsite.platform.i18n import _
 class MailEnded(ApiError):
     """The mail was sent or dropped, or is being sent."""
 
+    summary = "The mail was sent or dropped, or is being sent."
     status = 409
     code = "conflict"
     message = _(
@@ -18,6 +19,7 @@ class MailEnded(ApiError):
 class SecurityNotice(ApiError):
     """A mail that tells users what happened to their accounts is never canceled."""
 
+    summary = "The mail is a notice of security."
     status = 403
     code = "not_allowed"
     message = _(

@@ -16,12 +16,15 @@ class SettingAnswer(TypedDict):
     """A setting."""
 
     key: Annotated[str, Field(examples=["base-url"])]
+    """Its name in the ini."""
     value: Annotated[str | None, Field(examples=["https://auth.example.org"])]
     """The value in effect; of a secret `set`. Null without a value."""
     default: str | None
+    """The value without a setting; null if there is none."""
     source: Annotated[str, Field(examples=["/srv/authsite/production.ini, line 7"])]
     """A line of the ini, a variable, a file, or `default`."""
     secret: bool
+    """Whether the value is never shown."""
     fingerprint: Annotated[str | None, Field(examples=["5f1d0f0a9d11"])]
     """Of a secret: the same value has the same one in all processes with the same `secret`."""
 
@@ -31,6 +34,7 @@ class SettingsAnswer(TypedDict):
     """All settings."""
 
     settings: list[SettingAnswer]
+    """By section, as in the documentation."""
 
 
 @view_config(

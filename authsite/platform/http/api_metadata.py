@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, with_config
-from typing_extensions import TypedDict
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
+from typing_extensions import TypedDict, is_typeddict
 
 from authsite.platform.settings import Settings
 
@@ -33,15 +33,25 @@ class Tag(NamedTuple):
 def response_body(description: str) -> Callable[[Type], Type]:
     """Decorator of a TypedDict that is a response body; the body has no other fields.
 
-    The string under a field describes the field.
+    The string under a field describes the field, also in a TypedDict that inherits it.
     """
-    return with_config(
-        ConfigDict(
-            extra="forbid",
-            use_attribute_docstrings=True,
-            json_schema_extra={"description": description},
+
+    def decorate(body: Type) -> Type:
+        bases = [each for each in getattr(body, "__orig_bases__", ()) if is_typeddict(each)]
+
+        def describe(schema: dict[str, Any]) -> None:
+            schema["description"] = description
+            for base in bases:  # Pydantic reads the strings of the class itself alone
+                for name, part in TypeAdapter(base).json_schema()["properties"].items():
+                    if "description" in part:
+                        schema["properties"][name].setdefault("description", part["description"])
+
+        config = ConfigDict(
+            extra="forbid", use_attribute_docstrings=True, json_schema_extra=describe
         )
-    )
+        return with_config(config)(body)
+
+    return decorate
 
 
 class Parameters(BaseModel):
@@ -63,6 +73,14 @@ class Message(TypedDict):
     """Human-readable."""
 
 
+class Text(NamedTuple):
+    """A body that is text of another media type than JSON."""
+
+    media_type: str
+    description: str
+    example: str
+
+
 class ResponseHeader(NamedTuple):
     """A header of a response (OpenAPI 3.1, section 4.8.21)."""
 
@@ -81,11 +99,11 @@ Headers = Mapping[str, ResponseHeader]
 class Operation:
     """Decorator that describes a view (OpenAPI 3.1, section 4.8.10) and returns it unchanged.
 
-    ``responses`` maps a status to the type of the body, or to None for an empty body. ``headers``
-    maps a status to the headers by which it differs from all other responses. ``errors``
-    has classes, and instances where the message or the fields depend on the case; the document adds
-    those of the route's guard and of the view's ``body=``. ``credentials`` names a security scheme
-    that a client may use instead of fields of the body.
+    ``responses`` maps a status to the type of the body, to a `Text`, or to None for an empty body.
+    ``headers`` maps a status to the headers by which it differs from all other responses.
+    ``errors`` has classes, and instances where the message or the fields depend on the case; the
+    document adds those of the route's guard and of the view's ``body=``. ``credentials`` names a
+    security scheme that a client may use instead of fields of the body.
     """
 
     summary: str

@@ -13,7 +13,6 @@ from authsite.admin.users import actions, deletion, search, subject
 from authsite.admin.users.errors import UserIsDisabled
 from authsite.context import Context
 from authsite.platform.http.api_metadata import Operation, View
-from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.clock import rfc3339
 from authsite.request_state import Request
@@ -47,7 +46,7 @@ _MAILED = (*_ERRORS, UserIsDisabled, TooManyAttempts(60))
     "the newest first.",
     headers={200: LINK},
     query=UsersQuery,
-    errors=(InvalidCursor, SearchTooWide, ValidationFailed),
+    errors=(InvalidCursor, SearchTooWide),
 )
 def list_users(request: Request) -> dict[str, Any]:
     query, ctx = query_of(request, UsersQuery), request.authsite.ctx

@@ -17,23 +17,31 @@ class NamedTokenAnswer(TypedDict):
     """A personal access token of a sign-in."""
 
     id: _Id
-    name: str
+    """Its id."""
+    name: Annotated[str, Field(examples=["deployment"])]
+    """Its name."""
 
 
-class SessionAnswer(TypedDict):
+class UserSessionAnswer(TypedDict):
     """A sign-in."""
 
     id: _Id
+    """Its id."""
     kind: Literal["browser", "app"]
+    """In a browser, or of an application with tokens."""
     client: Annotated[str | None, Field(examples=["Web shop"])]
     """The name of the application."""
     address: Annotated[str | None, Field(examples=["192.0.2.7"])]
+    """The client address of the last use."""
     agent: str | None
+    """The header User-Agent of the last use."""
     created: _Moment
+    """When the user signed in."""
     last_used: _Moment
+    """When it was last used."""
     acr: Annotated[str, Field(examples=["aal2"])]
     """The level of the sign-in."""
-    amr: list[str]
+    amr: Annotated[list[str], Field(examples=[["pwd", "otp"]])]
     """How the user signed in."""
     auth_time: int | None
     """When the user last proved to be who they are, in Unix seconds."""
@@ -45,28 +53,34 @@ class SessionAnswer(TypedDict):
 class SessionsAnswer(TypedDict):
     """All of them."""
 
-    data: list[SessionAnswer]
+    data: list[UserSessionAnswer]
     """By the last use; at most 100."""
     next: None
     """There is no next part."""
 
 
-class TokenAnswer(TypedDict):
+class UserTokenAnswer(TypedDict):
     """A personal access token, without the token itself."""
 
     id: _Id
-    name: str
-    scope: str
+    """Its id."""
+    name: Annotated[str, Field(examples=["deployment"])]
+    """Its name."""
+    scope: Annotated[str, Field(examples=["reports:read"])]
+    """What it is for."""
     created: _Moment
+    """When it was created."""
     expires: _Moment
+    """When it ends."""
     last_used: _Moment | None
+    """When it was last used; null: never."""
 
 
 @response_body("The active personal access tokens of a user.")
 class TokensAnswer(TypedDict):
     """All of them."""
 
-    data: list[TokenAnswer]
+    data: list[UserTokenAnswer]
     """The newest first."""
     next: None
     """There is no next part."""
@@ -76,11 +90,15 @@ class FactorAnswer(TypedDict):
     """A second factor or passkey."""
 
     id: _Id
+    """Its id."""
     kind: Literal["totp", "passkey"]
+    """An authenticator app or a passkey."""
     name: str | None
-    """Of a passkey."""
+    """The name of a passkey."""
     created_at: _Moment
+    """When it was added."""
     last_used_at: _Moment | None
+    """When it was last used; null: never."""
 
 
 @response_body("The second factors and passkeys of a user.")
@@ -99,7 +117,9 @@ class LimitAnswer(TypedDict):
     limit: Annotated[str, Field(examples=["login-account"])]
     """The name of the limit."""
     count: int
+    """How often it was counted."""
     expires_at: _Moment
+    """When it ends."""
     seconds: int
     """How long it still counts."""
 
@@ -109,5 +129,6 @@ class LimitsAnswer(TypedDict):
     """All of them."""
 
     data: list[LimitAnswer]
+    """Those that count now."""
     next: None
     """There is no next part."""
