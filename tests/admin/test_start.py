@@ -52,11 +52,7 @@ def test_what_doctor_finds_is_shown(site):
     administrators.signed_in(site, "viewer")
     page = site.http.get("/admin", status=200)
     said = page.html.find("section", {"aria-labelledby": "problems"})
-<<<<<<< HEAD
     assert "clients.web.id" in said.text  # no client is registered for it
-=======
-    assert "clients.web.id" in said.text  # the site has no client for itself
->>>>>>> openapi17
     assert said.a["href"] == "/admin/health"
 
 
