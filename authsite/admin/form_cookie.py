@@ -40,9 +40,11 @@ def keep(request: Request) -> bool:
         return False
     given = {name: value for name, value in fields.items() if name not in SECRET_FIELDS}
     expires = int((clock.now() + LIFETIME).timestamp())
-    text = json.dumps([path_qs(request), expires, given], ensure_ascii=False)
+    text = json.dumps([path_qs(request), expires, given], ensure_ascii=False).encode()
+    if len(text) > MAX_SIZE:
+        return False
     sealing = request.authsite.services.sealing
-    value = sealing.seal(zlib.compress(text.encode()), _binding(request))
+    value = sealing.seal(zlib.compress(text), _binding(request))
     if len(value) > MAX_LENGTH:
         return False
     _write(request, value, int(LIFETIME.total_seconds()))

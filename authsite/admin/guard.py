@@ -13,7 +13,6 @@ from pyramid.response import Response
 
 from authsite.guards.session import asks_for_page
 from authsite.guards.step_up import verify_redirect
-from authsite.platform.http.errors import NotFound
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import ADMIN_PREFIX, Network
 from authsite.request_state import Request, View, view_options
@@ -36,13 +35,37 @@ ANY = "any"
 
 
 def add_permissions(config: "Configurator") -> None:
-    """Add the view options. The caller is checked before the body is read."""
+    """Add the view options, and the condition of the routes.
+
+    The caller is checked before the body is read.
+    """
+    config.add_route_predicate("admin_networks", InsideNetworks)
     config.add_view_deriver(
         permission_deriver,
         "authsite_admin",
         under="decorated_view",
         over=("authsite_form", "authsite_body", "authsite_rate_limit"),
     )
+
+
+class InsideNetworks:
+    """Predicate of routes: for an address outside of `admin-networks` there are none.
+
+    So the answer is that of an unknown path, and not the question who the caller is.
+    """
+
+    def __init__(self, _value: bool, _config: "Configurator") -> None:
+        pass
+
+    def text(self) -> str:
+        """For Pyramid, which tells routes apart by it."""
+        return "admin_networks"
+
+    phash = text
+
+    def __call__(self, _info: object, request: Request) -> bool:
+        networks = request.authsite.settings.admin_networks
+        return _is_inside(request.authsite.client_address, networks)
 
 
 @view_options("admin", "recent", "confirming")
@@ -83,13 +106,10 @@ def administrator_for(
 
     ``confirming``: the form that is sent is shown again after the page that asks for more.
 
-    Raises `NotFound` for an address outside of `admin-networks`, `PermissionMissing`, and for a
-    sign-in that is too old or too weak a redirect to the page that asks for more, or
-    `InsufficientUserAuthentication` (RFC 9470).
+    Raises `PermissionMissing`, and for a sign-in that is too old or too weak a redirect to the page
+    that asks for more, or `InsufficientUserAuthentication` (RFC 9470).
     """
-    settings, caller = request.authsite.settings, caller_of(request)
-    if not _is_inside(request.authsite.client_address, settings.admin_networks):
-        raise NotFound
+    caller = caller_of(request)
     by = _administrator(caller)
     if not (by.scopes if permission == ANY else by.may(permission)):
         raise PermissionMissing(permission_scope(permission))

@@ -66,5 +66,5 @@ def after(
 
 
 def _bound(by: Administrator, filters: Mapping[str, object]) -> bytes:
-    given = {name: str(value) for name, value in filters.items() if value not in (None, "", False)}
+    given = {name: str(value) for name, value in filters.items() if value not in (None, "")}
     return json.dumps([by.kind, str(by.id), given], sort_keys=True).encode()

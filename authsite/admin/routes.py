@@ -31,9 +31,13 @@ def add_routes(
     services: Services = config.registry["authsite"]
     if api and services.settings.admin_api:
         for name, path in api.items():
-            config.add_route(f"{API_ROUTES}{name}", f"{API}{path}", guard="api")
+            config.add_route(
+                f"{API_ROUTES}{name}", f"{API}{path}", guard="api", admin_networks=True
+            )
         config.scan(".api")
     if pages and services.settings.admin_console:
         for name, path in pages.items():
-            config.add_route(f"{ROUTES}{name}", f"{PAGES}{path}", guard="web", errors="html")
+            config.add_route(
+                f"{ROUTES}{name}", f"{PAGES}{path}", guard="web", errors="html", admin_networks=True
+            )
         config.scan(".pages")

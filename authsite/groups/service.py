@@ -4,7 +4,6 @@ The steps that concern every member of a group come in batches, each a separate 
 that a group may have any number of members.
 """
 
-import re
 import uuid
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -31,10 +30,9 @@ from authsite.users.locks import lock_all
 
 from . import members
 from .errors import GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
-from .lookup import find
+from .lookup import find, is_name
 
 MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
-_NAME = re.compile(r"[a-z0-9:_-]{1,32}")
 BATCH = 500  # members
 
 
@@ -76,7 +74,7 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
 
     Raises `InvalidGroup`, `ReservedName` and `GroupTaken`.
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise InvalidGroup("name", _("use 1 to 32 of the characters a-z, 0-9, colon, _ and -"))
     if is_reserved(name):
         raise ReservedName(name)

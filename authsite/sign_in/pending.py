@@ -148,10 +148,9 @@ def new_key() -> str:
 
 
 def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
-    """Insert the row of ``pending`` in the request's transaction.
+    """Insert the row in the request's transaction, unless its user or client is gone.
 
-    ``failures``: how many further proofs were wrong in this request. Where its user or client was
-    erased since the proof there is none, as of one that has ended.
+    ``failures``: how many further proofs were wrong in this request.
     """
     now, info, target = clock.now(), ctx.request_info, pending.target
     account = pending.account

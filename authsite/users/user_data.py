@@ -36,6 +36,8 @@ class User(TypedDict):
     email_verified_at: Moment | None
     """Null: the address is not confirmed."""
     disabled_at: Moment | None
+    delete_at: Moment | None
+    """When the disabled user is erased; null: never by itself."""
     terms_url: str | None
     """The terms that the user has accepted."""
     terms_accepted_at: Moment | None

@@ -7,6 +7,7 @@ from pyramid.exceptions import ConfigurationError
 
 from authsite.admin import guard
 from authsite.users.levels import PASSWORD
+from tests.admin.test_matrix import views
 from tests.support import administrators
 
 ME = "/v1/admin/me"
@@ -46,6 +47,23 @@ def test_only_inside_of_the_networks(site_with):
     site = site_with(**administrators.SETTINGS, admin_networks="198.51.100.0/24")
     headers = administrators.client(site, "admin:users:read")
     site.http.get(ME, headers=headers, status=404)
+
+
+def test_outside_of_the_networks_nothing_asks_who_the_caller_is(site_with):
+    site = site_with(**administrators.SETTINGS, admin_networks="198.51.100.0/24")
+    for method, path, _permission, _is_api in views(site):
+        site.http.request(path, method=method, status=404)
+    administrators.signed_in(site, "owner")
+    site.http.get("/admin", status=404)
+
+
+def test_inside_of_the_networks_there_is_everything(site_with):
+    site = site_with(**administrators.SETTINGS, admin_networks="127.0.0.0/8 198.51.100.0/24")
+    site.http.extra_environ["REMOTE_ADDR"] = "127.0.0.1"
+    headers = administrators.client(site, "admin:users:read")
+    site.http.get(ME, headers=headers, status=200)
+    administrators.signed_in(site, "owner")
+    site.http.get("/admin", status=200)
 
 
 def test_without_the_api_there_is_nothing(site_with):

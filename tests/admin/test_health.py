@@ -33,7 +33,7 @@ def test_it_has_findings_queues_and_versions(site, reader):
     shown = site.http.get(HEALTH, headers=reader).json
     subjects = {each["subject"]: each["state"] for each in shown["findings"]}
     assert subjects["database-url"] == "ok"
-    assert subjects["clients.web.id"] == "wrong"  # the site has no client for itself
+    assert subjects["clients.web.id"] == "wrong"  # no client is registered for it
     states = [service.STATES.index(each["state"]) for each in shown["findings"]]
     assert states == sorted(states)
     queues = {each["name"]: each["number"] for each in shown["queues"]}

@@ -52,7 +52,7 @@ def test_what_doctor_finds_is_shown(site):
     administrators.signed_in(site, "viewer")
     page = site.http.get("/admin", status=200)
     said = page.html.find("section", {"aria-labelledby": "problems"})
-    assert "clients.web.id" in said.text  # the site has no client for itself
+    assert "clients.web.id" in said.text  # no client is registered for it
     assert said.a["href"] == "/admin/health"
 
 

@@ -104,6 +104,8 @@ def test_the_button_acts_and_the_trail_has_actor_and_reason(site, ann):
     row = page.html.select("#events ~ table tbody tr")[0]
     assert ROOT in row.text
     assert "asked by phone" in row.text
+    every = next(each for each in page.html.select("a.button") if "All events" in each.text)
+    assert "asked by phone" in site.http.get(every["href"], status=200).text
 
 
 def test_a_missing_reason_is_asked_for_at_its_field(site, ann):

@@ -15,5 +15,4 @@ def test_the_page_is_what_make_reference_writes(reference):
 def test_every_code_of_a_field_is_explained():
     known = set(error_reference.FIELDS)
     assert error_reference.field_codes() <= known
-    # Of identifiers and bodies; of codes and passkeys.
-    assert known - error_reference.field_codes() == {"too_long", "code_used"}
+    assert known - error_reference.field_codes() == {"code_used"}  # of codes

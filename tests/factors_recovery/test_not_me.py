@@ -6,7 +6,9 @@ import pytest
 from sqlalchemy import select
 
 from authsite.sign_in import gate
+from authsite.sign_in.factors import service
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.account import account_of
 from authsite.users.groups import labels
 from authsite.users.groups.models import GroupMember
 from authsite.users.models import User
@@ -48,6 +50,13 @@ def thief(site, frozen):
     [mail] = arrive(site)
     frozen.advance(60)
     return session_of(site).id, mail
+
+
+def switch(site, wanted, session_id=None):
+    """Whether Ann is asked for a passkey after the password."""
+    with site.db() as db:
+        ctx, account = factors.context(site, db), account_of(db.get(User, site.ann.id))
+        service.set_after_password(ctx, account, wanted, session_id)
 
 
 @pytest.mark.parametrize("by", ["sign-in", "change"])
@@ -228,3 +237,18 @@ def test_the_password_page_of_the_link_signs_no_one_in(site, frozen):
     site.http.get("/account", status=302)
     sign_in(site, password=NEW)
     site.http.get("/account", status=200)
+
+
+def test_after_a_thief_a_passkey_is_asked_for_again(site, frozen):
+    factors.add_passkey(site, site.ann)
+    frozen.advance(8 * DAY)
+    session, _mail = thief(site, frozen)
+    switch(site, True)
+    switch(site, False, session)
+    assert factors.next_steps(site, PASSWORD) == "complete"
+    mail = notice(site, "A passkey is no longer asked for")
+    assert "This was not me" in str(mail)
+    recover(site, mail)
+    user = factors.state(site, site.ann)
+    assert user.passkey_after_password is True
+    assert "passkey" in factors.next_steps(site, NEW)

@@ -12,10 +12,6 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "login-account": "3 per 2 hours",
         "reauthentication": "5/5 minutes",
         "login-address": "30/minute",
-        "admin-api": "600/minute",
-        "admin-mail": "30/hour",
-        "invitation": "5/hour",
-        "invitation-link": "10/15 minutes",
         "provider-failures": "20/10 minutes",
         "client-auth": "20/minute",
         "authorize-address": "60/minute",
@@ -41,6 +37,10 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "email-code-address": "20/hour",
         "email-sign-in": "5/hour",
         "factor-changes": "20/hour",
+        "admin-api": "600/minute",
+        "admin-mail": "30/hour",
+        "invitation": "5/hour",
+        "invitation-link": "10/15 minutes",
     }
 
 

@@ -25,9 +25,11 @@ ADVICE = {
     "MethodNotAllowed": "Use a method that `Allow` names.",
     "MissingParameter": "Send the parameter that the message names.",
     "MissingProof": "Send the parameter that the message names.",
+    "GroupNamed": "Change what names the group first.",
     "NotAuthenticated": "Refresh the tokens or log in again.",
     "NotSignedIn": "Sign in on the login page.",
     "OneIdentifierRequired": "Fill one of the fields that the message names.",
+    "PermissionMissing": "Ask an owner for the permission that the message names.",
     "TooManyAttempts": "Wait as many seconds as `Retry-After` says.",
     "UnauthorizedClient": "Use a client of another type ([Concepts](concepts.md#client)).",
     "UnsupportedGrantType": "Use one of the grant types that the message names.",
@@ -51,6 +53,7 @@ FIELDS = {
     "required": "the field is missing or empty",
     "taken": "another user has this login name",
     "too_long": "the value is longer than the field may be",
+    "unknown": "there is nothing of this name",
     "weak_password": "the password is too short, easy to guess, or known from a data breach",
 }
 

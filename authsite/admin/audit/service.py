@@ -58,7 +58,8 @@ def list_events(
 
 def explain(ctx: Context, request_id: str) -> Sequence[AuditEvent]:
     """The events of a request. Raises `UnknownObject` if there are none."""
-    found = search(ctx.db, Filter(request_id=request_id), EXPLAINED).events
+    is_text = "\0" not in request_id  # PostgreSQL has no text with NUL
+    found = search(ctx.db, Filter(request_id=request_id), EXPLAINED).events if is_text else ()
     if not found:
         raise UnknownObject
     return found

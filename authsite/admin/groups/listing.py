@@ -12,6 +12,7 @@ from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.context import Context
 from authsite.groups.errors import UnknownGroup
+from authsite.groups.lookup import is_name
 from authsite.groups.service import ShownGroup
 from authsite.platform.runtime import clock
 from authsite.users.groups.models import Group, GroupMember
@@ -36,7 +37,7 @@ def one(ctx: Context, name: str) -> ShownGroup:
     """A group, reserved or not; its members are counted to `COUNTED_TO`. Raises `UnknownGroup`."""
     if name in RESERVED:
         return _reserved(ctx, name)
-    group = ctx.db.get(Group, name)
+    group = ctx.db.get(Group, name) if is_name(name) else None
     if group is None:
         raise UnknownGroup(name)
     return _shown(ctx, group)
@@ -97,7 +98,7 @@ _MEMBERS = select(User.id, User.email, User.name, User.disabled_at, GroupMember.
 
 def require(ctx: Context, name: str) -> None:
     """Raise `UnknownGroup` unless there is a group of this name, reserved or not."""
-    if name not in RESERVED and ctx.db.get(Group, name) is None:
+    if name not in RESERVED and not (is_name(name) and ctx.db.get(Group, name)):
         raise UnknownGroup(name)
 
 

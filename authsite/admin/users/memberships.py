@@ -1,6 +1,6 @@
 """In which groups a user is, reserved ones too, as an administrator decides."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator, require_other
@@ -21,7 +21,7 @@ def join(ctx: Context, by: Administrator, user: User, group: str, reason: str | 
     Raises `Outranked`, also for one's own groups and, for a client, at a reserved group,
     `UnknownObject`, `UnknownGroup`, `UnknownRole`, `NotConfirmed` and `TooManyGroups`.
     """
-    return set_groups(ctx, by, user, {*groups_of(ctx.db, user.id), group}, reason)
+    return _change(ctx, by, user, lambda present: present | {group}, reason)
 
 
 def leave(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:
@@ -29,7 +29,7 @@ def leave(ctx: Context, by: Administrator, user: User, group: str, reason: str |
 
     The tokens that carry a scope of it alone end. Raises what `join` raises, and `LastOwner`.
     """
-    return set_groups(ctx, by, user, {*groups_of(ctx.db, user.id)} - {group}, reason)
+    return _change(ctx, by, user, lambda present: present - {group}, reason)
 
 
 def set_groups(
@@ -39,13 +39,29 @@ def set_groups(
 
     The user gets one notice. Raises what `join` and `leave` raise.
     """
+    return _change(ctx, by, user, lambda _present: set(groups), reason)
+
+
+def _change(
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    choose: Callable[[set[str]], set[str]],
+    reason: str | None,
+) -> bool:
+    """Make ``choose(present)`` the groups of the user.
+
+    ``present`` are those of the locked user: a group that another transaction has taken away
+    meanwhile does not come back.
+    """
     cause = reasons.cause(by, reason)
     require_other(by, user)
-    if OWNER not in groups:
+    if OWNER not in choose({OWNER}):
         require_another(ctx.db, user.id)  # in one order: first all owners, then the user
     found = subject.lock(ctx, by, user)
     before = set(groups_of(ctx.db, found.id))
-    lost, gained = sorted(before - set(groups)), sorted(set(groups) - before)
+    groups = choose(before)
+    lost, gained = sorted(before - groups), sorted(groups - before)
     if any(map(is_reserved, [*lost, *gained])):
         subject.require_person(by, "groups:write")
     for name in lost:

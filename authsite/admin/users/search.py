@@ -148,7 +148,7 @@ def _order(ctx: Context, wanted: Wanted, sqlite: bool) -> _Order:
 
 
 def _newest(wanted: Wanted, filters: dict[str, ColumnElement[bool]]) -> _Order:
-    """The newest first; of disabled and unconfirmed users there are separate indexes."""
+    """The newest first; disabled and unconfirmed users have separate indexes."""
     indexed = [filters.pop("created_after")] if wanted.created_after else []
     if wanted.disabled:
         indexed.append(filters.pop("disabled"))

@@ -36,7 +36,7 @@ from .offers import can_keep_secrets
 from .ways_in import can_sign_in
 
 AFTER_PASSWORD = "after_password"
-"""In the audit trail the kind of the user's switch for passkeys, which has no row."""
+"""In the audit trail the kind of the switch for passkeys, which has no row."""
 
 
 class Totp(NamedTuple):

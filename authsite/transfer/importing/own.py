@@ -116,6 +116,7 @@ def user(row: Mapping[str, object], *, secrets: bool = True) -> UserDraft:
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
         disabled_at=disabled_at,
+        delete_at=moment(row, "delete_at"),
         language=text(row, "language"),
         terms=(text(row, "terms_url"), moment(row, "terms_accepted_at")),
         factors=factors if secrets else None,

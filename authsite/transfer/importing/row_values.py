@@ -45,6 +45,8 @@ class UserDraft(NamedTuple):
     confirmed_at: datetime | None = None
     disabled: bool = False
     disabled_at: datetime | None = None
+    delete_at: datetime | None = None
+    """When a disabled user is erased."""
     terms: tuple[str | None, datetime | None] = (None, None)
     """The URL of the terms that the user has accepted, and when."""
     language: str | None = None

@@ -129,6 +129,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "recovery_version": 0,
         "email_verified_at": draft.confirmed_at or (created if confirmed else None),
         "disabled_at": (draft.disabled_at or draft.updated_at or now) if draft.disabled else None,
+        "delete_at": draft.delete_at if draft.disabled else None,
         "terms_url": draft.terms[0],
         "terms_accepted_at": draft.terms[1],
         "language": draft.language,

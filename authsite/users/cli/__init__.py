@@ -26,6 +26,7 @@ for _command in (
     changes.sign_out,
     changes.disable,
     changes.enable,
+    account.limits,
     account.export,
     account.delete,
 ):

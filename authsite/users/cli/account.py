@@ -104,6 +104,19 @@ def show(cfg: Settings, email_or_id: str) -> Facts:
     return Facts("The user:", facts)
 
 
+@click.command(epilog=examples("authsite user limits ann@example.com"))
+@user_argument
+@result_command
+def limits(cfg: Settings, email_or_id: str) -> Listing:
+    """List the limits that count for a user, and how long they still do."""
+    from authsite.admin.users import detail
+
+    with transaction(cfg) as ctx:
+        rows = detail.limits(ctx, find(ctx.db, email_or_id))
+    columns = {name: name for name in ("limit", "count", "seconds")}
+    return Listing("limits", rows, len(rows), columns, "No limit counts for this user.")
+
+
 @click.command(epilog=examples("authsite user export ann@example.com > ann.json"))
 @user_argument
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON object on one line.")

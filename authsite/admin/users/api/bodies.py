@@ -1,8 +1,9 @@
 """The bodies of requests and responses about users."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 from typing_extensions import TypedDict
 
 from authsite.admin.queries import ListQuery
@@ -24,6 +25,13 @@ _Moment = Annotated[
 ]
 
 
+def _in_utc(moment: datetime | None) -> datetime | None:
+    try:
+        return moment and moment.astimezone(UTC)
+    except OverflowError:  # of the years 1 and 9999 in some time zones
+        raise ValueError("not a moment in UTC") from None
+
+
 class UsersQuery(ListQuery):
     """Query of users."""
 
@@ -36,7 +44,11 @@ class UsersQuery(ListQuery):
     """Only users with a confirmed e-mail address, or only those without."""
     group: Annotated[str | None, Field(max_length=32, examples=["ops"])] = None
     """Only members of the group with this name."""
-    created_after: Annotated[AwareDatetime | None, Field(examples=["2026-01-31T09:30:00Z"])] = None
+    created_after: Annotated[
+        AwareDatetime | None,
+        AfterValidator(_in_utc),
+        Field(examples=["2026-01-31T09:30:00Z"]),
+    ] = None
     """Only users who were created later."""
 
 

@@ -8,6 +8,7 @@ from pyramid.view import view_config
 
 from authsite.admin.errors import InvalidCursor, SearchTooWide
 from authsite.admin.guard import administrator_of
+from authsite.admin.queries import invalid
 from authsite.admin.users import search
 from authsite.admin.users.search import Wanted
 from authsite.platform.http.errors import FieldError, ValidationFailed
@@ -47,6 +48,8 @@ def _find(request: Request, wanted: Wanted) -> dict[str, Any]:
 
 def _wanted(given: Mapping[str, str]) -> Wanted:
     """What is searched for. Raises `ValidationFailed`."""
+    if bad := [name for name, text in given.items() if "\0" in text]:
+        raise ValidationFailed(details=[invalid(name) for name in bad])
     return Wanted(
         q=given["q"],
         disabled=_FLAGS.get(given["disabled"]),
