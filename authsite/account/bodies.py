@@ -162,6 +162,10 @@ class ExportAnswer(TypedDict):
     """Former addresses that a mailed link can still restore."""
     groups: _Rows
     """The groups that the user is in, and since when."""
+    invitations: _Rows
+    """The invitations to the address of the user."""
+    sent_invitations: _Rows
+    """The invitations that the user has sent."""
     consents: _Rows
     """The applications that the user has allowed something, and what."""
     sign_ins_of_apps: _Rows

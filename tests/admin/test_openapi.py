@@ -127,8 +127,8 @@ def test_what_the_guard_answers_fits_the_document(site, described, owner):
 
 
 def test_every_list_and_object_is_as_the_document_states(site, described, owner):
-    user, headers = owner
-    http = site.http
+    _, headers = owner
+    user, http = site.user("ann@example.com"), site.http
     group = {"name": "ops", "title": "Operations"}
     http.post_json("/v1/admin/groups", group, headers=headers)
     http.put_json(f"/v1/admin/groups/ops/members/{user.id}", {}, headers=headers)
