@@ -98,7 +98,9 @@ _MEMBERS = select(User.id, User.email, User.name, User.disabled_at, GroupMember.
 
 def require(ctx: Context, name: str) -> None:
     """Raise `UnknownGroup` unless there is a group of this name, reserved or not."""
-    if name not in RESERVED and not (is_name(name) and ctx.db.get(Group, name)):
+    if name in RESERVED:
+        return
+    if not is_name(name) or ctx.db.get(Group, name) is None:
         raise UnknownGroup(name)
 
 

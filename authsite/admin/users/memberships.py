@@ -51,8 +51,8 @@ def _change(
 ) -> bool:
     """Make ``choose(present)`` the groups of the user.
 
-    ``present`` are those of the locked user: a group that another transaction has taken away
-    meanwhile does not come back.
+    ``present`` are those of the locked user: a group that another transaction takes away before
+    the lock does not come back.
     """
     cause = reasons.cause(by, reason)
     require_other(by, user)
