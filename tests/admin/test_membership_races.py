@@ -32,7 +32,7 @@ def user_of(db):
 
 
 @pytest.mark.parametrize("change", [memberships.join, memberships.leave])
-def test_who_loses_a_reserved_group_meanwhile_does_not_get_it_back(site, change):
+def test_a_change_that_waits_does_not_give_a_lost_reserved_group_back(site, change):
     support.make(site, "support", "ann@example.com")
     within(site, lambda ctx, _db: groups.create(ctx, "ops", GroupValues("Ops"), CAUSE))
     if change is memberships.leave:

@@ -5,11 +5,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from authsite.groups import administrators as reserved_groups
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support import administrators
+from tests.support.factors import context
 from tests.support.mails import text_of
 from tests.support.pages import csrf_of
 
@@ -185,6 +188,21 @@ def test_only_the_chosen_groups_stay(site, ann):
     assert stored(site, ann).labels == "authsite:viewer"
     act(site, ann, "groups")
     assert not stored(site, ann).labels
+
+
+def test_a_form_that_was_opened_before_does_not_give_a_lost_group_back(site):
+    administrators.signed_in(site, "owner")
+    bo = administrators.make(site, "support", "bo@example.com")
+    path = path_of(bo, "groups")
+    page = site.http.get(path, status=200)
+    opened = page.html.find("input", {"name": "shown"})["value"]
+    assert opened == "=authsite:support"
+    with site.db() as db:
+        cause = Cause("command")
+        reserved_groups.revoke(context(site, db), db.get(User, bo.id), "support", cause)
+    boxes = {"group:authsite:support": "1", "group:authsite:viewer": "1"}
+    site.http.post(path, {"csrf_token": csrf_of(page), "shown": opened, **boxes}, status=303)
+    assert stored(site, bo).labels == "authsite:viewer"
 
 
 def test_nobody_changes_their_own_groups(site):

@@ -33,13 +33,26 @@ def leave(ctx: Context, by: Administrator, user: User, group: str, reason: str |
 
 
 def set_groups(
-    ctx: Context, by: Administrator, user: User, groups: Collection[str], reason: str | None
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    groups: Collection[str],
+    reason: str | None,
+    *,
+    shown: Collection[str] | None = None,
 ) -> bool:
     """Make ``groups`` all those that the user is in; whether that changes anything.
 
+    ``shown``: the groups that ``by`` has seen the user in. Only what differs from these changes: a
+    group that another administrator has taken away since then does not come back.
+
     The user gets one notice. Raises what `join` and `leave` raise.
     """
-    return _change(ctx, by, user, lambda _present: set(groups), reason)
+    chosen = set(groups)
+    if shown is None:
+        return _change(ctx, by, user, lambda _present: chosen, reason)
+    seen = set(shown)
+    return _change(ctx, by, user, lambda present: present - (seen - chosen) | chosen - seen, reason)
 
 
 def _change(
@@ -51,8 +64,8 @@ def _change(
 ) -> bool:
     """Make ``choose(present)`` the groups of the user.
 
-    ``present`` are those of the locked user: a group that another transaction has taken away
-    meanwhile does not come back.
+    ``present`` are those of the locked user: a group that another transaction takes away before
+    the lock does not come back.
     """
     cause = reasons.cause(by, reason)
     require_other(by, user)

@@ -220,7 +220,9 @@ def set_groups(request: Request) -> Response:
         for name, value in request.authsite.raw_form.items()
         if name.startswith(prefix) and value
     }
-    memberships.set_groups(ctx, by, user, chosen, given.reason)
+    text = request.authsite.raw_form.get("shown")
+    shown = None if text is None else text.removeprefix("=").split()
+    memberships.set_groups(ctx, by, user, chosen, given.reason, shown=shown)
     return back(request, user, "groups-changed")
 
 
