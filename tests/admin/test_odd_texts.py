@@ -1,4 +1,4 @@
-"""Ids, filters and fields that are no text of a database: refused, and no error 500."""
+"""Ids, filters and fields that are not text of a database: refused, and no error 500."""
 
 import pytest
 
