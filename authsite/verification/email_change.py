@@ -110,20 +110,37 @@ def complete_change(
     if changed is None:
         raise InvalidSignature
     former_address = None
-    if may_restore and not returned and cfg.email_revert_expires_in:
-        former_address = FormerAddress(
-            id=uuid4(),
-            user_id=user.id,
-            key=normalized_key("email", old),
-            email=old,
-            epoch=changed.epoch,
-            expires_at=clock.now() + cfg.email_revert_expires_in,
-            **old_values,
-        )
-        ctx.db.add(former_address)
+    if may_restore and not returned:
+        former_address = _keep(ctx, user.id, old, changed.epoch, **old_values)
     if notify:
         mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
+
+
+def _keep(
+    ctx: Context,
+    user_id: UUID,
+    old: str,
+    epoch: int,
+    *,
+    confirmed_at: datetime | None,
+    links_ended_at: datetime | None,
+) -> FormerAddress | None:
+    """Keep the former address, which can take the change back; None if the settings say no."""
+    if not ctx.settings.email_revert_expires_in:
+        return None
+    kept = FormerAddress(
+        id=uuid4(),
+        user_id=user_id,
+        key=normalized_key("email", old),
+        email=old,
+        epoch=epoch,
+        expires_at=clock.now() + ctx.settings.email_revert_expires_in,
+        confirmed_at=confirmed_at,
+        links_ended_at=links_ended_at,
+    )
+    ctx.db.add(kept)
+    return kept
 
 
 def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
@@ -147,19 +164,31 @@ def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = 
         mails.send_email_changed(ctx, Recipient(user.id, present))
 
 
-def set_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
+def set_address(
+    ctx: Context,
+    user: User,
+    email: str,
+    cause: Cause | None = None,
+    *,
+    may_be_undone: bool = False,
+) -> None:
     """Set the e-mail address as an administrator, who knows that it belongs to the user.
 
     All sign-ins, reset links and a pending change end. The links that take earlier changes back end
     as well, because an intruder may have one, and so do the links "This was not me". The former
-    address gets a notice if the user had confirmed it. The notice cannot take the change back.
+    address gets a notice if the user had confirmed it. With ``may_be_undone`` the notice has a link
+    that takes the change back, if the address was confirmed long enough before.
     Raises `ValidationFailed` if ``email`` is not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
+    old_values = {"confirmed_at": user.email_verified_at, "links_ended_at": user.links_ended_at}
+    user.pending_asked_at = None  # of another change: this one is asked for now
+    may_restore = may_be_undone and former.may_restore(user, ctx.settings.email_revert_min_age)
     changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now(), cause=cause)
     former.end_all(ctx.db, user.id)
     if changed and old_confirmed:
-        mails.send_email_replaced(ctx, Recipient(user.id, old))
+        kept = _keep(ctx, user.id, old, changed.epoch, **old_values) if may_restore else None
+        mails.send_email_replaced(ctx, Recipient(user.id, old), kept)
 
 
 def _replace(

@@ -116,7 +116,9 @@ def change_email(
     found = subject.lock(ctx, by, user)
     if confirmed:
         if found.email_verified_at is None or found.email != email.strip():
-            email_change.set_address(ctx, found, email, cause)
+            # The operator's command is for an account that an intruder may have taken over.
+            may_be_undone = by.kind != "command"
+            email_change.set_address(ctx, found, email, cause, may_be_undone=may_be_undone)
             mails.send(ctx, "address_confirmed", found)
         return found
     _require_not_disabled(found)
