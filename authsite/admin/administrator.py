@@ -13,9 +13,6 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.settings.values import ADMIN_PREFIX
 from authsite.users.groups.labels import names
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
-from authsite.users.models import User
-
-from .errors import Outranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +52,3 @@ def reserved_groups(labels: str | None) -> tuple[str, ...]:
 def scopes_of(groups: Iterable[str]) -> frozenset[str]:
     """The scopes that reserved groups bind."""
     return frozenset(scope for name in groups for scope in RESERVED[name].scopes)
-
-
-def require_rank(by: Administrator, user: User) -> None:
-    """Raise `Outranked` unless ``by`` may do more than read at ``user``.
-
-    The user must have no permission that ``by`` lacks. A client does nothing to an administrator.
-    """
-    groups = reserved_groups(user.labels)
-    if not groups or by.kind == "command":
-        return
-    permissions = {each.removeprefix(ADMIN_PREFIX) for each in scopes_of(groups)}
-    if by.kind == "client" or not all(map(by.may, permissions)):
-        raise Outranked
-
-
-def require_other(by: Administrator, user: User) -> None:
-    """Raise `Outranked` if ``by`` is ``user``: no one changes their own groups."""
-    if by.kind == "user" and by.id == user.id:
-        raise Outranked

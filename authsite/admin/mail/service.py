@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import get_args
 from uuid import UUID
 
-from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
+from authsite.admin.rank import require_rank
 from authsite.admin.reasons import cause
 from authsite.context import Context
 from authsite.platform.audit.events import Event

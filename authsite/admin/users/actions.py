@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from authsite.account.service import change_as_administrator
 from authsite.admin import reasons
-from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.administrator import Administrator
+from authsite.admin.rank import require_rank
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record

@@ -8,8 +8,9 @@ from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
 from authsite.admin import reasons
-from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.administrator import Administrator
 from authsite.admin.errors import Outranked
+from authsite.admin.rank import require_rank
 from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection
 
 from authsite.admin import reasons
-from authsite.admin.administrator import Administrator, require_other
+from authsite.admin.administrator import Administrator
+from authsite.admin.rank import require_other
 from authsite.context import Context
 from authsite.groups import administrators, members
 from authsite.platform.audit.cause import Cause

@@ -4,8 +4,9 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.admin.administrator import Administrator, require_rank, reserved_groups
+from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.errors import Outranked, PermissionMissing, UnknownObject
+from authsite.admin.rank import require_rank
 from authsite.context import Context
 from authsite.platform.runtime.ids import as_id
 from authsite.users.groups.reserved import OWNER

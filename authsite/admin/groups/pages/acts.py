@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import StringConstraints
 from pyramid.response import Response
 
-from authsite.admin.administrator import require_other, require_rank
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.groups import listing, service
 from authsite.admin.groups.naming import naming_routes, routes_for
 from authsite.admin.guard import administrator_of
+from authsite.admin.rank import require_other, require_rank
 from authsite.admin.users import subject
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup

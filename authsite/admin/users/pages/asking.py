@@ -8,10 +8,11 @@ from pyramid.i18n import TranslationString
 from pyramid.response import Response
 
 from authsite.admin import confirming
-from authsite.admin.administrator import Administrator, require_rank
+from authsite.admin.administrator import Administrator
 from authsite.admin.confirming import NO_NOTICE, Confirmation
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.rank import require_rank
 from authsite.admin.users import subject
 from authsite.context import Context
 from authsite.platform.addresses import shown
