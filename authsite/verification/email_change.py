@@ -111,13 +111,13 @@ def complete_change(
         raise InvalidSignature
     former_address = None
     if may_restore and not returned:
-        former_address = _keep(ctx, user.id, old, changed.epoch, **old_values)
+        former_address = _add_former(ctx, user.id, old, changed.epoch, **old_values)
     if notify:
         mails.send_email_replaced(ctx, Recipient(user.id, old), former_address)
     return sessions.renew(ctx, user.id, session_id, changed.epoch) if session_id else None
 
 
-def _keep(
+def _add_former(
     ctx: Context,
     user_id: UUID,
     old: str,
@@ -129,7 +129,7 @@ def _keep(
     """Keep the former address, which can take the change back; None if the settings say no."""
     if not ctx.settings.email_revert_expires_in:
         return None
-    kept = FormerAddress(
+    row = FormerAddress(
         id=uuid4(),
         user_id=user_id,
         key=normalized_key("email", old),
@@ -139,8 +139,8 @@ def _keep(
         confirmed_at=confirmed_at,
         links_ended_at=links_ended_at,
     )
-    ctx.db.add(kept)
-    return kept
+    ctx.db.add(row)
+    return row
 
 
 def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
@@ -187,8 +187,8 @@ def set_address(
     changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now(), cause=cause)
     former.end_all(ctx.db, user.id)
     if changed and old_confirmed:
-        kept = _keep(ctx, user.id, old, changed.epoch, **old_values) if may_restore else None
-        mails.send_email_replaced(ctx, Recipient(user.id, old), kept)
+        row = _add_former(ctx, user.id, old, changed.epoch, **old_values) if may_restore else None
+        mails.send_email_replaced(ctx, Recipient(user.id, old), row)
 
 
 def _replace(

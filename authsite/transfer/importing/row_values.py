@@ -45,8 +45,7 @@ class UserDraft(NamedTuple):
     confirmed_at: datetime | None = None
     disabled: bool = False
     disabled_at: datetime | None = None
-    delete_at: datetime | None = None
-    """When a disabled user is erased."""
+    delete_at: datetime | None = None  # of a disabled user
     terms: tuple[str | None, datetime | None] = (None, None)
     """The URL of the terms that the user has accepted, and when."""
     language: str | None = None
