@@ -29,6 +29,14 @@ def test_a_login_leads_to_the_account_and_shows_the_user(site):
     assert "ann@example.com" in site.http.get("/account", status=200).text
 
 
+@pytest.mark.parametrize("factors", ["totp", "totp passkey"])
+def test_no_keyboard_changes_the_name_that_is_typed(site_with, factors):
+    page = site_with(login_identifiers="email username", factors=factors).http.get("/login")
+    field = page.html.find("input", {"name": "username"})
+    wanted = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+    assert {name: field.get(name) for name in wanted} == wanted
+
+
 def test_a_login_goes_back_to_the_page_that_required_it(site):
     site.user()
     guarded = site.http.get("/account?x=1", status=302)
