@@ -23,7 +23,7 @@ COMMANDS = {
     "user": ("authsite.users.cli", "Users: accounts, sign-ins, stored data."),
     "group": ("authsite.groups.cli", "Groups of users, and the scopes that they give."),
     "admin": ("authsite.groups.cli", "Who administers this installation."),
-    "invitation": ("authsite.invitations.cli", "Open invitations; `user invite` makes them."),
+    "invitation": ("authsite.invitations.cli", "Open invitations, which `user invite` makes."),
     "token": ("authsite.oauth.cli", "One token: whose it is, and end it."),
     "keys": ("authsite.oauth.oidc.cli", "The keys that sign ID tokens."),
     "export": (

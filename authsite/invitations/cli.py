@@ -31,7 +31,7 @@ MOST = 1000  # invitations of one address
 
 @click.group()
 def invitation() -> None:
-    """Invitations that are open."""
+    """Open invitations, which `user invite` makes."""
 
 
 @invitation.command("list", epilog=examples("authsite invitation list --json"))
@@ -61,9 +61,9 @@ def list_(cfg: Settings, limit: int) -> Listing:
 @reason_option
 @result_command
 def resend(cfg: Settings, email_or_id: str, reason: str | None) -> Done:
-    """Mail open invitations again, each with a new link for seven days.
+    """Mail open invitations again.
 
-    The links of former mails end.
+    Each gets a new link for seven days. The links of former mails end.
     """
     cause = by_command(reason)
     with transaction(cfg) as ctx, errors_as_lines():

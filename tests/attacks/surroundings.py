@@ -53,16 +53,18 @@ class Surroundings(Mailed):
             self.happened("user.disabled")
         elif change == "enable":
             act(users.enable, user.id)
+            if not user.enabled:  # a change that is the case already is no event
+                self.happened("user.enabled")
             user.enabled = True
-            self.happened("user.enabled")
         elif change == "sign out":
             act(users.sign_out, user.id)
             user.end_sign_ins("signed out")
             self.happened("user.signed_out")
         elif change == "confirm":
             act(users.confirm, user.id)
+            if not user.confirmed:
+                self.happened("user.confirmed")
             user.confirmed = True
-            self.happened("user.confirmed")
         elif change == "password":
             password = self.new_password(OWNER)
             self.driver.set_password(user.id, password)

@@ -201,7 +201,7 @@ def test_the_factors_of_an_administrator_stay(site, frozen):
     with site.db() as db:
         db.add(GroupMember(user_id=site.ann.id, group_name="authsite:viewer", created_at=frozen.at))
         db.flush()
-        labels.write(db, site.ann.id)
+        labels.write(db, [site.ann.id])
     factors.add_totp(site, site.ann)
     frozen.advance(DAY)
     site.mails()

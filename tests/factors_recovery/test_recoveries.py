@@ -79,7 +79,7 @@ def test_an_administrator_keeps_young_factors(site, frozen, days):
         row = GroupMember(user_id=site.ann.id, group_name="authsite:owner", created_at=frozen.at)
         db.add(row)
         db.flush()
-        labels.write(db, site.ann.id)
+        labels.write(db, [site.ann.id])
     enroll(site, site.ann)
     frozen.advance(days * DAY)
     reset(site)

@@ -5,6 +5,7 @@ import pytest
 from authsite.oauth.errors import InvalidGrant
 from authsite.platform.http.errors import ValidationFailed
 from authsite.testing import bearer_token, session_cookie
+from authsite.users import listing
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.host import hello
@@ -30,7 +31,7 @@ def test_a_token_opens_an_api_route_and_a_cookie_a_page_without_a_password(site,
     site.http.set_cookie(*session_cookie(site.app, ANN))
     assert site.http.get("/web").text == f"hello {ANN}"
     with site.db() as db:
-        assert [user.email for user in users.search(db, 10).users] == [ANN]
+        assert [user.email for user in listing.search(db, 10).users] == [ANN]
     assert hashes == []
 
 

@@ -48,6 +48,7 @@ def test_the_limits_that_count_an_address_are_those_of_the_documentation():
         "authorize-address",
         "second-factor-address",
         "email-code-address",
+        "invitation-link",
     }
     assert all(limit.counts_address for limit in RATE_LIMITS.values() if limit.by_view)
 

@@ -173,7 +173,7 @@ def test_a_wrong_client_over_basic_is_limited_too(site_with):
 
 @pytest.mark.parametrize("wrong", ["no-such-limit", ("register-address", "x"), "login-account"])
 def test_an_unknown_limit_on_a_view_stops_the_start(database_url, wrong):
-    with pytest.raises(ConfigurationError, match="names one or more of register-address"):
+    with pytest.raises(ConfigurationError, match="names one or more of invitation-link"):
         hosted(database_url, lambda request: {}, rate_limit=wrong)
 
 

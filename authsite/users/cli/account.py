@@ -108,7 +108,10 @@ def show(cfg: Settings, email_or_id: str) -> Facts:
 @user_argument
 @result_command
 def limits(cfg: Settings, email_or_id: str) -> Listing:
-    """List the limits that count for a user, and how long they still do."""
+    """List the limits that count for a user.
+
+    Each has the number of attempts, and the seconds until it ends.
+    """
     from authsite.admin.users import detail
 
     with transaction(cfg) as ctx:

@@ -24,7 +24,7 @@ COLUMNS = {"id": "id", "e-mail": "email", "group": "group", "expires": "expires_
 @click.option(
     "--from",
     "file",
-    type=click.File(encoding="utf-8"),
+    type=click.File(encoding="utf-8", lazy=True),
     metavar="FILE",
     help="A file with one address on each line, or - for the standard input.",
 )
@@ -34,11 +34,11 @@ COLUMNS = {"id": "id", "e-mail": "email", "group": "group", "expires": "expires_
 def invite(
     cfg: Settings, emails: Sequence[str], file: TextIO | None, group: str | None, reason: str | None
 ) -> Listing:
-    """Invite people by e-mail, also where no one can register otherwise.
+    """Invite people by e-mail.
 
-    Each gets a link that works once, for seven days. A person who has an account already joins the
-    group with it. The command can be repeated: an open invitation is not sent a second time. If an
-    address is wrong, no one is invited.
+    They can register where no one else can, too. Each gets a link that works once, for seven days.
+    A person who has an account already joins the group with it. The command can be repeated: an
+    open invitation is not sent a second time. If an address is wrong, no one is invited.
     """
     from authsite.invitations import service
     from authsite.invitations.shown import shown

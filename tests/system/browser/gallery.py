@@ -121,7 +121,7 @@ def _token_created(ann):
         if scope:
             form.get_by_label(scope).check()
         ann.press("Create token")
-        ann.sees("it will not be shown again")
+        ann.sees("This is your new token. Copy it now")
 
 
 def _form(what) -> Callable[[Person], None]:

@@ -29,7 +29,7 @@ def test_init_production_writes_its_files_and_says_what_to_run_next(tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert env_file.read_text().startswith("AUTHSITE_SECRET=")
     for words in ("AUTHSITE_BASE_URL", "AUTHSITE_DATABASE_URL", "AUTHSITE_REGISTRATION",
-                  "on (everyone), off, or domains", "--registration", str(env_file),
+                  "on (everyone), off, invite, or domains", "--registration", str(env_file),
                   f"authsite init --production --folder {folder}"):  # fmt: skip
         assert words in said
     # As it says:
@@ -100,8 +100,8 @@ def test_init_production_takes_the_values_from_the_environment(tmp_path, fresh_u
         (["--folder", "x"], 2, "--production"),
         (["--base-url", BASE_URL], 2, "--production"),
         (["--registration", "on"], 2, "--production"),
-        (["--production", "--registration", "maybe"], 2, "on, off, or domains="),
-        (["--production", "--registration", "domains="], 2, "on, off, or domains="),
+        (["--production", "--registration", "maybe"], 2, "on, off, invite, or domains="),
+        (["--production", "--registration", "domains="], 2, "on, off, invite, or domains="),
         (["--production", "--registration", "domains=*.corp.example"], 2, "whole domains"),
         (["--production", "--config", "x.ini"], 2, "--config"),
         (["--production", "--base-url", "auth.example.org"], 1, "authsite.base-url"),
