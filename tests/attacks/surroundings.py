@@ -53,7 +53,7 @@ class Surroundings(Mailed):
             self.happened("user.disabled")
         elif change == "enable":
             act(users.enable, user.id)
-            if not user.enabled:  # a change that is the case already is no event
+            if not user.enabled:  # else nothing changes
                 self.happened("user.enabled")
             user.enabled = True
         elif change == "sign out":

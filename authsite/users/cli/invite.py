@@ -1,7 +1,6 @@
 """``authsite user invite``"""
 
 from collections.abc import Sequence
-from typing import TextIO
 
 import click
 
@@ -24,7 +23,7 @@ COLUMNS = {"id": "id", "e-mail": "email", "group": "group", "expires": "expires_
 @click.option(
     "--from",
     "file",
-    type=click.File(encoding="utf-8", lazy=True),
+    type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
     help="A file with one address on each line, or - for the standard input.",
 )
@@ -32,7 +31,7 @@ COLUMNS = {"id": "id", "e-mail": "email", "group": "group", "expires": "expires_
 @reason_option
 @result_command
 def invite(
-    cfg: Settings, emails: Sequence[str], file: TextIO | None, group: str | None, reason: str | None
+    cfg: Settings, emails: Sequence[str], file: str | None, group: str | None, reason: str | None
 ) -> Listing:
     """Invite people by e-mail.
 
@@ -43,8 +42,8 @@ def invite(
     from authsite.invitations import service
     from authsite.invitations.shown import shown
 
-    addresses = [*emails, *(line.strip() for line in file or ())]
-    addresses = list(dict.fromkeys(each for each in addresses if each))
+    given = [*emails, *(_lines(file) if file else ())]
+    addresses = list(dict.fromkeys(each for each in given if each))
     if not addresses:
         raise click.UsageError("no address was given: give some, or a file with --from")
     _check(addresses)
@@ -56,6 +55,17 @@ def invite(
                     made = service.create(ctx, each, group, cause)
                     rows.append({**shown(made.invitation), "sent": made.new})
     return Listing("invitations", rows, len(rows), COLUMNS, empty="")
+
+
+def _lines(file: str) -> Sequence[str]:
+    """The lines of a file, or of the standard input. Raises `click.ClickException`."""
+    try:
+        with click.open_file(file, encoding="utf-8") as lines:
+            return [line.strip() for line in lines]
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(
+            f"--from: {file} cannot be read ({error}); give a text file in UTF-8"
+        ) from None
 
 
 def _check(addresses: Sequence[str]) -> None:

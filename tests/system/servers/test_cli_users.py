@@ -281,7 +281,7 @@ def test_a_confirmed_address_of_an_administrator_ends_all_sign_ins(home, site):
     site.login(keys, "old@example.com", STRONG, status=400)
     site.login(keys, "new@example.com", STRONG)
     [told] = home.json("mail", "list", "--email", "new@")["mails"]
-    assert told["kind"] == "address_confirmed"
+    assert told["letter"] == "address_confirmed"
     sent = home.run("mail", "send").stderr
     [notice] = [each for each in sent.split("---- mail:") if "To: old@example.com" in each]
     assert "was changed" in notice
