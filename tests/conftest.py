@@ -64,20 +64,6 @@ def pytest_report_header():
 
 
 SYSTEM = Path(__file__).parent / "system"
-# The tests that share the servers of `tests.support.world`, as pytest names their files.
-IN_THE_WORLD = {
-    "tests/system/browser/test_providers.py",
-    "tests/system/test_attacks.py",
-    "tests/system/test_attacks_scripts.py",
-    "tests/system/test_factors.py",
-    "tests/system/test_included.py",
-    "tests/system/test_journey.py",
-    "tests/system/test_machines.py",
-    "tests/system/test_passkey_pages.py",
-    "tests/system/test_sibling_cookies.py",
-    "tests/system/test_step_up.py",
-    "tests/system/test_web_client.py",
-}
 TESTS = SYSTEM.parent
 PASSWORDS = TESTS / "passwords"
 REAL_BCRYPT = (
@@ -130,23 +116,6 @@ def pytest_runtest_setup(item):
 def pytest_put_slow_files_first(items):
     """Several processes end together when what takes them minutes is not what they begin last."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """The tests in the world of `tests/system` go to one process: it takes a minute to make."""
-    if config.getoption("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class OneWorld(LoadFileScheduling):
-        """A scheduler whose unit is a file, but for those of the world, which are one unit."""
-
-        def _split_scope(self, nodeid):
-            scope = super()._split_scope(nodeid)
-            return "world" if scope in IN_THE_WORLD else scope
-
-    return OneWorld(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist

@@ -8,7 +8,7 @@ from .administrator import Administrator
 
 MAX_REASON = 200  # characters
 
-_MISSING = _("Say why, for whoever reads the audit trail.")
+_MISSING = _("Give the reason: the audit trail keeps it.")
 _TOO_LONG = _("This is too long. Shorten it.")
 _NOT_A_LINE = _("Write the reason on one line, without other control characters.")
 

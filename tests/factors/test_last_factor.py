@@ -290,24 +290,3 @@ def test_a_user_who_has_changed_since_changes_nothing(ann):
         db.execute(update(User).values(epoch=User.epoch + 1))
     with pytest.raises(SignInEnded):
         remove_passkey(ann, id, account)
-
-
-def test_remembered_browsers_are_counted_and_forgotten(ann):
-    from authsite.sign_in.factors import remembered
-
-    ann.enroll()
-    with ann.site.db() as db:
-        remembered.remember(acting(db, ann.site.app.registry["authsite"]), ann.id)
-    assert ann.factors()["remembered_browsers"] == 1
-    ann.call("delete", "remembered-browsers", 204)
-    assert ann.factors()["remembered_browsers"] == 0
-
-
-def test_a_change_forgets_remembered_browsers(ann):
-    from authsite.sign_in.factors import remembered
-
-    ann.enroll()
-    with ann.site.db() as db:
-        remembered.remember(acting(db, ann.site.app.registry["authsite"]), ann.id)
-    ann.call("post", "recovery-codes")
-    assert ann.factors()["remembered_browsers"] == 0
