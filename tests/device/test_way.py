@@ -1,7 +1,7 @@
 """A tool asks, a person enters its code and allows it, and the tool gets its tokens (RFC 8628)."""
 
 from tests.support.codes import claims_of
-from tests.support.devices import allow, enter, poll, press, ready, refused, rows, start, tool
+from tests.support.devices import enter, poll, press, refused, rows, start, tool
 
 
 def test_the_whole_way(site):
