@@ -212,7 +212,7 @@ def test_another_user_of_the_browser_answers_as_that_user(site):
     app = tool(site)
     started = start(site, app)
     page = enter(site, started)
-    led = site.http.get(page.html.select_one(".sent-to a")["href"], status=200)
+    led = site.http.get(BASE + page.html.select_one(".sent-to a")["href"], status=200)
     form = next(each for each in led.forms.values() if "password" in each.fields)
     form["username"], form["password"] = "bob@example.com", PASSWORD
     back = follow(site, form.submit(status="*"))
