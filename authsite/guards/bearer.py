@@ -21,7 +21,7 @@ from .errors import NotAuthenticated
 # For the log; the response tells none of it.
 NO_TOKEN = "the header Authorization has no bearer token"
 NOT_VALID = "the access token is malformed, expired, or signed with another secret"
-OTHER_AUDIENCE = "the access token is for a resource, and this is not that resource"
+OTHER_AUDIENCE = "the access token is for another resource, or this resource needs one for itself"
 NOT_ACTIVE = "the access token was revoked or refreshed, or its user or client is disabled or gone"
 
 _BEARER = re.compile(r"bearer(?: ++|$)(.{0,4096})", re.IGNORECASE)
