@@ -23,7 +23,7 @@ from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_auth import hash_secret
-from .models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client
+from .models import CODE_TYPES, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
@@ -51,8 +51,8 @@ def create(
     excludes or that no client of this type has, and a default scope outside ``scope``; for the
     first client that uses codes `FeatureNotOpen`.
     """
-    if client_type not in CLIENT_TYPES:
-        raise ValueError(f"the type must be one of {', '.join(CLIENT_TYPES)}")
+    if client_type not in REGISTRABLE_TYPES:
+        raise ValueError(f"the type must be one of {', '.join(REGISTRABLE_TYPES)}")
     _check_name(name)
     _check_scopes(client_type, scope, default_scope)
     if client_type in CODE_TYPES:

@@ -11,8 +11,13 @@ from authsite.platform.db.base import Base
 
 RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
 SERVER, BROWSER, NATIVE = "server", "browser", "native"
-CODE_TYPES = (SERVER, BROWSER, NATIVE)  # they sign a person in at `/oauth/authorize`
-PUBLIC_TYPES = (BROWSER, NATIVE)  # without a secret (RFC 6749, section 2.1)
+DOCUMENT = "document"  # its id is the URL of a document that describes it
+DYNAMIC = "dynamic"  # it registered itself (RFC 7591)
+UNVERIFIED_TYPES = (DOCUMENT, DYNAMIC)  # no administrator has registered them
+CODE_TYPES = (SERVER, BROWSER, NATIVE, *UNVERIFIED_TYPES)  # they sign a person in with a code
+PUBLIC_TYPES = (BROWSER, NATIVE, DOCUMENT, DYNAMIC)  # can be without a secret (RFC 6749, 2.1)
+PROGRAM_TYPES = (NATIVE, DOCUMENT, DYNAMIC)  # can be a program on the user's computer (RFC 8252)
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _CODE_GRANTS = ("authorization_code", "refresh_token")
 # The types of clients. Each is a preset of the grant types (RFC 7591, section 2).
 CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
@@ -21,8 +26,13 @@ CLIENT_TYPES: Mapping[str, tuple[str, ...]] = {
     RESOURCE_SERVER: (),
     SERVER: _CODE_GRANTS,
     BROWSER: _CODE_GRANTS,
-    NATIVE: _CODE_GRANTS,
+    NATIVE: (*_CODE_GRANTS, DEVICE_GRANT),
+    DOCUMENT: _CODE_GRANTS,
+    DYNAMIC: _CODE_GRANTS,
 }
+# The types that an administrator can give a client.
+REGISTRABLE_TYPES = tuple(each for each in CLIENT_TYPES if each not in UNVERIFIED_TYPES)
+OPAQUE, JWT = "opaque", "jwt"  # the forms of access tokens for a resource
 REDIRECT, POST_LOGOUT, ORIGIN = "redirect", "post_logout", "origin"  # the kinds of `ClientUri`
 MAX_URI = 2048  # characters
 MAX_URIS = 100  # of a client and a kind
@@ -70,6 +80,10 @@ class Client(Base):
     request without PKCE is accepted (RFC 7636). ``id_token_alg``: the name of RFC 7518, NULL for
     RS256. ``id_token_lifetime``: seconds, NULL for the setting. ``claims_in_id_token``: the claims
     of the user are also in the ID token, not only at the userinfo endpoint.
+
+    ``document_uri``: of a client of type `DOCUMENT`, the URL that is its ``client_id``;
+    ``document_expires_at``: until when the document counts that was fetched last. ``used_at``: when
+    a client of type `DYNAMIC` got its first tokens.
     """
 
     __tablename__ = "clients"
@@ -97,6 +111,9 @@ class Client(Base):
     logo: Mapped[str | None] = mapped_column(String(MAX_URI))
     policy_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
     tos_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
+    document_uri: Mapped[str | None] = mapped_column(String(MAX_URI), index=True, unique=True)
+    document_expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
 
 
 class ClientUri(Base):
@@ -122,7 +139,7 @@ class Resource(Base):
     """A resource that tokens can be for (RFC 8707).
 
     ``scopes``: those that a token for it may have, separated by blanks. ``client_id``: the resource
-    server that may introspect such a token; NULL for none.
+    server that may introspect such a token; NULL for none. ``tokens``: `OPAQUE` or `JWT`.
     """
 
     __tablename__ = "resources"
@@ -133,6 +150,7 @@ class Resource(Base):
     client_id: Mapped[uuid.UUID | None] = mapped_column(
         ForeignKey("clients.id", ondelete="SET NULL"), index=True
     )
+    tokens: Mapped[str] = mapped_column(String(8), default=OPAQUE, server_default=OPAQUE)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 

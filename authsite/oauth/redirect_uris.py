@@ -13,7 +13,7 @@ from typing import NamedTuple
 from authsite.platform.settings.urls import host_name, origin
 from authsite.platform.settings.values import RESERVED_SCHEMES
 
-from .models import MAX_URI, NATIVE
+from .models import MAX_URI, NATIVE, PROGRAM_TYPES
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # RFC 3986 without the characters that begin a fragment, and without "*".
@@ -69,7 +69,7 @@ def matches(registered: str, sent: str, client_type: str) -> bool:
     """Whether the URI that a request has ``sent`` is this ``registered`` one (trap 2, trap 3)."""
     if registered == sent:
         return True
-    if client_type != NATIVE or len(sent) > MAX_URI:
+    if client_type not in PROGRAM_TYPES or len(sent) > MAX_URI:
         return False
     known, asked = _ANY_PORT.fullmatch(registered), _ANY_PORT.fullmatch(sent)
     return (
@@ -165,7 +165,7 @@ def _check_private(
     uri: str, scheme: str, client_type: str, private_schemes: Collection[str]
 ) -> None:
     """A scheme of a program's own (RFC 8252, section 7.1)."""
-    if client_type != NATIVE:
+    if client_type not in PROGRAM_TYPES:
         raise ValueError(
             f"use https; a scheme of its own is for a program (type {NATIVE}) only: {uri}"
         )

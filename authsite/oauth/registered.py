@@ -10,7 +10,7 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime.ids import as_client_id
 
-from .models import CODE_TYPES, PUBLIC_TYPES, Client, ClientUri
+from .models import CODE_TYPES, PUBLIC_TYPES, UNVERIFIED_TYPES, Client, ClientUri
 
 
 class RegisteredClient(NamedTuple):
@@ -33,11 +33,17 @@ class RegisteredClient(NamedTuple):
     logo: str | None
     policy_uri: str | None
     tos_uri: str | None
+    document_uri: str | None
 
     @property
     def public(self) -> bool:
         """Whether it has no secret (RFC 6749, section 2.1)."""
         return self.type in PUBLIC_TYPES
+
+    @property
+    def unverified(self) -> bool:
+        """Whether no administrator has registered it, so that nothing of it is confirmed."""
+        return self.type in UNVERIFIED_TYPES
 
 
 class RegisteredUri(NamedTuple):

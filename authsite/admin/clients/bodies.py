@@ -10,7 +10,7 @@ from authsite.admin.reasons import MAX_REASON
 from authsite.oauth import client_uris
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import ClientFields, seconds_of
-from authsite.oauth.models import CLIENT_TYPES, Client
+from authsite.oauth.models import CLIENT_TYPES, REGISTRABLE_TYPES, Client
 from authsite.platform.http.api_metadata import Parameters, response_body
 from authsite.platform.http.bodies import JsonBody
 
@@ -29,6 +29,7 @@ ScopeList = Annotated[list[str], Field(max_length=100, examples=[["reports:read"
 Scope = ScopeText | ScopeList
 Uris = Annotated[list[str], Field(max_length=200, examples=[["https://app.example.org/callback"]])]
 Lifetime = Annotated[str, Field(max_length=20, examples=["10m"])]
+_NEW_TYPES = Field(json_schema_extra={"enum": list(REGISTRABLE_TYPES)}, examples=["password"])
 _TYPES = Field(json_schema_extra={"enum": list(CLIENT_TYPES)}, examples=["password"])
 
 
@@ -99,7 +100,7 @@ class NewClientBody(FieldsBody):
 
     name: Name
     """Display name."""
-    type: Annotated[str, Field(max_length=32), _TYPES]
+    type: Annotated[str, Field(max_length=32), _NEW_TYPES]
     """What kind of program it is; it never changes."""
 
 

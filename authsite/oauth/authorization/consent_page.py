@@ -95,7 +95,8 @@ def values(
 def application(request: Request, client: RegisteredClient, redirect_uri: str) -> dict[str, Any]:
     """The values that tell who asks: name, logo, and the host that gets the answer.
 
-    ``program``: it is a program on the user's computer, which has no host.
+    ``program``: it is a program on the user's computer, which has no host. ``unverified``: no
+    administrator has registered it; ``document_host``: the host that describes it, or empty.
     """
     program = is_program(redirect_uri)
     return {
@@ -103,6 +104,8 @@ def application(request: Request, client: RegisteredClient, redirect_uri: str) -
         "logo_href": logo_of(request, client),
         "program": program,
         "host": "" if program else urlsplit(redirect_uri).netloc,
+        "unverified": client.unverified,
+        "document_host": urlsplit(client.document_uri or "").netloc,
     }
 
 

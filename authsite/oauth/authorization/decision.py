@@ -28,8 +28,9 @@ class State(NamedTuple):
     satisfies ``wants_login`` (``prompt=login``), and any ``too_old`` (``max_age``) unless it is
     ``undated``: a provider did not tell when the user proved to be who they are. ``other_user``:
     another one is signed in than the ``id_token_hint`` names. ``chosen``: the user has chosen to go
-    on with this account. ``wants_consent``: ``prompt=consent``, or the answer goes to a program on
-    the user's computer (RFC 8252, section 8.6). ``allowed``: the user has just pressed "Allow".
+    on with this account. ``wants_consent``: ``prompt=consent``, the answer goes
+    to a program on the user's computer (RFC 8252, section 8.6), or no administrator has registered
+    the client. ``allowed``: the user has just pressed "Allow".
     """
 
     signed_in: bool

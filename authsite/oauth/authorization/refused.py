@@ -5,6 +5,7 @@ ID`` says which check failed.
 """
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
@@ -32,7 +33,9 @@ class AuthorizationRefused(ApiError):
 def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool = False) -> Response:
     """Record the reason, and answer with it. Raises `TooManyAttempts`.
 
-    ``page``: show a page with a link to the application, in place of leading to it.
+    ``page``: show a page with a link to the application, in place of leading to it. A client that
+    no administrator has registered always gets one: a link to us must not lead on to a host that
+    a stranger has named, without a press (RFC 9700, section 4.11).
     """
     ctx = request.authsite.ctx
     ctx.limits.count(LIMIT, ctx.limits.address)
@@ -40,7 +43,7 @@ def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool =
     if refused.answer_to is None or refused.client is None:
         return refused_page(request, refused)
     url = error_url(ctx.services, refused.answer_to, refused)
-    if page:
+    if page or refused.client.unverified:
         return refused_page(request, refused, back=url)
     return lead_back(request, refused.client.name, url, after_form=after_form)
 
@@ -55,7 +58,15 @@ def refused_page(request: Request, refused: Refused, back: str | None = None) ->
         "sent": refused.details.get("sent"),
         "differs": refused.details.get("differs", "").split(),
         "back": back,
+        "host": _host_of(refused) if back else None,
     }
     response = Response(render_page(request, REFUSED, values))
     response.status_int = refused.reason.status
     return response
+
+
+def _host_of(refused: Refused) -> str | None:
+    """The host to which the link leads, for a client that is not verified."""
+    if refused.client is None or refused.answer_to is None or not refused.client.unverified:
+        return None
+    return urlsplit(refused.answer_to.redirect_uri).netloc or None

@@ -134,7 +134,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         not_in_group=not client_groups.is_member(ctx.settings, account, client.require_group),
         consent_missing=not client.first_party
         and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, who))),
-        wants_consent=CONSENT in asked.prompt or checked.to_program,
+        wants_consent=CONSENT in asked.prompt or checked.to_program or client.unverified,
         allowed=visit.allowed,
     )
 

@@ -13,7 +13,13 @@ from authsite.context import Context
 from authsite.oauth import client_scopes, client_uris, clients, registration
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
-from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, PUBLIC_TYPES, Client
+from authsite.oauth.models import (
+    CLIENT_TYPES,
+    CODE_TYPES,
+    PUBLIC_TYPES,
+    REGISTRABLE_TYPES,
+    Client,
+)
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.platform.audit.cause import Cause
 from authsite.platform.runtime.ids import as_client_id
@@ -47,7 +53,7 @@ def client() -> None:
     "--type",
     "client_type",
     required=True,
-    type=_TYPE,
+    type=click.Choice(list(REGISTRABLE_TYPES)),
     help="password: a first-party application. personal: a program of a third party. "
     "resource-server: an API that introspects tokens. server, browser, native: an application that "
     "signs people in with a code, on its own server, in a page, or as a program.",

@@ -77,6 +77,15 @@ class Event(Explained):
         _BY,
     )
     CLIENT_ENABLED = "client.enabled", "An administrator enabled a client.", _BY
+    CLIENT_EXPIRED = (
+        "client.expired",
+        "A client that had registered itself was deleted, since it never got a token.",
+    )
+    CLIENT_REGISTERED = (
+        "client.registered",
+        "A client registered itself, or its document was fetched for the first time.",
+        "`name`; `redirect_uris`; `document`: the URL of the document",
+    )
     CLIENT_REJECTED = (
         "client.rejected",
         "A client could not authenticate (401, invalid_client).",
@@ -107,6 +116,15 @@ class Event(Explained):
         "consent.withdrawn",
         "What an application was allowed was withdrawn, by the user or at the recovery of the "
         "account. The application's tokens of this user ended.",
+    )
+    DEVICE_APPROVED = (
+        "device.approved",
+        "The user allowed a program or device to sign them in, after entering its code.",
+        "`scope`, `session`",
+    )
+    DEVICE_DENIED = (
+        "device.denied",
+        "The user did not allow the program or device whose code they had entered.",
     )
     DATABASE_EXPORTED = (
         "database.exported",

@@ -124,6 +124,32 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             text="Authorization requests that are refused, or stored because they are long, for"
             " each client address.",
         ),
+        "device-start": RateLimit(
+            "30/hour",
+            _CLIENT_AND_ADDRESS,
+            text="Sign-ins that programs and devices begin, for each client and client address.",
+        ),
+        "device-code": RateLimit(
+            "10/15 minutes",
+            "client address, and user",
+            text="Wrong codes of devices at `/device`, for each client address and each user.",
+        ),
+        "registration-address": RateLimit(
+            "20/hour",
+            _ADDRESS,
+            text="Clients that register themselves, for each client address.",
+        ),
+        "registration-total": RateLimit(
+            "1000/day",
+            "all together",
+            text="Clients that registered themselves and are kept unused; with more the oldest of"
+            " them is deleted.",
+        ),
+        "document-address": RateLimit(
+            "20/hour",
+            _ADDRESS,
+            text="Documents of clients that are fetched, for each client address.",
+        ),
         "register-address": RateLimit(
             "20/hour", _ADDRESS, by_view=True, text="Registrations for each client address."
         ),

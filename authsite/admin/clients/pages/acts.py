@@ -9,7 +9,7 @@ from authsite.admin.confirming import Confirmation, OptionalReason, confirming, 
 from authsite.admin.guard import administrator_of
 from authsite.oauth import client_fields
 from authsite.oauth.client_fields import ClientFields
-from authsite.oauth.models import CLIENT_TYPES, Client
+from authsite.oauth.models import REGISTRABLE_TYPES, Client
 from authsite.platform.http.address import route_path
 from authsite.platform.http.rendering import render_page
 from authsite.platform.i18n import _
@@ -37,7 +37,7 @@ def ask_new(request: Request) -> Confirmation:
         back=route_path(request, "authsite.admin.clients"),
         fields=NEW_FIELDS,
         names=("name", "type", "scope", "default_scope", "redirect_uris", "require_group"),
-        values={"types": list(CLIENT_TYPES)},
+        values={"types": list(REGISTRABLE_TYPES)},
     )
 
 

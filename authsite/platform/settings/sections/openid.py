@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
-from authsite.platform.settings import values
+from authsite.platform.settings import agent_values, values
 from authsite.platform.settings.definition import optional, setting
 from authsite.platform.settings.durations import duration
 
@@ -48,6 +49,36 @@ class OpenId:
         "90d",
         text="After which time the [keys that sign ID tokens](openid.md#signing-keys) are replaced:"
         " `2d` or more; `0` for never, except with `authsite keys rotate`.",
+    )
+    jwt_expires_in: timedelta = setting(
+        duration(timedelta(minutes=10)),
+        "5m",
+        text="Lifetime of access tokens that a [resource](resources.md) checks itself (JWT); at"
+        " most `10m`, since a revocation takes that long.",
+    )
+    device_expires_in: timedelta = setting(
+        duration(timedelta(hours=1)),
+        "10m",
+        text="How long a program or device waits for a person to [enter its code](devices.md) at"
+        " `/device`; at most `1h`.",
+    )
+    client_registration: Literal["off", "open"] = setting(
+        agent_values.registration,
+        "off",
+        text="Whether programs may [register themselves](client-registration.md) as clients (RFC"
+        " 7591): `off` or `open`. The consent page says that they are not verified.",
+    )
+    client_registration_scopes: tuple[str, ...] = setting(
+        values.list_of(values.unverified_scope),
+        "",
+        text="List of the scopes that clients may have that registered themselves, or that a"
+        " document describes, besides those of OpenID Connect.",
+    )
+    client_id_documents: tuple[str, ...] = setting(
+        agent_values.document_hosts,
+        "off",
+        text="Hosts whose documents can describe a [client](client-documents.md): its `client_id`"
+        " is the URL of the document. A list of hosts, `*` for all, or `off`.",
     )
     private_schemes: tuple[str, ...] = setting(
         values.list_of(values.private_scheme),
