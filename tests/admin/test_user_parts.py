@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.runtime import clock
 from authsite.sign_in.methods.totp.models import TotpFactor
 from tests.support import administrators, factors
 from tests.support.pages import csrf_of
@@ -61,3 +63,23 @@ def test_the_pages_of_one_sign_in_and_one_token_say_which(site, ann):
         assert text in site.http.get(link, status=200).html.main.text
         gone = f"{link.rpartition('/')[0]}/4c6b3e5e-6f4a-4a43-9f3a-0d0f5f5f5f5f"
         site.http.get(gone, status=404)
+
+
+def test_a_lockout_is_shown_until_it_ends(site_with):
+    site = site_with(**administrators.SETTINGS, limits="on")
+    ann, keys = site.user(ANN, confirmed=True), site.client()
+    administrators.signed_in(site, "support")
+    site.try_login(keys, username=ANN, password="wrong horse battery")
+    page = site.http.get(path_of(ann))
+    assert "Locked" not in page.text
+    assert len(page.html.select("#limits ~ table tbody tr")) == 1
+    for _ in range(5):
+        site.try_login(keys, username=ANN, password="wrong horse battery")
+    page = site.http.get(path_of(ann))
+    assert page.html.find("span", {"class": "bad"}).text == "Locked"
+    assert any(each.text == "Locked until" for each in page.html.select("dt"))
+    with site.db() as db:
+        db.execute(update(LimitCounter).values(expires_at=clock.now()))
+    page = site.http.get(path_of(ann))
+    assert "Locked" not in page.text
+    assert not page.html.select("#limits ~ table")

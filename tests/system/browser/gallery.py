@@ -32,6 +32,7 @@ SETTINGS = {
     "trusted_proxies": "127.0.0.1",
     "return_origins": ELSEWHERE,
     "email_sign_in": "on",
+    "admin_console": "on",
     "personal_token_scopes": "reports:read reports:write",
     "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
 }
