@@ -71,15 +71,16 @@ def test_a_lockout_is_shown_until_it_ends(site_with):
     administrators.signed_in(site, "support")
     site.try_login(keys, username=ANN, password="wrong horse battery")
     page = site.http.get(path_of(ann))
-    assert "Locked" not in page.text
+    assert "Too many attempts" not in page.text
     assert len(page.html.select("#limits ~ table tbody tr")) == 1
     for _ in range(5):
         site.try_login(keys, username=ANN, password="wrong horse battery")
     page = site.http.get(path_of(ann))
-    assert page.html.find("span", {"class": "bad"}).text == "Locked"
+    assert page.html.find("span", {"class": "bad"}).text == "Too many attempts"
+    assert len(page.html.select("#limits ~ table tbody tr")) == 2  # and the notice about it
     assert any(each.text == "Locked until" for each in page.html.select("dt"))
     with site.db() as db:
         db.execute(update(LimitCounter).values(expires_at=clock.now()))
     page = site.http.get(path_of(ann))
-    assert "Locked" not in page.text
+    assert "Too many attempts" not in page.text
     assert not page.html.select("#limits ~ table")

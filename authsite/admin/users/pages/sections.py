@@ -107,10 +107,13 @@ def _sessions(ctx: Context, user_id: UUID) -> Sequence[active_sessions.ActiveSes
 
 
 def _limits(ctx: Context, user_id: UUID) -> Sequence[Limit]:
-    return [
-        Limit(row["limit"], row["count"], datetime.fromisoformat(row["expires_at"]))
-        for row in detail.running_counters(ctx, user_id)
-    ]
+    """One of each name: the counts of a lockout say the same."""
+    found: dict[str, Limit] = {}
+    for row in detail.running_counters(ctx, user_id):
+        name, ends = row["limit"], datetime.fromisoformat(row["expires_at"])
+        other = found.get(name, Limit(name, 0, ends))
+        found[name] = Limit(name, max(row["count"], other.attempts), max(ends, other.ends))
+    return list(found.values())
 
 
 def _mails(ctx: Context, user_id: UUID) -> Sequence[OutboxMessage]:
