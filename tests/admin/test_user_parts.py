@@ -84,3 +84,14 @@ def test_a_lockout_is_shown_until_it_ends(site_with):
     page = site.http.get(path_of(ann))
     assert "Too many attempts" not in page.text
     assert not page.html.select("#limits ~ table")
+
+
+def test_a_page_promises_a_disabled_user_only_a_mail_that_is_sent(site, ann):
+    administrators.signed_in(site, "security")
+    act(site, ann, "disable", reason="asked")
+    site.mails()
+    none = "No e-mail is sent: the account is disabled."
+    for action, mails in ("sign-out", 0), ("enable", 1):
+        assert (none in site.http.get(path_of(ann, action)).text) is not bool(mails)
+        act(site, ann, action)
+        assert len(site.mails()) == mails
