@@ -84,7 +84,7 @@ INSERT INTO families (id, kind, client_id, owner_kind, user_id, granted_scope, s
 INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
     expires_at, address, agent) SELECT gen_random_uuid(), md5(n::text) || md5(n::text), {ID}, 0,
     false, now(), now(), now() + interval '30 days', '192.0.2.1', '{AGENT}'
-    FROM generate_series(5, {{users}}, 10) AS n;
+    FROM generate_series(10, {{users}}, 10) AS n;
 INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, created_at,
     expires_at) SELECT gen_random_uuid(), {ID}, 0, {ID}, 'backup', '', now(),
     now() + interval '30 days' FROM generate_series(6, {{users}}, 100) AS n;
@@ -126,6 +126,7 @@ def sizes(users):
         "users": users,
         "clients": 300,
         "events": max(users * 6 // 10, 1000),
+        "attacks": max(users // 40, 100),  # failed logins of one user within an hour
         "mails": max(users // 100, 1000),
         "invitations": 1000,
     }

@@ -217,3 +217,14 @@ def test_a_result_that_authsite_has_not_stored_is_none(site):
             " WHERE name = 'audit-verified'"
         )
         assert last_result(connection, keys) is None
+
+
+def test_an_old_request_is_found_by_its_time_or_in_the_whole_trail(site, reader, monkeypatch):
+    monkeypatch.setattr(service, "WALK", 2)
+    old = clock.now() - timedelta(days=3)
+    add(site, {"request_id": "abc", "at": old}, {"request_id": "abc", "at": old}, *[{}] * 3)
+    path = f"{EVENTS}/explain/abc"
+    for query in ("", f"?at={clock.rfc3339(old)}"):
+        assert len(site.http.get(path + query, headers=reader).json["events"]) == 2
+    site.http.get(f"{path}?at=24h", headers=reader, status=404)
+    site.http.get(f"{path}?at=soon", headers=reader, status=422)

@@ -6,19 +6,20 @@ down logins.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import PermissionMissing, UnknownObject
+from authsite.admin.limited_reading import limited
 from authsite.admin.lists import Page, after, cursor
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.service import About, Filter, conditions_of, record_apart, search
+from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
 
 from .filters import EventsQuery, filter_of
 from .rows import facts
@@ -26,6 +27,7 @@ from .rows import facts
 WALK = 20_000
 """How many events one request reads at most, and how many an export has at most."""
 EXPLAINED = 100  # events of one request
+LONGEST_REQUEST = timedelta(minutes=1)
 
 
 class Place(NamedTuple):
@@ -56,13 +58,41 @@ def list_events(
     return Page(found, cursor(ctx, by, bound, [_exact(next_.at), next_.id]))
 
 
-def explain(ctx: Context, request_id: str) -> Sequence[AuditEvent]:
-    """The events of a request. Raises `UnknownObject` if there are none."""
-    is_text = "\0" not in request_id  # PostgreSQL has no text with NUL
-    found = search(ctx.db, Filter(request_id=request_id), EXPLAINED).events if is_text else ()
-    if not found:
+def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequence[AuditEvent]:
+    """The events of a request, in the order in which they were recorded, at most `EXPLAINED`.
+
+    ``at``: when one of them was, which finds them by the index of the times. Without it the newest
+    `WALK` events are read, and only for one that is not among them the whole trail. Raises
+    `UnknownObject` if there are none, and `SearchTooWide`.
+    """
+    if "\0" in request_id:  # PostgreSQL has no text with NUL
         raise UnknownObject
-    return found
+    if at is None:
+        at = _when(ctx, request_id)
+    # No index has the ids of requests, and the events of one are recorded within moments.
+    wanted = Filter(request_id=request_id, since=at - LONGEST_REQUEST, until=at + LONGEST_REQUEST)
+    query = select(AuditEvent).where(*conditions_of(wanted))
+    found = ctx.db.scalars(
+        query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(EXPLAINED)
+    )
+    if events := found.all()[::-1]:
+        return events
+    raise UnknownObject
+
+
+def _when(ctx: Context, request_id: str) -> datetime:
+    """When the newest event of a request was. Raises `UnknownObject` and `SearchTooWide`."""
+    newest = select(AuditEvent.at, AuditEvent.request_id).order_by(AuditEvent.at.desc())
+    some = newest.limit(WALK).subquery()
+    for query in (
+        select(func.max(some.c.at)).where(some.c.request_id == request_id),
+        select(func.max(AuditEvent.at)).where(AuditEvent.request_id == request_id),
+    ):
+        with limited(ctx) as db:
+            at: datetime | None = db.scalar(query)
+        if at is not None:
+            return at
+    raise UnknownObject
 
 
 def export(ctx: Context, by: Administrator, query: EventsQuery) -> Page[dict[str, Any]]:
