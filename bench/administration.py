@@ -14,7 +14,6 @@ as long as everything is in memory. The time of the clock stands beside them.
 import argparse
 import re
 import statistics
-import sys
 import time
 from typing import NamedTuple
 
@@ -35,6 +34,7 @@ from tests.support.statements import noted
 
 from . import administration_cases as cases
 from . import administration_data as data
+from . import administration_groups
 from . import administration_plans as plans
 from . import machine
 
@@ -63,19 +63,21 @@ def main():
     options.add_argument("--url", required=True, help="an empty database; it is filled")
     options.add_argument("--users", type=int, default=10_000_000)
     options.add_argument("--reuse", action="store_true", help="what a run before has filled")
-    options.add_argument("--only", default="", help="a part of the names of what to measure")
+    options.add_argument("--only", default="", help="a pattern of the names of what to measure")
     options.add_argument("--groups", action="store_true", help="change and delete the large group")
+    options.add_argument("--runs", type=int, default=RUNS, help="of each request")
+    options.add_argument("--alone", action="store_true", help="without the small database")
+    options.add_argument("--plans", action="store_true", help="show those of the slow statements")
     given = options.parse_args()
     if not given.reuse:
         make(given.url, given.users)
-    large, small = Place(given.url), Place(small_url(given.url))
+    large = Place(given.url, given.runs)
+    small = None if given.alone or given.groups else Place(small_url(given.url), given.runs)
     print(f"{machine.describe()}; {given.users:,} users\n")
     if given.groups:
-        from . import administration_groups
-
         administration_groups.measure(large)
         return
-    compare(large, small, given.only)
+    compare(large, small, given.only, given.plans)
 
 
 def make(url, users):
@@ -98,8 +100,9 @@ def small_url(url):
 class Place:
     """An application on one of the databases, with an owner who is signed in."""
 
-    def __init__(self, url):
+    def __init__(self, url, runs):
         self.site = Site(url, scopes=SCOPES, **SETTINGS)
+        self.runs = runs
         self.email = f"root{time.time_ns()}@example.com"
         self.user = self.site.user(self.email, confirmed=True)
         self.keys = self.site.client(scope=" ".join(ADMIN_SCOPES))
@@ -152,7 +155,7 @@ class Place:
         self.ask(case, query)
         pids = self.backends()
         with noted(self.site.database, lambda *each: statements.append(each)):
-            while len(own) < (RUNS if sum(clock) < 2 else SLOW_RUNS):
+            while len(own) < (self.runs if sum(clock) < 2 else min(self.runs, SLOW_RUNS)):
                 statements.clear()
                 began = time.perf_counter(), time.thread_time(), machine.running(pids)
                 answer = self.ask(case, query)
@@ -164,24 +167,28 @@ class Place:
         return Seen(both, of_database, wait, list(statements), answer.status_int)
 
 
-def compare(large, small, only):
+def compare(large, small, only, show_plans):
     """Each case in both places; then those that miss their aim with what they read."""
     print("| what | ms | worst | of PostgreSQL | clock | statements | of 10,000 users | reads |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     missed = []
     for case in cases.all_cases(large.site):
-        if only not in case.name:
+        if not re.search(only, case.name):
             continue
         pages = [(case.name, lambda place, case=case: case.query(place.values))]
         if case.is_list:
             pages.append((f"{case.name}, third part", behind(case)))
         for name, query in pages:
-            queries = [query(place) for place in (large, small)]
-            if queries[0] is None:
+            asked = query(large)
+            if asked is None:
                 continue
-            seen = large.measure(case, queries[0])
-            other = small.measure(case, queries[1]) if queries[1] is not None else None
-            row(large, case, name, seen, other, missed)
+            seen, other = large.measure(case, asked), None
+            if small and (asked := query(small)) is not None:
+                other = small.measure(case, asked)
+            if row(large, case, name, seen, other):
+                missed.append(name)
+                if show_plans:
+                    print(*plans.texts(large.site.database, seen.statements), sep="\n")
     print(f"\n{len(missed)} above their aim: {', '.join(missed) or 'none'}")
 
 
@@ -202,14 +209,12 @@ def behind(case):
     return query
 
 
-def row(place, case, name, seen, other, missed):
-    """Print a line of the table."""
+def row(place, case, name, seen, other):
+    """Print a line of the table; whether it misses its aim."""
     median, worst = statistics.median(seen.seconds), max(seen.seconds)
     ratio = f"{median / statistics.median(other.seconds):.1f}" if other else "–"
     limit = LIST if case.route.startswith(cases.API) else PAGE
     over = case.has_aim and median > limit
-    if over:
-        missed.append(name)
     reads = plans.wide(place.site.database, seen.statements)
     status = "" if seen.status == 200 else f" ({seen.status})"
     print(
@@ -218,8 +223,7 @@ def row(place, case, name, seen, other, missed):
         f" | {1000 * seen.clock:.0f} | {len(seen.statements)} | {ratio} | {'; '.join(reads)} |",
         flush=True,
     )
-    if over and "-v" in sys.argv:
-        print(*plans.texts(place.site.database, seen.statements), sep="\n")
+    return over
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ MORE: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     f"{ROUTES}audit": EVENTS,
     f"{API}mails": MAILS,
     f"{ROUTES}mail": MAILS,
+    f"{API}events.explain": {"with its time": {"at": "{newest_at}"}},
     f"{API}events.export": {"rare event": {"event": "user.disabled"}},
 }
 # Of routes whose path has values: others of them.
@@ -170,16 +171,14 @@ def values(site):
             return connection.execute(text(query), given).one()
 
         middle = one(
-            "SELECT u.id, email, username, phone, name FROM web_sessions"
-            " JOIN users u ON u.id = user_id WHERE username IS NOT NULL AND phone IS NOT NULL"
-            " AND disabled_at IS NULL AND email_verified_at IS NOT NULL ORDER BY web_sessions.key_hash DESC LIMIT 1"
+            "SELECT id, email, username, phone, name FROM users WHERE id = md5('user2000')::uuid"
         )
         member = one("SELECT user_id FROM group_members WHERE group_name = :it LIMIT 1", it=LARGE)
         newest = one(
-            "SELECT request_id, address FROM audit_events ORDER BY at DESC LIMIT 1 OFFSET 500"
+            "SELECT request_id, address, at FROM audit_events ORDER BY at DESC LIMIT 1 OFFSET 500"
         )
         oldest = one("SELECT request_id FROM audit_events ORDER BY id LIMIT 1")
-        session = one("SELECT id FROM web_sessions WHERE user_id = :it", it=middle.id)
+        session = one("SELECT id FROM web_sessions WHERE user_id = :it LIMIT 1", it=middle.id)
         dates = one(
             "SELECT to_char(now() - interval '400 days', 'YYYY-MM-DD'),"
             " to_char(now() + interval '1 day', 'YYYY-MM-DD')"
@@ -201,6 +200,7 @@ def values(site):
             "fid": one("SELECT id FROM totp_factors LIMIT 1").id,
             "request_id": newest.request_id,
             "address": newest.address,
+            "newest_at": newest.at.isoformat().replace("+00:00", "Z"),
             "old_request": oldest.request_id,
             "day": dates[0],
             "tomorrow": dates[1],

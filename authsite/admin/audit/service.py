@@ -1,8 +1,8 @@
 """The audit trail as administrators read it: newest first, with a cursor.
 
-The events of a user come from the index of that user. With any other filter the index of the times
-is walked, which stops after `WALK` events with a cursor: no filter has an index that would slow
-down logins.
+The events of a user come from the index of that user, all others from the index of the times. With
+another filter that index is walked, which stops after `WALK` events with a cursor: no filter has an
+index that would slow down logins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,18 +115,17 @@ def _read(
     db: Session, wanted: Filter, limit: int, last: Place | None
 ) -> tuple[Sequence[AuditEvent], Place | None]:
     """The events behind ``last``, and the place from which the next part goes on."""
-    conditions = conditions_of(wanted)
-    end = None
-    if wanted.user_id is not None:
-        order: Sequence[Any] = (AuditEvent.id.desc(),)
-        if last:
-            conditions.append(AuditEvent.id < last.id)
-    else:
-        order = (AuditEvent.at.desc(), AuditEvent.id.desc())
-        if last:
-            conditions.append(_behind(last))
-        if _is_filtered(wanted) and (end := _end_of_walk(db, wanted, last)):
-            conditions.append(_not_behind(end))
+    conditions, end = conditions_of(wanted), None
+    of_user = wanted.user_id is not None
+    order: Sequence[Any] = (AuditEvent.id.desc(),)
+    if not of_user:
+        order = (AuditEvent.at.desc(), *order)
+    if last:
+        conditions.append(AuditEvent.id < last.id if of_user else _behind(last))
+    if _is_filtered(wanted):
+        end = _end_for_user(db, wanted, last) if of_user else _end_of_walk(db, wanted, last)
+    if end:
+        conditions.append(AuditEvent.id >= end.id if of_user else AuditEvent.at >= end.at)
     query = select(AuditEvent).where(*conditions).order_by(*order).limit(limit + 1)
     found = db.scalars(query).all()
     if len(found) > limit:
@@ -135,28 +134,41 @@ def _read(
 
 
 def _is_filtered(wanted: Filter) -> bool:
-    """Whether more than the time decides, so that many events may be read for one that is found."""
+    """Whether more than the index decides, so that many events may be read for one that is found.
+
+    That of the times has no user, and that of a user no times.
+    """
+    if wanted.user_id is not None:
+        return wanted._replace(user_id=None) != Filter()
     return wanted._replace(since=None, until=None) != Filter()
 
 
 def _end_of_walk(db: Session, wanted: Filter, last: Place | None) -> Place | None:
-    """The last event that is read; None if the list ends before."""
+    """Before the first event that is not read; None if the list ends before.
+
+    All events of the last moment are read: the index has their times alone.
+    """
     bounds = conditions_of(Filter(since=wanted.since, until=wanted.until))
-    query = select(AuditEvent.at, AuditEvent.id).where(*bounds)
     if last:
-        query = query.where(_behind(last))
-    query = query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
-    row = db.execute(query.offset(WALK - 1).limit(1)).first()
-    return Place(*row) if row else None
+        bounds.append(AuditEvent.at <= last.at)
+    query = select(AuditEvent.at).where(*bounds).order_by(AuditEvent.at.desc())
+    at = db.scalar(query.offset(WALK - 1).limit(1))
+    return Place(at, 0) if at else None
+
+
+def _end_for_user(db: Session, wanted: Filter, last: Place | None) -> Place | None:
+    """The last event of the user that is read; None if the list ends before."""
+    query = select(AuditEvent.id).where(AuditEvent.user_id == wanted.user_id)
+    if last:
+        query = query.where(AuditEvent.id < last.id)
+    id_ = db.scalar(query.order_by(AuditEvent.id.desc()).offset(WALK - 1).limit(1))
+    event = db.get(AuditEvent, id_) if id_ else None
+    return _place_of(event) if event else None
 
 
 def _behind(place: Place) -> ColumnElement[bool]:
     # The first condition is the range of the index, for both databases.
     return and_(AuditEvent.at <= place.at, or_(AuditEvent.at < place.at, AuditEvent.id < place.id))
-
-
-def _not_behind(place: Place) -> ColumnElement[bool]:
-    return and_(AuditEvent.at >= place.at, or_(AuditEvent.at > place.at, AuditEvent.id >= place.id))
 
 
 def _place_of(event: AuditEvent) -> Place:
