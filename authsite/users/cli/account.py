@@ -42,13 +42,15 @@ def create(
     cfg: Settings, email: str, name: str | None, confirmed: bool, password_stdin: bool
 ) -> Facts:
     """Create a user, by the same rules as registration."""
+    from authsite.admin.administrator import COMMAND
     from authsite.signup.service import register
 
+    cause = COMMAND.cause()
     password = read_password(password_stdin)
     with transaction(cfg) as ctx, field_errors_as_lines():
-        made = register(ctx, {"email": email}, password, name)
+        made = register(ctx, {"email": email}, password, name, cause)
         if confirmed:
-            service.confirm(ctx, made)
+            service.confirm(ctx, made, cause)
     shown = {"id": made.id, "email": made.email}
     return Facts("The user:", user_json(made, cfg.login_identifiers), shown)
 
