@@ -35,7 +35,7 @@ def cursor(ctx: Context, by: Administrator, filters: Mapping[str, object], last:
     """The cursor behind the row with the key ``last``. ``filters`` names the list, too."""
     expires = int((clock.now() + LIFETIME).timestamp())
     text = json.dumps([list(last), expires], separators=(",", ":")).encode()
-    return ctx.services.sealing.seal(text, _binding(by, filters))
+    return ctx.services.sealing.seal(text, _binding(by, filters)).rstrip("=")
 
 
 def after(
@@ -50,7 +50,8 @@ def after(
     if len(text) > MAX_LENGTH:
         raise InvalidCursor
     try:
-        value = ctx.services.sealing.open(text, _binding(by, filters))
+        padding = "=" * (-len(text.rpartition(".")[2]) % 4)
+        value = ctx.services.sealing.open(text + padding, _binding(by, filters))
     except Unusable:
         raise InvalidCursor from None
     last, expires = json.loads(value)

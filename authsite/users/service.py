@@ -47,8 +47,8 @@ def create(
 ) -> User:
     """Create a user with the login names ``names``, one of them an e-mail address.
 
-    ``cause``: of an administrator's command. Raises `IdentifierTaken` with the kinds that are taken. The primary key of the login names
-    decides between concurrent requests.
+    ``cause``: of an administrator's command. Raises `IdentifierTaken` with the kinds that are
+    taken. The primary key of the login names decides between concurrent requests.
     """
     now = clock.now()
     displays = {item.kind: item.display for item in names}
