@@ -70,10 +70,10 @@ def factors(ctx: Context, user: User) -> list[dict[str, Any]]:
     ]
 
 
-def limits(ctx: Context, user: User) -> list[dict[str, Any]]:
+def limits(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
     """The counters of the user whose windows are running, with the seconds that are left."""
     now = clock.now()
-    rows = export.list_counters(ctx, user.id)
+    rows = export.list_counters(ctx, user_id)
     for row in rows:
         row["seconds"] = int((datetime.fromisoformat(row["expires_at"]) - now).total_seconds())
     return [row for row in rows if row["seconds"] > 0 and row["count"] > 0]

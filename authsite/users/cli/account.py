@@ -117,7 +117,7 @@ def limits(cfg: Settings, email_or_id: str) -> Listing:
     from authsite.admin.users import detail
 
     with transaction(cfg) as ctx:
-        rows = detail.limits(ctx, find(ctx.db, email_or_id))
+        rows = detail.limits(ctx, find(ctx.db, email_or_id).id)
     columns = {name: name for name in ("limit", "count", "seconds")}
     return Listing("limits", rows, len(rows), columns, "No limit counts for this user.")
 

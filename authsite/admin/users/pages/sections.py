@@ -137,7 +137,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Context, UUID], Any]], ...] = (
     ("tokens", "sessions:read", personal_tokens.list_active),
     ("factors", "factors:read", factors.overview),
     ("groups", "groups:read", lambda ctx, user_id: groups_of(ctx.db, user_id)),
-    ("limits", "limits:read", export.list_counters),
+    ("limits", "limits:read", detail.limits),
     ("mails", "mail:read", _mails),
     ("events", "audit:read", _events),
 )
