@@ -174,7 +174,7 @@ def end_factor(request: Request) -> Response:
     errors=_ERRORS[:1],
 )
 def limits(request: Request) -> dict[str, Any]:
-    return _whole(request, detail.limits)
+    return _whole(request, lambda ctx, user: detail.limits(ctx, user.id))
 
 
 @_end("limits", "limits:write")

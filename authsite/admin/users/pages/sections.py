@@ -6,10 +6,11 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.account import active_sessions, export
+from authsite.account import active_sessions
 from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.errors import Outranked
 from authsite.admin.rank import require_rank
+from authsite.admin.users import detail
 from authsite.context import Context
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.models import AuditEvent, Detail
