@@ -146,7 +146,7 @@ def lift_limits(request: Request) -> Response:
 )
 def send_reset(request: Request) -> Response:
     """Mail a link that resets the password."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     actions.send_reset(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "reset-sent")
 
@@ -163,7 +163,7 @@ def send_reset(request: Request) -> Response:
 )
 def send_verification(request: Request) -> Response:
     """Mail a link that confirms the address."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     actions.send_verification(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "verification-sent")
 
