@@ -106,12 +106,14 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
+    ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
+    at the latest, None for never.
     """
 
     id: UUID
     scope: str
     session_id: UUID
+    audience: str | None
     facts: str | None
     bound: datetime | None
 
@@ -140,7 +142,7 @@ def issue(
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
-    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
+    pair = _insert(ctx, client, held, family_id, owner, done.amr, audience=audience)
     scopes.confirm(ctx, holder, family_id, held)
     return pair
 
@@ -153,10 +155,9 @@ def issue_for_code(
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
-    of_code = facts.unpack(code.facts)
-    holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
+    holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, code, audience=of_code.audience)
+    pair = _insert(ctx, client, held, code.id, owner, done.amr, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -192,13 +193,17 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
+    amr: tuple[str, ...] = (),
     code: CodeGrant | None = None,
     *,
     audience: str | None,
 ) -> TokenPair:
-    """``audience``: the resource that the tokens are for, which an older version would overlook."""
+    """Insert the family. ``amr``: how its user signed in.
+
+    ``audience``: the resource that the tokens are for, which an older version would overlook.
+    """
     now, info = clock.now(), ctx.request_info
-    user_id, amr = owner["new_user_id"], facts.amr_of(owner["new_facts"])
+    user_id = owner["new_user_id"]
     bound = code.bound if code else None
     expires_at = refresh_expiry(now, now, ctx.settings, bound)
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
