@@ -108,12 +108,14 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
+    ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
+    at the latest, None for never.
     """
 
     id: UUID
     scope: str
     session_id: UUID
+    audience: str | None
     facts: str | None
     bound: datetime | None
 
@@ -157,12 +159,11 @@ def issue_for_code(
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
-    of_code = facts.unpack(code.facts)
-    holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
+    holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    form = access_tokens.form_for(ctx, of_code.audience)
-    about = access_tokens.Holder(client.id, done.account, of_code.amr, done.auth_at)
-    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=of_code.audience)
+    form = access_tokens.form_for(ctx, code.audience)
+    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -205,9 +206,12 @@ def _insert(
     *,
     audience: str | None,
 ) -> TokenPair:
-    """``audience``: the resource that the tokens are for, which an older version would overlook."""
+    """Insert the family. ``form`` and ``about``: of its access tokens.
+
+    ``audience``: the resource that the tokens are for, which an older version would overlook.
+    """
     now, info = clock.now(), ctx.request_info
-    user_id, amr = owner["new_user_id"], facts.amr_of(owner["new_facts"])
+    user_id = owner["new_user_id"]
     bound = code.bound if code else None
     expires_at = refresh_expiry(now, now, ctx.settings, bound)
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
@@ -232,7 +236,7 @@ def _insert(
         Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
-        details={"family": str(family_id)} | ({"amr": " ".join(amr)} if user_id else {}),
+        details={"family": str(family_id)} | ({"amr": " ".join(about.amr)} if user_id else {}),
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
