@@ -126,10 +126,21 @@ def _pooled(url):
 
 
 def empty(database):
-    """Delete every row, so that each test starts from nothing."""
-    with database.transactional.begin() as connection:
-        for table in reversed(Base.metadata.sorted_tables):
-            connection.execute(table.delete())
+    """Delete every row, so that each test starts from nothing.
+
+    As one text that the driver sends at once: nearly every test begins with it.
+    """
+    with database.autocommit.connect() as connection:
+        driver = connection.connection.driver_connection
+        if connection.dialect.name == "sqlite":
+            driver.executescript(f"BEGIN IMMEDIATE; {_deletions()}; COMMIT")
+        else:  # as one transaction; several statements cannot be prepared
+            driver.execute(_deletions(), prepare=False)
+
+
+@functools.cache
+def _deletions():
+    return "; ".join(f"DELETE FROM {table.name}" for table in reversed(Base.metadata.sorted_tables))
 
 
 def truncate(database):
