@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from sqlalchemy import make_url
 
 from authsite.platform.db import migrate, open_database
@@ -23,6 +24,11 @@ _TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnames
 def both(collector):
     """Mark the tests of a folder: ``pytest_collectstart = databases.both`` in its conftest."""
     collector.add_marker("both_databases")
+
+
+def both_with_each_value(collector):
+    """`both`, for a folder whose parametrized tests have each value on both in the usual run."""
+    collector.add_marker(pytest.mark.both_databases(each_value=True))
 
 
 @functools.cache
@@ -140,7 +146,8 @@ def empty(database):
 
 @functools.cache
 def _deletions():
-    return "; ".join(f"DELETE FROM {table.name}" for table in reversed(Base.metadata.sorted_tables))
+    tables = reversed(Base.metadata.sorted_tables)
+    return "; ".join(f"DELETE FROM {table.name}" for table in tables)  # noqa: S608
 
 
 def truncate(database):
