@@ -73,6 +73,20 @@ REAL_BCRYPT = (
     TESTS / "test_bench.py",
     *(PASSWORDS / f"test_{name}.py" for name in ("hashing", "pool", "scheme")),
 )
+# All processes of the service are forks here (`commands`), which hash as this process does. A
+# whole run has bcrypt itself here, too.
+FORKED = (
+    SYSTEM / "browser",
+    TESTS / "conformance",
+    *(
+        SYSTEM / "servers" / f"test_{name}.py"
+        for name in (
+            "races", "code_races", "provider_races", "rate_limit_race", "recovery_races",
+            "bridge", "cli_clients", "cli_users", "client_renewal", "cookies", "framing",
+            "mail_flows", "nginx", "node_clients", "oauth_clients",
+        )
+    ),
+)  # fmt: skip
 
 
 def pytest_generate_tests(metafunc):
@@ -140,8 +154,13 @@ def has_each_value(item):
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures
 def pytest_runtest_setup(item):
-    """Hash quickly in one process; what is about hashing, or starts servers, has bcrypt itself."""
-    quick_bcrypt.use(not any(item.path.is_relative_to(path) for path in REAL_BCRYPT))
+    """Hash quickly; what is about hashing, or starts an installed service, has bcrypt itself."""
+    quick_bcrypt.use(is_in(item, () if extent.ALL else FORKED) or not is_in(item, REAL_BCRYPT))
+
+
+def is_in(item, paths):
+    """Whether the test is in one of these files or folders."""
+    return any(item.path.is_relative_to(path) for path in paths)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
