@@ -188,7 +188,10 @@ def _page(
     response = request.response
     if step is Step.CONSENT:
         scopes = parse(service.held_scope(ctx, checked, who))
-        values = consent_page.values(request, client, account, scopes, uri, other_account=other)
+        added = service.added_scopes(ctx, checked, who)
+        values = consent_page.values(
+            request, client, account, scopes, uri, added=added, other_account=other
+        )
         response.text = render_page(request, consent_page.CONSENT, values)
         return response
     if step is Step.CHOOSE:
