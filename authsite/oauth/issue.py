@@ -59,12 +59,15 @@ _OF_USER = {"auth_at", "recognized"}
 _OF_SESSION = {"session_id"}
 
 
-def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[IssuedFamily]:
+def _issue_query(
+    *, for_user: bool, by_code: bool = False, to_device: bool = False
+) -> PreparedQuery[IssuedFamily]:
     """INSERT … SELECT from the owner's rows, where these still are what was checked.
 
     ``by_code``: also from the code, which the same transaction has spent, and from its browser
     session. What ends a session deletes its row, which this one keeps until the family can be seen,
-    and then ends the families of the session.
+    and then ends the families of the session. ``to_device``: the code was approved for a device,
+    which asks for the tokens itself.
     """
     null = _NULL_AT_FIRST
     null = null if for_user else null | _OF_USER
@@ -81,6 +84,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
         owners = owners.join(AuthorizationCode.__table__, AuthorizationCode.id == new["id"])
         owners = owners.join(BrowserSession.__table__, BrowserSession.id == new["session_id"])
         unchanged.append(AuthorizationCode.used_at == new["created_at"])
+    if by_code and not to_device:
         # Of the person's browser; the request for the tokens comes from the application's server.
         device = BrowserSession.__table__.c
         selected |= {"address": device.address, "agent": device.agent}
@@ -96,6 +100,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
 
 ISSUE_FOR_USER = _issue_query(for_user=True)
 ISSUE_FOR_CODE = _issue_query(for_user=True, by_code=True)
+ISSUE_TO_DEVICE = _issue_query(for_user=True, by_code=True, to_device=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(
     exists().where(
@@ -110,6 +115,7 @@ class CodeGrant(NamedTuple):
 
     ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
     at the latest, None for never.
+    ``to_device``: a device asks for the tokens itself, with its own address.
     """
 
     id: UUID
@@ -118,6 +124,7 @@ class CodeGrant(NamedTuple):
     audience: str | None
     facts: str | None
     bound: datetime | None
+    to_device: bool = False
 
 
 def issue(
@@ -243,7 +250,7 @@ def _insert(
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
     if code:
-        queries[0] = (ISSUE_FOR_CODE, values)
+        queries[0] = (ISSUE_TO_DEVICE if code.to_device else ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     if audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
