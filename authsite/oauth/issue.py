@@ -27,6 +27,8 @@ from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
 from .models import OAUTH, Client, Family
+from .oidc import access_tokens
+from .oidc.access_tokens import Form
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
 
@@ -111,13 +113,15 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
+    ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
+    at the latest, None for never.
     ``to_device``: a device asks for the tokens itself, with its own address.
     """
 
     id: UUID
     scope: str
     session_id: UUID
+    audience: str | None
     facts: str | None
     bound: datetime | None
     to_device: bool = False
@@ -141,13 +145,15 @@ def issue(
 
     ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
     and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
-    for an audience `FeatureNotOpen`.
+    for an audience `FeatureNotOpen` and `SigningUnavailable`.
     """
     account, family_id = done.account, family_id or uuid4()
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
+    form = access_tokens.form_for(ctx, audience)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
-    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
+    about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, family_id, owner, form, about, audience=audience)
     scopes.confirm(ctx, holder, family_id, held)
     return pair
 
@@ -160,10 +166,11 @@ def issue_for_code(
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
-    of_code = facts.unpack(code.facts)
-    holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
+    holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, code, audience=of_code.audience)
+    form = access_tokens.form_for(ctx, code.audience)
+    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -178,7 +185,8 @@ def issue_for_client(
         "new_user_epoch": None,
         "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
-    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
+    form, about = access_tokens.form_for(ctx, audience), access_tokens.Holder(client.id)
+    return _insert(ctx, client, scope, uuid4(), values, form, about, audience=audience)
 
 
 def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
@@ -199,13 +207,18 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
+    form: Form,
+    about: access_tokens.Holder,
     code: CodeGrant | None = None,
     *,
     audience: str | None,
 ) -> TokenPair:
-    """``audience``: the resource that the tokens are for, which an older version would overlook."""
+    """Insert the family. ``form`` and ``about``: of its access tokens.
+
+    ``audience``: the resource that the tokens are for, which an older version would overlook.
+    """
     now, info = clock.now(), ctx.request_info
-    user_id, amr = owner["new_user_id"], facts.amr_of(owner["new_facts"])
+    user_id = owner["new_user_id"]
     bound = code.bound if code else None
     expires_at = refresh_expiry(now, now, ctx.settings, bound)
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
@@ -230,7 +243,7 @@ def _insert(
         Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
-        details={"family": str(family_id)} | ({"amr": " ".join(amr)} if user_id else {}),
+        details={"family": str(family_id)} | ({"amr": " ".join(about.amr)} if user_id else {}),
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
@@ -247,4 +260,4 @@ def _insert(
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
         raise NotIssued
-    return encode_pair(ctx, first, now)
+    return form.of(encode_pair(ctx, first, now), first, about)

@@ -171,6 +171,7 @@ def test_progress_goes_from_nothing_to_all(site, monkeypatch):
         assert len(seen[name]) > 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("model", "name"), [(Family, "families"), (LimitCounter, "counters")])
 def test_on_postgresql_a_row_that_is_locked_is_skipped(site, frozen, model, name):
     if site.database.autocommit.dialect.name != "postgresql":

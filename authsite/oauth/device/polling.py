@@ -86,7 +86,7 @@ def poll(ctx: Context, client: AuthenticatedClient, device_code: str, resource: 
     `InvalidDeviceCode`, which is counted in the limit `client-auth`; and what `codes.redeem` raises
     after an approval.
     """
-    with counting_failures(ctx, client):
+    with counting_failures(ctx, client.id):
         try:
             code = _find(ctx, client, device_code)
             if code.approved:
