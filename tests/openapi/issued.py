@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client, Family
+from authsite.oauth.models import DEVICE_GRANT, MFA_GRANT, PASSKEY_GRANT, Client, Family
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
@@ -21,6 +21,7 @@ from tests.passkeys.passkey_users import rows as passkeys_of
 from tests.support import connected, databases, factors
 from tests.support.authenticator import Authenticator
 from tests.support.codes import application, code_of
+from tests.support.devices import approved
 from tests.support.identities import linked
 from tests.support.mails import link_in
 from tests.support.pages import sign_in
@@ -129,6 +130,11 @@ class Issued:
             self.browser()
             keys = application(self.site, scope="reports:read", require_confirmed=False)
             return keys.form(code=code_of(self.site, keys, "reports:read"))
+        if example["grant_type"] == DEVICE_GRANT:
+            self.browser()
+            device = {"grant_types": DEVICE_GRANT, "require_confirmed": False}
+            keys = application(self.site, scope="reports:read", **device)
+            return keys.form(device_code=approved(self.site, keys, "reports:read"))
         if "refresh_token" not in example:
             return self.keys.form()
         return self.keys.form(refresh_token=self.pair["refresh_token"])

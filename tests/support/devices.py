@@ -7,14 +7,16 @@ tokens = poll(site, app, started)
 """
 
 from datetime import timedelta
-from uuid import UUID
 
 from sqlalchemy import update
 
+from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.device.models import DeviceCode
+from authsite.oauth.device.text import DeviceText, encode
 from authsite.oauth.models import DEVICE_GRANT
 from authsite.platform.runtime import clock
 from tests.support.authorizing import BASE, application
+from tests.support.codes import code_of, codes
 from tests.support.pages import csrf_of
 
 PAGE = f"{BASE}/device"
@@ -83,14 +85,24 @@ def ready(site):
 
 def expire(site):
     """As if the lifetime of all device codes, and of their authorization codes, were over."""
-    from authsite.oauth.codes.models import AuthorizationCode
-
     ago = clock.now() - timedelta(seconds=1)
     with site.db() as db:
         for model in (DeviceCode, AuthorizationCode):
             db.execute(update(model).values(expires_at=ago))
 
 
-def id_of(app):
-    """The id of an application in the database."""
-    return UUID(app.client_id)
+def approved(site, keys, scope):
+    """The device code of a client that the user of the newest browser session has approved."""
+    code_of(site, keys, scope, verifier=None, redirect_uri="")
+    code = codes(site)[-1]
+    with site.db() as db:
+        db.add(
+            DeviceCode(
+                id=code.id, client_id=code.client_id, client_epoch=code.client_epoch,
+                user_code=code.id.hex, scope=scope, created_at=code.created_at,
+                expires_at=code.expires_at, interval=5, user_id=code.user_id,
+                decided_at=code.created_at, approved=True,
+            )
+        )  # fmt: skip
+    text = DeviceText(code.id, int(code.expires_at.timestamp()))
+    return encode(site.app.registry["authsite"].keys, text)
