@@ -46,6 +46,8 @@ def test_the_limits_that_count_an_address_are_those_of_the_documentation():
         "reset-token",
         "provider-failures",
         "authorize-address",
+        "device-start",
+        "device-code",
         "second-factor-address",
         "email-code-address",
         "invitation-link",

@@ -15,6 +15,8 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "provider-failures": "20/10 minutes",
         "client-auth": "20/minute",
         "authorize-address": "60/minute",
+        "device-start": "30/hour",
+        "device-code": "10/15 minutes",
         "register-address": "20/hour",
         "forgot-email": "5/hour",
         "forgot-address": "20/hour",
