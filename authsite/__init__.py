@@ -46,6 +46,7 @@ PACKAGES = (
     "signup",
     "providers",
     "oauth.codes",
+    "oauth.device",
     "oauth.consents",
     "oauth.personal",
     "oauth.authorization",

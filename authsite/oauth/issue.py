@@ -27,6 +27,8 @@ from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
 from .models import OAUTH, Client, Family
+from .oidc import access_tokens
+from .oidc.access_tokens import Form
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 
 
@@ -57,12 +59,15 @@ _OF_USER = {"auth_at", "recognized"}
 _OF_SESSION = {"session_id"}
 
 
-def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[IssuedFamily]:
+def _issue_query(
+    *, for_user: bool, by_code: bool = False, to_device: bool = False
+) -> PreparedQuery[IssuedFamily]:
     """INSERT … SELECT from the owner's rows, where these still are what was checked.
 
     ``by_code``: also from the code, which the same transaction has spent, and from its browser
     session. What ends a session deletes its row, which this one keeps until the family can be seen,
-    and then ends the families of the session.
+    and then ends the families of the session. ``to_device``: the code was approved for a device,
+    which asks for the tokens itself.
     """
     null = _NULL_AT_FIRST
     null = null if for_user else null | _OF_USER
@@ -79,6 +84,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
         owners = owners.join(AuthorizationCode.__table__, AuthorizationCode.id == new["id"])
         owners = owners.join(BrowserSession.__table__, BrowserSession.id == new["session_id"])
         unchanged.append(AuthorizationCode.used_at == new["created_at"])
+    if by_code and not to_device:
         # Of the person's browser; the request for the tokens comes from the application's server.
         device = BrowserSession.__table__.c
         selected |= {"address": device.address, "agent": device.agent}
@@ -94,6 +100,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
 
 ISSUE_FOR_USER = _issue_query(for_user=True)
 ISSUE_FOR_CODE = _issue_query(for_user=True, by_code=True)
+ISSUE_TO_DEVICE = _issue_query(for_user=True, by_code=True, to_device=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(
     exists().where(
@@ -108,6 +115,7 @@ class CodeGrant(NamedTuple):
 
     ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
     at the latest, None for never.
+    ``to_device``: a device asks for the tokens itself, with its own address.
     """
 
     id: UUID
@@ -116,6 +124,7 @@ class CodeGrant(NamedTuple):
     audience: str | None
     facts: str | None
     bound: datetime | None
+    to_device: bool = False
 
 
 def issue(
@@ -136,13 +145,15 @@ def issue(
 
     ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
     and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
-    for an audience `FeatureNotOpen`.
+    for an audience `FeatureNotOpen` and `SigningUnavailable`.
     """
     account, family_id = done.account, family_id or uuid4()
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
+    form = access_tokens.form_for(ctx, audience)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
-    pair = _insert(ctx, client, held, family_id, owner, done.amr, audience=audience)
+    about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, family_id, owner, form, about, audience=audience)
     scopes.confirm(ctx, holder, family_id, held)
     return pair
 
@@ -157,7 +168,9 @@ def issue_for_code(
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
     holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, done.amr, code, audience=code.audience)
+    form = access_tokens.form_for(ctx, code.audience)
+    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -172,7 +185,8 @@ def issue_for_client(
         "new_user_epoch": None,
         "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
-    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
+    form, about = access_tokens.form_for(ctx, audience), access_tokens.Holder(client.id)
+    return _insert(ctx, client, scope, uuid4(), values, form, about, audience=audience)
 
 
 def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
@@ -193,12 +207,13 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
-    amr: tuple[str, ...] = (),
+    form: Form,
+    about: access_tokens.Holder,
     code: CodeGrant | None = None,
     *,
     audience: str | None,
 ) -> TokenPair:
-    """Insert the family. ``amr``: how its user signed in.
+    """Insert the family. ``form`` and ``about``: of its access tokens.
 
     ``audience``: the resource that the tokens are for, which an older version would overlook.
     """
@@ -228,14 +243,14 @@ def _insert(
         Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
-        details={"family": str(family_id)} | ({"amr": " ".join(amr)} if user_id else {}),
+        details={"family": str(family_id)} | ({"amr": " ".join(about.amr)} if user_id else {}),
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
     if code:
-        queries[0] = (ISSUE_FOR_CODE, values)
+        queries[0] = (ISSUE_TO_DEVICE if code.to_device else ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     if audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
@@ -245,4 +260,4 @@ def _insert(
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
         raise NotIssued
-    return encode_pair(ctx, first, now)
+    return form.of(encode_pair(ctx, first, now), first, about)

@@ -9,6 +9,7 @@ from authsite.platform.http.bodies import Body, MaybeEmpty
 
 ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
 AUTHORIZATION_CODE = "ac_N8tGz3NFZ4kKvN7xIq83vEjR"
+DEVICE_CODE = "dc_3vEjRN8tGz3NFZ4kKvN7xIq8"
 RESOURCE = "https://mcp.example.com/"
 REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
 MFA_TOKEN = "mt_xIq83vEjRWeJCrze8SNFZ4kKvN7N8tGz3NFZ4kKvN7x"
@@ -16,7 +17,8 @@ CREDENTIAL = '{"id":"AAEC","rawId":"AAEC","type":"public-key","response":{}}'
 
 Name = Annotated[str, Field(max_length=320)]
 Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
-TokenText = Annotated[str, Field(max_length=512)]
+MAX_TOKEN = 4096  # characters: a JSON Web Token with groups is the longest
+TokenText = Annotated[str, Field(max_length=MAX_TOKEN)]
 MAX_CREDENTIAL = 16 * 1024  # characters
 Credential = Annotated[
     str,

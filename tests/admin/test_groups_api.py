@@ -20,6 +20,7 @@ from tests.support import administrators
 from tests.support.factors import context
 from tests.support.host import hello
 from tests.support.site import bearer
+from tests.support.statements import counted
 
 GROUPS = "/v1/admin/groups"
 SCOPES = "\n  notes:read: Read notes\n  payments:write [groups]: Pay"
@@ -244,6 +245,29 @@ def test_the_last_owner_stays(site, api):
             roles.revoke(*last)
 
 
+def test_a_client_changes_no_group_of_an_administrator(site, api):
+    """What members may do; the title is no matter of theirs."""
+    api("post", status=201, **FINANCE)
+    ann = site.user("ann@example.com", confirmed=True)
+    api("put", f"/finance/members/{ann.id}", 204)
+    by_client = Api(site, administrators.client(site, "admin:groups:write"))
+    by_client("patch", "/finance", require_acr="aal2")
+    api("put", f"/authsite:viewer/members/{ann.id}", 204)
+    for method, body in (
+        ("patch", {"scopes": []}),
+        ("patch", {"require_acr": ""}),
+        ("delete", {}),
+    ):
+        answer = by_client(method, "/finance", 403, **body)
+        assert answer.json["errors"][0]["code"] == "outranked"
+    by_client("patch", "/finance", title="Money")
+    assert members(site, "finance") == [str(ann.id)]
+    with site.db() as db:
+        assert db.get(Group, "finance").scopes == "payments:write"
+    api("patch", "/finance", scopes=[])
+    api("delete", "/finance", 204)
+
+
 def test_a_repeated_change_is_no_event(site, api):
     with site.db() as db:
         groups.create(context(site, db), "ops", GroupValues("Ops"), Cause("command"))
@@ -276,3 +300,16 @@ def test_a_group_that_a_route_names_stays(host_with):
     answer = api("delete", "/finance", 409)
     assert "reports" in answer.json["message"]
     api("delete", "/ops", 204)
+
+
+def test_the_members_of_all_groups_of_a_part_are_counted_by_one_statement(api):
+    for number in range(12):
+        api("post", status=201, name=f"team{number}", title="Team")
+    seen = []
+    for limit in (5, 16):
+        with counted(api.site.database) as statements:
+            shown = api("get", f"?limit={limit}").json["data"]
+        seen.append(len(statements))
+    assert len(shown) == 16
+    assert {each["name"]: each["member_count"] for each in shown}["authsite:owner"] == 1
+    assert seen[0] == seen[1]

@@ -189,8 +189,9 @@ def _page(
     response = request.response
     if step is Step.CONSENT:
         scopes = parse(service.held_scope(ctx, checked, who))
+        added, acr = service.added_scopes(ctx, checked, who), acr_of(who.amr)
         values = consent_page.values(
-            request, client, account, scopes, uri, acr=acr_of(who.amr), other_account=other
+            request, client, account, scopes, uri, acr=acr, added=added, other_account=other
         )
         response.text = render_page(request, consent_page.CONSENT, values)
         return response

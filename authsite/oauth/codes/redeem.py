@@ -7,6 +7,8 @@ has seen the code but not its verifier, cannot end what the first use has begun.
 
 import hmac
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple, NoReturn
 from uuid import UUID
@@ -15,7 +17,8 @@ from sqlalchemy import bindparam, exists
 
 from authsite.context import Context
 from authsite.oauth import families, resources
-from authsite.oauth.errors import InvalidCode, NotIssued
+from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
 from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
 from authsite.oauth.models import Family
 from authsite.oauth.oidc import sign_ins
@@ -57,15 +60,40 @@ def redeem(ctx: Context, found: ClientWithCode, sent: Sent) -> TokenPair:
     `ConfirmationRequired`, `GroupRequired`, `InvalidScope`, `InvalidTarget`, `SigningUnavailable`,
     `TooManyAttempts`, and what an account condition raises.
     """
+    with counting_failures(ctx, found.id):
+        return _issue(ctx, found.client, _find_valid(ctx, found, sent))
+
+
+def redeem_of_device(
+    ctx: Context, client: AuthenticatedClient, code_id: UUID, resource: str
+) -> TokenPair:
+    """`redeem` for the code that a person has approved for a device; the caller counts failures.
+
+    The caller has read the device code. Raises `ExpiredCode` if it was never used.
+    """
+    found = CLIENT_WITH_CODE.one(ctx.database, client_id=client.id, code_id=code_id)
+    code = found.code if found else None
+    if code is None or code.client_id != client.id:
+        raise InvalidCode("what the user allowed was withdrawn")
+    if code.redirect_uri:
+        raise InvalidCode("it is not the code of a device")
+    _check_unchanged(ctx, client, code, resource)
+    return _issue(ctx, client, code, to_device=True)
+
+
+@contextmanager
+def counting_failures(ctx: Context, client_id: UUID) -> Iterator[None]:
+    """Count an `InvalidCode` in the limit `client-auth`; raises `TooManyAttempts` over it."""
     try:
-        return _redeem(ctx, found, sent)
+        yield
     except InvalidCode:
-        ctx.limits.count("client-auth", str(found.id), ctx.limits.address)
+        ctx.limits.count("client-auth", str(client_id), ctx.limits.address)
         raise
 
 
-def _redeem(ctx: Context, found: ClientWithCode, sent: Sent) -> TokenPair:
-    client, code = found.client, _find_valid(ctx, found, sent)
+def _issue(
+    ctx: Context, client: AuthenticatedClient, code: StoredCode, *, to_device: bool = False
+) -> TokenPair:
     terms, account = code.terms, code.terms.account
     if account is None or code.session_ends_at is None:
         raise InvalidCode("its user was signed out")  # never: `_find_valid` has looked
@@ -80,6 +108,7 @@ def _redeem(ctx: Context, found: ClientWithCode, sent: Sent) -> TokenPair:
         audience=code.audience,
         facts=facts.pack(amr, audience=code.audience, third_party=not terms.first_party),
         bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        to_device=to_device,
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
@@ -96,16 +125,22 @@ def _find_valid(ctx: Context, client: ClientWithCode, sent: Sent) -> StoredCode:
         raise InvalidCode(
             "it is not a code of this service, or it expired long ago, or its user was deleted"
         )
+    if not code.redirect_uri:
+        raise InvalidCode("it is the code of a device")  # never: its text is another one
     if code.client_id != client.id:
         raise InvalidCode("it was issued to another client")
     if sent.redirect_uri and sent.redirect_uri != code.redirect_uri:
         raise InvalidCode("redirect_uri differs from that of the authorization request")
     _check_verifier(code.code_challenge, sent.verifier)
-    resources.check_same(sent.resource, code.audience)
+    _check_unchanged(ctx, client, code, sent.resource)
+    return code
+
+
+def _check_unchanged(ctx: Context, client: CheckedClient, code: StoredCode, resource: str) -> None:
+    resources.check_same(resource, code.audience)
     if code.used_at is not None:
         _refuse_used(ctx, client, code.id)
     _check_valid(client, code)
-    return code
 
 
 def _check_verifier(challenge: str | None, verifier: str) -> None:
@@ -124,10 +159,10 @@ def s256(verifier: str) -> str:
     return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def _check_valid(client: ClientWithCode, code: StoredCode) -> None:
+def _check_valid(client: CheckedClient, code: StoredCode) -> None:
     now = clock.now()
     if code.expires_at <= now:
-        raise InvalidCode("it has expired")
+        raise ExpiredCode("it has expired")
     if code.client_epoch != client.epoch:
         raise InvalidCode("the client was changed since")
     if code.terms.account is None:

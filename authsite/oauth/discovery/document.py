@@ -46,6 +46,10 @@ class MetadataAnswer(TypedDict):
     """The URL of the userinfo endpoint."""
     end_session_endpoint: NotRequired[Annotated[str, Field(examples=[f"{_ISSUER}/oauth/logout"])]]
     """The URL to which a client sends a browser for a logout."""
+    device_authorization_endpoint: NotRequired[
+        Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/device"])]
+    ]
+    """The URL at which a device without a browser begins a sign-in (RFC 8628)."""
     jwks_uri: NotRequired[Annotated[str, Field(examples=[f"{_ISSUER}/.well-known/jwks.json"])]]
     """The URL of the public keys."""
     response_modes_supported: NotRequired[Annotated[list[str], Field(examples=[["query"]])]]

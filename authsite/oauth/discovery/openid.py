@@ -27,6 +27,8 @@ def openid_members(
         answer["userinfo_endpoint"] = url
     if url := endpoint("authsite.oauth.end_session"):
         answer["end_session_endpoint"] = url
+    if url := endpoint("authsite.oauth.device"):
+        answer["device_authorization_endpoint"] = url
     answer["jwks_uri"] = endpoint("authsite.jwks") or ""
     answer["scopes_supported"] = list(dict.fromkeys((*SCOPES, *settings.scopes)))
     answer["response_modes_supported"] = ["query"]

@@ -13,6 +13,7 @@ from authsite.oauth.tokens import TokenPair
 
 from .authorization_code import by_authorization_code
 from .client_credentials import by_client_credentials
+from .device_code import by_device_code
 from .grant import Grant, GrantBody
 from .mfa import by_mfa
 from .passkey import by_passkey
@@ -26,6 +27,7 @@ GRANTS: Mapping[str, Grant[Any, Any]] = {
         by_client_credentials,
         by_refresh_token,
         by_authorization_code,
+        by_device_code,
         by_mfa,
         by_passkey,
     )

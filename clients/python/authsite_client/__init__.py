@@ -12,6 +12,7 @@ from .async_session import AsyncSession
 from .client import Client
 from .code_login import CodeLogin, SignedIn
 from .connections import Service
+from .device import DeviceCode
 from .errors import (
     ApiError,
     AuthsiteError,
@@ -40,6 +41,7 @@ from .errors import (
     VerificationError,
 )
 from .identity import Identity
+from .protected_resource import ProtectedResource
 from .second_steps import Enrollment
 from .session import Session
 from .tokens import Tokens
@@ -56,6 +58,7 @@ __all__ = [
     "Client",
     "ClientRequired",
     "CodeLogin",
+    "DeviceCode",
     "EmailNotVerified",
     "Enrollment",
     "FieldError",
@@ -70,6 +73,7 @@ __all__ = [
     "LoginFailed",
     "MfaRequired",
     "MissingToken",
+    "ProtectedResource",
     "Service",
     "Session",
     "SignedIn",

@@ -17,7 +17,7 @@ from authsite.users.groups.models import Group
 from authsite.users.models import User
 from tests.support.acting import acting
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 NAMES = ("ann", "Anna", "bob", "cat")
 
 

@@ -8,6 +8,7 @@ import pyotp
 from authsite.platform.runtime import clock
 from tests.support.mails import link_in, text_of
 from tests.support.virtual_keys import VirtualKeys
+from tests.system.browser.gallery_console import console
 from tests.system.browser.people import EMAIL, PASSWORD
 
 CODE = re.compile(r"^\s*([B-Z]{4}-[B-Z]{4})$", re.MULTILINE)
@@ -44,6 +45,7 @@ def second_factors(ann, email):
     yield from _add_passkey(ann, keys)
     yield from _sign_in(ann, email, app)
     yield from _verify(ann, email, app)
+    yield from console(ann, email)
     yield from _remove(ann)
     yield from _mailed(ann, email)
     ann.page.context.clear_cookies()
@@ -65,7 +67,7 @@ def _set_up(ann, app):
     yield "factors-totp"
     if ann.page.locator("[name=mail_code]").count():
         ann.mail()
-        ann.page.locator("button[formaction$='/totp/mail']").click()
+        ann.page.locator("button[form=mail-code]").click()
         ann.page.locator(".notice").wait_for()
         yield "factors-totp-mailed"
         ann.fill(mail_code=_mailed_code(ann))
@@ -174,6 +176,8 @@ def _mailed(ann, email):
     yield "code-elsewhere"
     ann.go(f"/login/code/{'x' * 64}")
     yield "code-invalid"
+    ann.go("/login/factor")
+    yield "factor-ended"
 
 
 def required(ann):

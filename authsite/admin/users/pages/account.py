@@ -18,7 +18,7 @@ from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
 
-from .asking import acting, ask, back
+from .asking import acting, ask, back, mailing
 
 MAX_GROUPS = 500
 FIELDS = "authsite:templates/admin/users/{}_fields.jinja2"
@@ -55,6 +55,7 @@ class DeleteForm(RequiredReason):
         _("Disable"),
         _("All sign-ins and tokens of the user end now, and the user cannot sign in."),
         _("You can enable the user again at any time."),
+        notice="anyone",
         reason="required",
         dangerous=True,
     ),
@@ -73,6 +74,7 @@ def disable(request: Request) -> Response:
         _("Enable ${user}?"),
         _("Enable"),
         _("The user can sign in again. If the account was to be deleted, it stays."),
+        notice="anyone",
     ),
 )
 def enable(request: Request) -> Response:
@@ -148,7 +150,7 @@ def change_profile(request: Request) -> Response:
 )
 def change_email(request: Request) -> Response:
     """Change the e-mail address by a link, or at once."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     given: EmailForm = request.authsite.validated
     actions.change_email(ctx, by, user, given.email, given.reason, confirmed=bool(given.confirmed))
     return back(request, user, "email-changed" if given.confirmed else "email-asked")
@@ -168,6 +170,7 @@ def _deletes_now(request: Request, _user: User) -> Mapping[str, Any]:
         _("Delete the account"),
         _("All sign-ins and tokens end now, and the user cannot sign in."),
         _("In 7 days the account and its data are erased for good. Until then you can enable it."),
+        notice="anyone",
         reason="required",
         dangerous=True,
         fields=FIELDS.format("delete"),
