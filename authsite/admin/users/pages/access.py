@@ -9,7 +9,7 @@ from authsite.admin.users import access, actions
 from authsite.platform.i18n import _
 from authsite.request_state import Request
 
-from .asking import acting, ask, back, part_of
+from .asking import acting, ask, back, mailing, part_of
 
 
 @confirming(

@@ -18,7 +18,7 @@ from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
 
-from .asking import acting, ask, back
+from .asking import acting, ask, back, mailing
 
 MAX_GROUPS = 500
 FIELDS = "authsite:templates/admin/users/{}_fields.jinja2"
