@@ -245,7 +245,7 @@ def test_the_last_owner_stays(site, api):
 
 
 def test_a_client_changes_no_group_of_an_administrator(site, api):
-    """What members may do; the title is no matter of theirs."""
+    """What members may do; they do not depend on the title."""
     api("post", status=201, **FINANCE)
     ann = site.user("ann@example.com", confirmed=True)
     api("put", f"/finance/members/{ann.id}", 204)

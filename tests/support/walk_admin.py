@@ -173,7 +173,7 @@ def groups(walk):
 
 
 def invitations(walk):
-    """Invitations that nobody accepts."""
+    """Invitations that stay open, or are revoked."""
     for number in range(2):
         made = walk.call("post", f"{API}/invitations", email=f"new{number}@example.com")["id"]
         walk.call("get", f"{API}/invitations/{made}")
