@@ -1,7 +1,7 @@
 """Sign-in of a program without a browser, such as a command-line tool (RFC 8628).
 
 The program shows an address and a code. The user opens the address in any browser, enters the code
-and allows the program, which meanwhile asks for its tokens again and again.
+and allows the program. Until then the program asks for its tokens again and again.
 """
 
 import sys
