@@ -15,7 +15,7 @@ from authsite.users.groups.models import GroupMember
 from . import machine
 from .administration_data import LARGE
 
-BATCHES = 20  # of each
+BATCHES = 10  # of each
 
 
 def measure(place):
@@ -55,4 +55,6 @@ def _report(place, db, name, step, members):
     own, other = time.thread_time() - own, machine.running(pids) - other
     each = (own + other) / BATCHES
     whole = each * members / BATCH
-    print(f"| {name} | {1000 * each:.0f} | {1000 * other / BATCHES:.0f} | {whole:.0f} |", flush=True)
+    print(
+        f"| {name} | {1000 * each:.0f} | {1000 * other / BATCHES:.0f} | {whole:.0f} |", flush=True
+    )

@@ -36,7 +36,7 @@ from authsite.users.groups.models import GroupMember
 from authsite.users.models import LoginName, User
 
 WALK = 20_000  # rows, of the newest users without a factor
-SHORT_WALK = 2_000  # rows, of any others: each may be looked for in other tables
+SHORT_WALK = 1_000  # rows, of any others: each may be looked for in other tables
 COUNTED = 1_000  # users; more are "1,000+"
 MAX_TEXT = 320  # characters
 NAME = "name:"
