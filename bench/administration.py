@@ -35,9 +35,8 @@ from tests.support.statements import noted
 
 from . import administration_cases as cases
 from . import administration_data as data
-from . import administration_groups
+from . import administration_groups, machine
 from . import administration_plans as plans
-from . import machine
 
 SMALL = 10_000  # users of the second database
 PAGE, LIST = 0.150, 0.020  # seconds that a page and a list of 50 may take

@@ -1,4 +1,4 @@
-"""What it takes to change and to delete the group with a tenth of all users: some of the batches."""
+"""Some of the batches in which the group with a tenth of all users is changed and deleted."""
 
 import time
 
