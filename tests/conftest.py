@@ -23,10 +23,20 @@ gc.set_threshold(50_000)
 
 from authsite.platform.db.base import Base
 from authsite.platform.runtime import clock
-from tests.support import commands, databases, extent, folders, mails, quick_bcrypt
+from tests.support import (
+    commands,
+    databases,
+    extent,
+    folders,
+    mails,
+    quick_bcrypt,
+    quick_start,
+)
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
 from tests.support.site import WEB, Site
+
+quick_start.use()
 
 
 def need(available, what):

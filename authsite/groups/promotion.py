@@ -1,6 +1,6 @@
 """What ends when a user becomes an administrator, or one who may do more.
 
-Whoever may act at a user is decided when they ask for it (`authsite.admin.rank`). What takes place
+Who may act at a user is decided when it is asked for (`authsite.admin.rank`). What takes place
 later, such as a change of address with a mailed link, was asked for at a user of a lower rank.
 """
 

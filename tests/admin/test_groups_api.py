@@ -246,18 +246,15 @@ def test_the_last_owner_stays(site, api):
 
 
 def test_a_client_changes_no_group_of_an_administrator(site, api):
-    """What members may do; the title is no matter of theirs."""
+    """What members may do; they do not depend on the title."""
     api("post", status=201, **FINANCE)
     ann = site.user("ann@example.com", confirmed=True)
     api("put", f"/finance/members/{ann.id}", 204)
     by_client = Api(site, administrators.client(site, "admin:groups:write"))
     by_client("patch", "/finance", require_acr="aal2")
     api("put", f"/authsite:viewer/members/{ann.id}", 204)
-    for method, body in (
-        ("patch", {"scopes": []}),
-        ("patch", {"require_acr": ""}),
-        ("delete", {}),
-    ):
+    changes = ("patch", {"scopes": []}), ("patch", {"require_acr": ""}), ("delete", {})
+    for method, body in changes:
         answer = by_client(method, "/finance", 403, **body)
         assert answer.json["errors"][0]["code"] == "outranked"
     by_client("patch", "/finance", title="Money")

@@ -114,7 +114,8 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
         "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1,
-        "invitations": 1, "clients": 2, "client_uris": 0, "resources": 0, "consents": 0, "families": 2, "personal_tokens": 0,
+        "invitations": 1, "clients": 2, "client_uris": 0, "resources": 0, "consents": 0,
+        "families": 2, "personal_tokens": 0,
         "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:

@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import authsite
-from tests.support import quick_bcrypt
+from tests.support import quick_bcrypt, quick_start
 
 CHECKOUT = Path(authsite.__file__).parent.parent
 TIMEOUT = 120  # seconds
@@ -185,6 +185,7 @@ def main():
             import_module(module.name)
     for name in LOADED_LATE:
         import_module(name)
+    quick_start.use()
     gc.freeze()  # a collection in a fork would copy every page
     order, descriptors = _next_order()
     _become(order, *descriptors)

@@ -82,7 +82,8 @@ def reading(walk):
     )  # fmt: skip
     for query in (
         "users", "users?q=ann", f"users?q={walk.ann.id}", "users?q=name:an", "users?disabled=true",
-        "users?confirmed=false", "users?group=authsite:owner", "users?created_after=2026-01-01T00:00:00Z",
+        "users?confirmed=false", "users?group=authsite:owner",
+        "users?created_after=2026-01-01T00:00:00Z",
         "events", f"events?user={walk.ann.id}", "events?event=user.created",
         "events?address=192.0.2.1", "events/export", f"events/explain/{request}", "seals", "groups",
         "groups/authsite:owner", "groups/authsite:owner/members",
@@ -172,7 +173,7 @@ def groups(walk):
 
 
 def invitations(walk):
-    """Invitations that nobody accepts."""
+    """Invitations that stay open, or are revoked."""
     for number in range(2):
         made = walk.call("post", f"{API}/invitations", email=f"new{number}@example.com")["id"]
         walk.call("get", f"{API}/invitations/{made}")

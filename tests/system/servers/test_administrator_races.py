@@ -38,7 +38,7 @@ ADDRESSES = ("ann@example.com", "bo@example.com")
 
 
 class Owner(NamedTuple):
-    """An owner, with the header of their own access token."""
+    """An owner, with the header of an access token."""
 
     user: User
     headers: dict
