@@ -224,8 +224,7 @@ def together():
     """The names of settings for one host: in a whole run each by itself."""
     if extent.ALL:
         return [[name] for name in SETTINGS]
-    by_package = groupby(SETTINGS, key=lambda name: name.partition(".")[0])
-    return [list(names) for _, names in by_package]
+    return [list(names) for _, names in groupby(SETTINGS, lambda name: name.partition(".")[0])]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
