@@ -121,7 +121,7 @@ AND (conrelid::regclass::text = ANY(:tables) OR confrelid::regclass::text = ANY(
 
 
 def sizes(users):
-    """The numbers of rows of a site with so many users."""
+    """The numbers of rows of a site with this number of users."""
     return {
         "users": users,
         "clients": 300,
@@ -133,7 +133,7 @@ def sizes(users):
 
 
 def fill(database, users):
-    """Fill the empty tables for so many users, and collect the statistics."""
+    """Fill the empty tables for this number of users, and collect the statistics."""
     began = time.monotonic()
     with database.autocommit.connect() as connection:
         connection.execute(text("SET statement_timeout = 0"))

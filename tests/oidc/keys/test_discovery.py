@@ -41,6 +41,7 @@ def test_the_document_field_by_field(provider_with, path):
         **{
             name: f"{ISSUER}{below}" for name, (route, below) in ELSEWHERE.items() if route in there
         },
+        "device_authorization_endpoint": f"{ISSUER}/v1/oauth/device",
         "jwks_uri": f"{ISSUER}/.well-known/jwks.json",
         "response_modes_supported": ["query"],
         "code_challenge_methods_supported": ["S256"],
