@@ -28,8 +28,9 @@ from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
+from . import client_urls
 from .errors import InvalidClient, TwoClientAuthentications
-from .models import PUBLIC_TYPES, Client, may_use
+from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
 
 log = structlog.get_logger("authsite.oauth")
 
@@ -101,11 +102,12 @@ class HasSecrets(Protocol):
 
 Found = TypeVar("Found", bound=HasSecrets)
 
-ENABLED_CLIENT = PreparedQuery(
-    select(*columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)).where(
-        Client.id == bindparam("client_id"), Client.disabled_at.is_(None)
-    ),
-    EnabledClient,
+_ENABLED = select(
+    *columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)
+).where(Client.disabled_at.is_(None))
+ENABLED_CLIENT = PreparedQuery(_ENABLED.where(Client.id == bindparam("client_id")), EnabledClient)
+ENABLED_DOCUMENT = PreparedQuery(
+    _ENABLED.where(Client.document_uri == bindparam("url")), EnabledClient
 )
 
 
@@ -153,8 +155,12 @@ def identify(ctx: Context, credentials: ClientCredentials) -> AuthenticatedClien
     find = partial(ENABLED_CLIENT.one, ctx.database)
     if _is_basic(credentials.authorization) or credentials.client_secret:
         return authenticate_request(ctx, credentials, find).client
-    found = find(client_id=_sent_id(credentials.client_id))
-    if found and found.public:
+    url = credentials.client_id or ""
+    if client_urls.usable(ctx.settings, url):  # its row is read; nothing is fetched here
+        found = ENABLED_DOCUMENT.one(ctx.database, url=url)
+    else:
+        found = find(client_id=_sent_id(url))
+    if found and found.public and (found.client.type == DOCUMENT) == client_urls.is_url(url):
         return found.client
     return _authenticate_limited(ctx, found, None).client
 

@@ -121,14 +121,20 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
         id=code.id,
         scope=code.scope,
         session_id=code.session_id,
-        facts=facts.pack(amr, audience=code.audience, third_party=not terms.first_party),
+        facts=facts.pack(
+            amr,
+            audience=code.audience,
+            third_party=not terms.first_party,
+            client=terms.document_uri,
+        ),
         bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
     except NotIssued:
         _refuse_used(ctx, client, code.id)
-    sign_in = sign_ins.SignIn(client.id, account, code.session_id, code.auth_at, amr, code.nonce)
+    client_id = terms.document_uri or str(client.id)
+    sign_in = sign_ins.SignIn(client_id, account, code.session_id, code.auth_at, amr, code.nonce)
     return signer.with_id_token(pair, sign_in)
 
 
