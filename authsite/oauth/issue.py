@@ -28,6 +28,7 @@ from .codes.spend import SPEND_CODE
 from .errors import NotIssued
 from .models import OAUTH, Client, Family
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
+from .unused_clients import noting_first_tokens
 
 
 class CheckedClient(Protocol):
@@ -107,6 +108,7 @@ class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
     ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
+    ``notes_use``: whether the client may not have been used before (`unused_clients`).
     """
 
     id: UUID
@@ -114,6 +116,7 @@ class CodeGrant(NamedTuple):
     session_id: UUID
     facts: str | None
     bound: datetime | None
+    notes_use: bool = False
 
 
 def issue(
@@ -232,6 +235,8 @@ def _insert(
     if code:
         queries[0] = (ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
+    if code and code.notes_use:
+        queries.append(noting_first_tokens(client.id, family_id, now))
     if audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
     try:

@@ -12,6 +12,7 @@ from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
 from authsite.oauth.scopes import parse
+from authsite.oauth.self_described import still_allowed
 from authsite.platform.http.errors import ApiError
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
@@ -102,10 +103,11 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     asked = request.read(
         sent, pkce_optional=client.pkce_optional, default_scope=client.default_scope
     )
+    allowed = parse(client.scope)
     scope = request.granted(
         asked.scope,
-        known={"account", *ctx.settings.scopes, *ADMIN_SCOPES, *parse(client.scope)},
-        allowed=parse(client.scope),
+        known={"account", *ctx.settings.scopes, *ADMIN_SCOPES, *allowed},
+        allowed=still_allowed(ctx.settings, allowed) if client.unverified else allowed,
     )
     audience = None
     try:

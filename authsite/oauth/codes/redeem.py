@@ -19,7 +19,7 @@ from authsite.oauth import families, resources
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidCode, NotIssued
 from authsite.oauth.issue import CodeGrant, issue_for_code
-from authsite.oauth.models import Client, Family
+from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.oidc import sign_ins
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
@@ -128,6 +128,7 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
             client=terms.document_uri,
         ),
         bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        notes_use=terms.type in UNVERIFIED_TYPES,
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
