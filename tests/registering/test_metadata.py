@@ -101,9 +101,7 @@ def test_a_redirect_uri_that_cannot_be_is_named(issuer, uris):
 
 
 def test_an_application_on_the_web_has_no_scheme_of_its_own(issuer):
-    answer = post(
-        issuer, redirect_uris=["org.example.app:/cb"], application_type="web", status=400
-    )
+    answer = post(issuer, redirect_uris=["org.example.app:/cb"], application_type="web", status=400)
     assert answer.json["error"] == "invalid_redirect_uri"
 
 
@@ -168,8 +166,9 @@ def test_the_metadata_name_the_endpoint_while_it_is_there(site_with, issuer):
 @pytest.mark.parametrize("settings", [OPENID, {**OPEN, "openid": "off"}])
 def test_by_default_there_is_no_such_endpoint(site_with, settings):
     site = site_with(**settings)
-    assert "registration_endpoint" not in site.http.get(
-        f"{BASE}/.well-known/oauth-authorization-server"
-    ).json
+    assert (
+        "registration_endpoint"
+        not in site.http.get(f"{BASE}/.well-known/oauth-authorization-server").json
+    )
     answer = post(site, status=404)
     assert answer.content_type == "application/json"

@@ -69,8 +69,8 @@ class Reason(StrEnum):
         "document_unreachable",
         INVALID,
         _(
-            "The site of the application does not tell us what the application is. Try again in a "
-            "few minutes. If it does not help, tell the people who run the application."
+            "The site of the application does not answer us. Try again in a few minutes. If that "
+            "does not help, tell the people who run the application."
         ),
         "The document at the `client_id` could not be fetched: `why` says what happened. Only "
         "public addresses are asked, by https; no redirect is followed.",
@@ -78,10 +78,7 @@ class Reason(StrEnum):
     DOCUMENT_URL = (
         "document_url",
         INVALID,
-        _(
-            "The address by which the application calls itself is not valid. Tell the people who "
-            "run it."
-        ),
+        _("The id of the application is not a valid address. Tell the people who run it."),
         "The `client_id` is a URL that cannot be one of a client: `why` says what is wrong.",
     )
     MALFORMED = (
