@@ -19,7 +19,7 @@ PATH = "/oauth/client.json"
 
 
 class Described:
-    """``document``: what the server answers; ``headers``, ``status`` and ``raw`` as they are set."""
+    """``document``, ``headers``, ``status``: what the server answers; ``raw``: another body."""
 
     def __init__(self, server, resolves):
         self.server, self.resolves = server, resolves

@@ -46,6 +46,22 @@ class ConsentAnswer(TypedDict):
             examples=["openid email"],
         ),
     ]
+    verified: Annotated[
+        bool,
+        Field(
+            description="Whether an administrator has registered the application. If not, anyone "
+            "can have given it this name.",
+            examples=[True],
+        ),
+    ]
+    document: Annotated[
+        str | None,
+        Field(
+            description="The URL of the document that describes the application, which is the "
+            "`client_id` that it sends; null for all others.",
+            examples=[None],
+        ),
+    ]
     created_at: Annotated[
         str, _MOMENT, Field(description="When the user first allowed it something.")
     ]
@@ -92,6 +108,8 @@ def _as_json(item: service.ListedConsent) -> ConsentAnswer:
         "client_id": str(item.client_id),
         "name": item.name,
         "scope": item.scope,
+        "verified": not item.unverified,
+        "document": item.document_uri,
         "created_at": clock.rfc3339(item.created_at),
         "last_used_at": clock.rfc3339(item.used_at) if item.used_at else None,
     }
