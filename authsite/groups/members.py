@@ -1,7 +1,7 @@
 """Add a user to a group and remove one; the labels of the user change in the same transaction."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import delete, func, select
@@ -16,6 +16,7 @@ from authsite.platform.runtime import clock
 from authsite.users import service as users
 from authsite.users.groups import labels
 from authsite.users.groups.models import GroupMember
+from authsite.users.locks import lock_all
 from authsite.users.models import User
 
 from .errors import TooManyGroups
@@ -66,17 +67,22 @@ def enter(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
 
 def leave(ctx: Context, name: str, user_id: uuid.UUID) -> bool:
     """Delete a membership and write the labels; False if there is none."""
-    users.lock(ctx.db, user_id)
-    left = ctx.db.scalar(
+    return bool(leave_all(ctx, name, [user_id]))
+
+
+def leave_all(ctx: Context, name: str, user_ids: Collection[uuid.UUID]) -> Sequence[uuid.UUID]:
+    """Delete memberships of some users and write their labels; those who were members."""
+    if not user_ids:
+        return ()
+    lock_all(ctx.db, user_ids)
+    left = ctx.db.scalars(
         delete(GroupMember)
-        .where(GroupMember.user_id == user_id, GroupMember.group_name == name)
+        .where(GroupMember.user_id.in_(user_ids), GroupMember.group_name == name)
         .returning(GroupMember.user_id)
         .execution_options(synchronize_session=False)
-    )
-    if left is None:
-        return False
-    labels.write(ctx.db, [user_id])
-    return True
+    ).all()
+    labels.write(ctx.db, left)
+    return left
 
 
 class Member(NamedTuple):

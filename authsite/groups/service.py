@@ -159,7 +159,7 @@ def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
         raise GroupInUse(name, clients)
     query = select(GroupMember.user_id).where(GroupMember.group_name == name)
     found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
-    left = [user_id for user_id in found if members.leave(ctx, name, user_id)]
+    left = members.leave_all(ctx, name, found)
     scope_loss.end_lost(ctx, left, set(scopes.split()))
     causes: list[About] = [
         {"user_id": user_id, "details": cause.details(group=name)} for user_id in left

@@ -16,6 +16,7 @@ from authsite.users.errors import SignInEnded
 from . import (
     bearer,
     policy,
+    protected_resources,
     route_options,
     session,
     step_up,
@@ -44,6 +45,7 @@ def includeme(config: Configurator) -> None:
         }
     )
     route_options.add_route_options(config)
+    config.add_directive("add_protected_resource", protected_resources.add_protected_resource)
     config.add_request_attribute("signed_in", session.signed_in)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Before the body is read and anything is counted.

@@ -8,7 +8,8 @@ from authsite.context import Services
 from authsite.oauth import active, active_personal_tokens
 from authsite.oauth.active import ActiveToken
 from authsite.oauth.active_personal_tokens import ActivePersonalToken
-from authsite.oauth.tokens import PersonalTokenValues, Token, decode_bearer
+from authsite.oauth.oidc import access_tokens
+from authsite.oauth.tokens import PersonalTokenValues, Token
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.facts import unpack
@@ -20,10 +21,10 @@ from .errors import NotAuthenticated
 # For the log; the response tells none of it.
 NO_TOKEN = "the header Authorization has no bearer token"
 NOT_VALID = "the access token is malformed, expired, or signed with another secret"
-OTHER_AUDIENCE = "the access token is for a resource, and this is not that resource"
+OTHER_AUDIENCE = "the access token is for another resource, or this resource needs one for itself"
 NOT_ACTIVE = "the access token was revoked or refreshed, or its user or client is disabled or gone"
 
-_BEARER = re.compile(r"bearer(?: ++|$)(.{0,512})", re.IGNORECASE)
+_BEARER = re.compile(r"bearer(?: ++|$)(.{0,4096})", re.IGNORECASE)
 
 
 def api_guard(request: Request) -> Caller:
@@ -37,7 +38,7 @@ def api_guard(request: Request) -> Caller:
     if header is None:
         raise NotAuthenticated(token_sent=sent[:6].lower() == "bearer", reason=NO_TOKEN)
     now, services = clock.now(), request.authsite.services
-    token = decode_bearer(services.keys, header[1], now)
+    token = access_tokens.decode_any(services, services.keys, header[1], now)
     if token is None:
         raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
     if isinstance(token, PersonalTokenValues):

@@ -40,6 +40,7 @@ from .errors import (
     NotAuthenticated,
     NotSignedIn,
 )
+from .protected_resources import is_for_other, name_metadata
 from .route_options import Guard, Guards, Rules, rules_of
 from .session import asks_for_page, confirm_page, session_of
 from .step_up import check_sign_in, find_shortfall, is_below_policy
@@ -127,6 +128,7 @@ def enforce(event: BeforeTraversal) -> None:
         else:
             caller = accept(request, guard, rules)
     except ApiError as error:
+        name_metadata(request, rules, error)
         _for_browser(request, error)
         raise
     request.authsite.guarding = False
@@ -230,11 +232,11 @@ def _is_own_api(request: Request) -> bool:
 def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
     """`insufficient`, after what follows from the application that the token was issued to.
 
-    A token for a resource opens nothing here (RFC 8707, section 2). The token of a third party
+    A token for a resource opens that alone (RFC 8707, section 2). The token of a third party
     opens only what names a scope: its user has agreed to scopes, and to nothing else. At our own
     API the views decide (`login_deriver`).
     """
-    if caller.audience is not None:
+    if is_for_other(request, caller):
         return NotAuthenticated(token_sent=True, reason=OTHER_AUDIENCE)
     if caller.third_party and not rules.scope and not _is_own_api(request):
         return InsufficientScope()

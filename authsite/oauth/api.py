@@ -26,14 +26,14 @@ from .grants.grant import GrantBody
 from .grants.token_parameters import ERRORS, TokenParameters
 from .introspection import IntrospectionAnswer
 from .logout import AT_LOGOUT
-from .parameters import ACCESS_TOKEN, REFRESH_TOKEN, ClientBody
+from .parameters import ACCESS_TOKEN, MAX_TOKEN, REFRESH_TOKEN, ClientBody
 from .tokens import BearerToken, TokenPair
 
 
 class PresentedToken(ClientBody):
     description = "A token, and the client that presents it (RFC 7662, 2.1; RFC 7009, 2.1)."
 
-    token: Annotated[str, Field(min_length=1, max_length=512, examples=[ACCESS_TOKEN])]
+    token: Annotated[str, Field(min_length=1, max_length=MAX_TOKEN, examples=[ACCESS_TOKEN])]
     """An access token or a refresh token."""
     token_type_hint: Annotated[MaybeEmpty | None, Field(examples=["access_token"])] = None
     """`access_token` or `refresh_token`. It makes no difference: tokens tell what they are."""

@@ -14,6 +14,7 @@ from authsite.users.models import User
 from . import active_personal_tokens, families
 from .active import within_grace
 from .models import Client, Family, PersonalToken, may_refresh
+from .oidc import access_tokens
 from .tokens import (
     ACCESS,
     PERSONAL_TOKEN,
@@ -95,7 +96,7 @@ def _decode(ctx: Context, text: str) -> tuple[str, BearerToken | None]:
     for kind in KINDS:
         if token := decode_expired(keys, kind, text):
             return kind, token
-    return "", None
+    return ACCESS, access_tokens.decode(ctx.services, text)
 
 
 def _why_ended(

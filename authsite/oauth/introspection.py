@@ -30,10 +30,11 @@ from .active_personal_tokens import ASKING_ABOUT_PERSONAL
 from .client_auth import ClientCredentials, authenticate_request
 from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
+from .oidc import access_tokens
 from .oidc.issuer import issuer_of
 from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
-from .tokens import REFRESH, PersonalTokenValues, Token, decode, decode_bearer
+from .tokens import REFRESH, PersonalTokenValues, Token, decode
 
 _NO_FAMILY = UUID(int=0)
 _ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
@@ -94,7 +95,7 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     answers that differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
-    access = decode_bearer(keys, text, now)
+    access = access_tokens.decode_any(ctx.services, keys, text, now)
     if isinstance(access, PersonalTokenValues):
         return _introspect_personal(ctx, credentials, access, now)
     # The same query for a forged token, so that a client without its secret learns nothing.
@@ -102,14 +103,16 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     find = partial(ASKING_CLIENT.one, ctx.database, family_id=family_id)
     client = authenticate_request(ctx, credentials, find)
     if access:
-        return _introspect_access(ctx, client, access, now)
+        settings, is_jwt = ctx.settings, access_tokens.is_jwt(text)
+        lifetime = settings.jwt_expires_in if is_jwt else settings.expires_in
+        return _introspect_access(ctx, client, access, now, lifetime)
     if token := decode(keys, REFRESH, text, now):
         return _introspect_refresh(ctx, client, token, now)
     return {"active": False}
 
 
 def _introspect_access(
-    ctx: Context, client: AskingClient, token: Token, now: datetime
+    ctx: Context, client: AskingClient, token: Token, now: datetime, lifetime: timedelta
 ) -> IntrospectionAnswer:
     active = client.active
     if (
@@ -121,7 +124,7 @@ def _introspect_access(
         return {"active": False}
     # A resource asks because the token was sent to it.
     note_use(ctx.services.last_used, token, active, now)
-    answer = _facts(ctx, token, active, client.session_id, ctx.settings.expires_in)
+    answer = _facts(ctx, token, active, client.session_id, lifetime)
     if active.client_id == client.id:
         _keep_what_was_allowed(answer, active.account, active.facts, active.scope)
     answer["token_type"], answer["scope"] = "Bearer", active.scope

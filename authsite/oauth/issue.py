@@ -27,6 +27,8 @@ from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
 from .models import OAUTH, Client, Family
+from .oidc import access_tokens
+from .oidc.access_tokens import Form
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 from .unused_clients import noting_first_tokens
 
@@ -137,13 +139,15 @@ def issue(
 
     ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
     and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
-    for an audience `FeatureNotOpen`.
+    for an audience `FeatureNotOpen` and `SigningUnavailable`.
     """
     account, family_id = done.account, family_id or uuid4()
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
+    form = access_tokens.form_for(ctx, audience)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
-    pair = _insert(ctx, client, held, family_id, owner, audience=audience)
+    about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
+    pair = _insert(ctx, client, held, family_id, owner, form, about, audience=audience)
     scopes.confirm(ctx, holder, family_id, held)
     return pair
 
@@ -159,7 +163,9 @@ def issue_for_code(
     of_code = facts.unpack(code.facts)
     holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    pair = _insert(ctx, client, held, code.id, owner, code, audience=of_code.audience)
+    form = access_tokens.form_for(ctx, of_code.audience)
+    about = access_tokens.Holder(client.id, done.account, of_code.amr, done.auth_at)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=of_code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -174,7 +180,8 @@ def issue_for_client(
         "new_user_epoch": None,
         "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
-    return _insert(ctx, client, scope, uuid4(), values, audience=audience)
+    form, about = access_tokens.form_for(ctx, audience), access_tokens.Holder(client.id)
+    return _insert(ctx, client, scope, uuid4(), values, form, about, audience=audience)
 
 
 def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
@@ -195,6 +202,8 @@ def _insert(
     scope: str,
     family_id: UUID,
     owner: dict[str, Any],
+    form: Form,
+    about: access_tokens.Holder,
     code: CodeGrant | None = None,
     *,
     audience: str | None,
@@ -245,4 +254,4 @@ def _insert(
         issued = None  # PostgreSQL: the user's row was selected while a transaction deleted it
     if issued is None:
         raise NotIssued
-    return encode_pair(ctx, first, now)
+    return form.of(encode_pair(ctx, first, now), first, about)

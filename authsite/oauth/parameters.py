@@ -16,7 +16,8 @@ CREDENTIAL = '{"id":"AAEC","rawId":"AAEC","type":"public-key","response":{}}'
 
 Name = Annotated[str, Field(max_length=320)]
 Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
-TokenText = Annotated[str, Field(max_length=512)]
+MAX_TOKEN = 4096  # characters: a JSON Web Token with groups is the longest
+TokenText = Annotated[str, Field(max_length=MAX_TOKEN)]
 MAX_CREDENTIAL = 16 * 1024  # characters
 Credential = Annotated[
     str,

@@ -29,6 +29,8 @@ from .codes.family import OTHER, Refreshing
 from .errors import InvalidGrant, TokenReused
 from .mfa.errors import PolicyNotMet
 from .models import Client, Family
+from .oidc import access_tokens
+from .oidc.access_tokens import Form
 from .tokens import (
     REFRESH,
     Generation,
@@ -129,17 +131,19 @@ def refresh(
     The previous generation's token gets the present pair again within the grace. An older one
     revokes the family and raises `TokenReused`. Raises `InvalidGrant` for a family that is
     inactive, of another client, behind its token, older than `family-lifetime`, or for a resource
-    that was removed; `InvalidTarget` for another resource than the family's; `InvalidScope`,
-    `GroupRequired`, `PolicyNotMet`, what an account condition raises, and what
+    that was removed; `InvalidTarget` for another resource than the family's; `SigningUnavailable`,
+    `InvalidScope`, `GroupRequired`, `PolicyNotMet`, what an account condition raises, and what
     `codes.family.check` raises. These write nothing.
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
         raise InvalidGrant
     family, refreshing = _find_allowed(ctx, token, client_id)
-    resources.check_same(requested_resource, unpack(family.facts).audience)
+    audience = unpack(family.facts).audience
+    resources.check_same(requested_resource, audience)
+    form = access_tokens.form_for(ctx, audience)
     if token.generation == family.generation:
-        pair = _rotate(ctx, family, refreshing.bound, requested_scope)
+        pair = _rotate(ctx, family, refreshing.bound, requested_scope, form)
         if pair:
             return refreshing.with_id_token(pair)
         # A concurrent request has rotated or revoked the family: read it again.
@@ -158,7 +162,7 @@ def refresh(
             family.created_at,
             bounded=refreshing.bound is not None,
         )
-        return refreshing.with_id_token(encode_pair(ctx, present, now))
+        return refreshing.with_id_token(_pair(ctx, family, present, now, form))
     _revoke_reused(ctx, family)
     raise TokenReused
 
@@ -211,7 +215,11 @@ def _find_allowed(
 
 
 def _rotate(
-    ctx: Context, family: RefreshableFamily, bound: datetime | None, requested_scope: str | None
+    ctx: Context,
+    family: RefreshableFamily,
+    bound: datetime | None,
+    requested_scope: str | None,
+    form: Form,
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
     now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
@@ -242,7 +250,15 @@ def _rotate(
         family.created_at,
         bounded=bound is not None,
     )
-    return encode_pair(ctx, successor, now)
+    return _pair(ctx, family, successor, now, form)
+
+
+def _pair(
+    ctx: Context, family: RefreshableFamily, generation: Generation, now: datetime, form: Form
+) -> TokenPair:
+    amr = unpack(family.facts).amr
+    about = access_tokens.Holder(family.client_id, family.account, amr, family.auth_at)
+    return form.of(encode_pair(ctx, generation, now), generation, about)
 
 
 def _record_replay(ctx: Context, family: RefreshableFamily) -> None:

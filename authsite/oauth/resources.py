@@ -23,7 +23,7 @@ from authsite.platform.settings.values import scope as scope_name
 
 from . import clients
 from .errors import InvalidTarget
-from .models import MAX_URI, RESOURCE_SERVER, Client, Resource
+from .models import MAX_URI, OPAQUE, RESOURCE_SERVER, Client, Resource
 from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
 MAX_SCOPES = 1024  # characters: the size of the column
@@ -38,6 +38,7 @@ class RegisteredResource(NamedTuple):
     uri: str
     scopes: str
     client_id: UUID | None
+    tokens: str
 
 
 FIND = PreparedQuery(
@@ -127,8 +128,12 @@ def check(uri: str) -> None:
         raise ValueError("the URI must have no user name: leave out what is in front of “@”")
 
 
-def add(ctx: Context, uri: str, scopes: str, client_id: UUID | None = None) -> Resource:
+def add(
+    ctx: Context, uri: str, scopes: str, client_id: UUID | None = None, tokens: str = OPAQUE
+) -> Resource:
     """Register a resource; ``client_id``: the resource server that may introspect its tokens.
+
+    ``tokens``: `OPAQUE`, or `JWT` for access tokens that the resource checks itself.
 
     Raises ValueError for a URI that `check` refuses or that is registered already, for a scope that
     no token can have, and for a client of another type than resource server; `FeatureNotOpen`.
@@ -142,7 +147,12 @@ def add(ctx: Context, uri: str, scopes: str, client_id: UUID | None = None) -> R
         raise ValueError(f"the resource {known.uri} is registered already: change that one")
     now = clock.now()
     resource = Resource(
-        id=uuid.uuid4(), uri=uri, scopes=_checked_scopes(scopes), created_at=now, updated_at=now
+        id=uuid.uuid4(),
+        uri=uri,
+        scopes=_checked_scopes(scopes),
+        tokens=tokens,
+        created_at=now,
+        updated_at=now,
     )
     resource.client_id = _server(ctx, client_id)
     ctx.db.add(resource)
@@ -150,17 +160,24 @@ def add(ctx: Context, uri: str, scopes: str, client_id: UUID | None = None) -> R
 
 
 def change(
-    ctx: Context, resource: Resource, *, scopes: str | None, client_id: UUID | str | None
+    ctx: Context,
+    resource: Resource,
+    *,
+    scopes: str | None,
+    client_id: UUID | str | None,
+    tokens: str | None = None,
 ) -> None:
     """Change what is not None; an empty text as ``client_id`` means no resource server.
 
-    Tokens that were issued before keep their scopes until they are refreshed. Raises ValueError as
-    `add`.
+    Tokens that were issued before keep scopes and form until they are refreshed. Raises
+    ValueError as `add`.
     """
     if scopes is not None:
         resource.scopes = _checked_scopes(scopes)
     if client_id is not None:
         resource.client_id = _server(ctx, client_id) if isinstance(client_id, UUID) else None
+    if tokens is not None:
+        resource.tokens = tokens
     resource.updated_at = clock.now()
 
 

@@ -12,6 +12,7 @@ from authsite.platform.db.prepared import columns_of
 from . import active_personal_tokens, families
 from .client_auth import AuthenticatedClient
 from .models import Family
+from .oidc import access_tokens
 from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired
 
 
@@ -40,7 +41,11 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
     """
     keys = ctx.services.keys
     # Whether it has expired or not: the other tokens of its family may be active.
-    token = decode_expired(keys, ACCESS, text) or decode_expired(keys, REFRESH, text)
+    token = (
+        decode_expired(keys, ACCESS, text)
+        or decode_expired(keys, REFRESH, text)
+        or access_tokens.decode(ctx.services, text)
+    )
     family = token and REVOCABLE_FAMILY.one(
         ctx.database, family_id=token.family_id, client_id=client.id
     )

@@ -217,3 +217,24 @@ def test_a_result_that_authsite_has_not_stored_is_none(site):
             " WHERE name = 'audit-verified'"
         )
         assert last_result(connection, keys) is None
+
+
+def test_an_old_request_is_found_by_its_time_or_in_the_whole_trail(site, reader, monkeypatch):
+    monkeypatch.setattr(service, "WALK", 2)
+    old = clock.now() - timedelta(days=3)
+    add(site, {"request_id": "abc", "at": old}, {"request_id": "abc", "at": old}, *[{}] * 3)
+    path = f"{EVENTS}/explain/abc"
+    for query in ("", f"?at={clock.rfc3339(old)}"):
+        assert len(site.http.get(path + query, headers=reader).json["events"]) == 2
+    site.http.get(f"{path}?at=24h", headers=reader, status=404)
+    site.http.get(f"{path}?at=soon", headers=reader, status=422)
+
+
+def test_the_events_of_a_user_are_walked_too(site, reader, monkeypatch):
+    monkeypatch.setattr(service, "WALK", 3)
+    user = uuid4()
+    names = ["user.disabled", *["login.failed"] * 6, "user.disabled"]
+    add(site, *({"event": name, "user_id": user} for name in names))
+    shown, parts = everything(site, reader, f"user={user}&event=user.disabled")
+    assert [each["event"] for each in shown] == ["user.disabled"] * 2
+    assert parts == 3

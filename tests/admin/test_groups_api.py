@@ -20,6 +20,7 @@ from tests.support import administrators
 from tests.support.factors import context
 from tests.support.host import hello
 from tests.support.site import bearer
+from tests.support.statements import counted
 
 GROUPS = "/v1/admin/groups"
 SCOPES = "\n  notes:read: Read notes\n  payments:write [groups]: Pay"
@@ -276,3 +277,16 @@ def test_a_group_that_a_route_names_stays(host_with):
     answer = api("delete", "/finance", 409)
     assert "reports" in answer.json["message"]
     api("delete", "/ops", 204)
+
+
+def test_the_members_of_all_groups_of_a_part_are_counted_by_one_statement(api):
+    for number in range(12):
+        api("post", status=201, name=f"team{number}", title="Team")
+    seen = []
+    for limit in (5, 16):
+        with counted(api.site.database) as statements:
+            shown = api("get", f"?limit={limit}").json["data"]
+        seen.append(len(statements))
+    assert len(shown) == 16
+    assert {each["name"]: each["member_count"] for each in shown}["authsite:owner"] == 1
+    assert seen[0] == seen[1]

@@ -7,7 +7,7 @@ from authsite_client.bearer import check_token, read_bearer
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   "])
-@pytest.mark.parametrize("token", ["at_AbC-019", "a", "a-._~+/==", "x" * 512])
+@pytest.mark.parametrize("token", ["at_AbC-019", "a", "a-._~+/==", "x" * 4096])
 def test_the_token_of_a_wellformed_header_is_read(scheme, token):
     assert check_token(read_bearer(scheme + token)) == token
 
@@ -37,7 +37,7 @@ def test_another_scheme_is_no_token(header):
         "Bearer a=b",
         "Bearer at_abc\n",
         "Bearer at_abc\x00",
-        "Bearer " + "x" * 513,
+        "Bearer " + "x" * 4097,
         "Bearer rt_abc",
     ],
 )

@@ -39,12 +39,12 @@ def tokens_of(site, scope="", email="ann@example.com", **about):
     return keys, tokens
 
 
-def resource(site, uri, scopes="", server=None):
+def resource(site, uri, scopes="", server=None, tokens="opaque"):
     """Register a resource; ``server``: the keys of its resource server."""
     services = site.app.registry["authsite"]
     with site.db() as db:
         client_id = UUID(server.client_id) if server else None
-        resources.add(acting(db, services), uri, scopes, client_id)
+        resources.add(acting(db, services), uri, scopes, client_id, tokens)
     return uri
 
 

@@ -7,15 +7,16 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.admin.errors import InvalidCursor, UnknownObject
+from authsite.admin.errors import InvalidCursor, SearchTooWide, UnknownObject
 from authsite.admin.guard import administrator_of
-from authsite.admin.queries import LINK, add_link, query_of
+from authsite.admin.queries import LINK, add_link, invalid, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, Text, response_body
+from authsite.platform.http.errors import ValidationFailed
 from authsite.request_state import Request
 
 from . import service
 from .exporting import as_ndjson
-from .filters import EventsQuery, filter_of
+from .filters import EventsQuery, filter_of, moment
 from .rows import facts
 from .seals import state_of_seals
 
@@ -123,6 +124,14 @@ class RequestIdPath(Parameters):
     """The header X-Request-Id of a response, which pages with an error show."""
 
 
+class ExplainQuery(Parameters):
+    """Query for a request."""
+
+    at: Annotated[str | None, Field(examples=["2026-05-01T12:00:00Z"])] = None
+    """When one of the events was, to a minute: with it an old request is found as fast as a new
+    one. A duration such as `24h` or `7d`, a date in UTC, or a moment."""
+
+
 @view_config(
     route_name="authsite.admin.api.events",
     request_method="GET",
@@ -180,12 +189,18 @@ def export(request: Request) -> Response:
 @Operation(
     "Show what happened in a request",
     {200: ExplainAnswer},
-    errors=(UnknownObject,),
+    description="Without `at` a request that is not among the newest 20,000 events is looked for in"
+    " the whole trail, which takes seconds on a large site.",
+    errors=(UnknownObject, SearchTooWide),
     path=RequestIdPath,
+    query=ExplainQuery,
 )
 def explain(request: Request) -> dict[str, Any]:
     ctx = request.authsite.ctx
-    found = service.explain(ctx, request.matchdict["request_id"])
+    text = query_of(request, ExplainQuery).at
+    if (at := moment(text) if text else None) is None and text:
+        raise ValidationFailed(details=[invalid("at")])
+    found = service.explain(ctx, request.matchdict["request_id"], at)
     return {"events": facts(ctx.db, found)}
 
 

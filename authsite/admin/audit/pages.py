@@ -20,7 +20,7 @@ from authsite.users import service as users
 from . import seals, service
 from .explaining import meaning_of
 from .exporting import as_csv
-from .filters import NAMES, EventsQuery, filter_of
+from .filters import NAMES, EventsQuery, filter_of, moment
 from .rows import facts, in_words
 
 LIST = "authsite:templates/admin/audit/list.jinja2"
@@ -64,8 +64,8 @@ def list_events(request: Request) -> dict[str, Any]:
 )
 def explain(request: Request) -> dict[str, Any]:
     """What happened in a request, and what each event means."""
-    request_id = request.matchdict["request_id"]
-    found = service.explain(request.authsite.ctx, request_id)
+    request_id, at = request.matchdict["request_id"], moment(request.GET.get("at", ""))
+    found = service.explain(request.authsite.ctx, request_id, at)
     rows = _rows(request, found)
     for row, event in zip(rows, found, strict=True):
         row["meaning"] = meaning_of(event)

@@ -1,24 +1,25 @@
 """The audit trail as administrators read it: newest first, with a cursor.
 
-The events of a user come from the index of that user. With any other filter the index of the times
-is walked, which stops after `WALK` events with a cursor: no filter has an index that would slow
-down logins.
+The events of a user come from the index of that user, all others from the index of the times. With
+another filter that index is walked, which stops after `WALK` events with a cursor: no filter has an
+index that would slow down logins.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import PermissionMissing, UnknownObject
+from authsite.admin.limited_reading import limited
 from authsite.admin.lists import Page, after, cursor
 from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.service import About, Filter, conditions_of, record_apart, search
+from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
 
 from .filters import EventsQuery, filter_of
 from .rows import facts
@@ -26,6 +27,7 @@ from .rows import facts
 WALK = 20_000
 """How many events one request reads at most, and how many an export has at most."""
 EXPLAINED = 100  # events of one request
+LONGEST_REQUEST = timedelta(minutes=1)
 
 
 class Place(NamedTuple):
@@ -56,13 +58,41 @@ def list_events(
     return Page(found, cursor(ctx, by, bound, [_exact(next_.at), next_.id]))
 
 
-def explain(ctx: Context, request_id: str) -> Sequence[AuditEvent]:
-    """The events of a request. Raises `UnknownObject` if there are none."""
-    is_text = "\0" not in request_id  # PostgreSQL has no text with NUL
-    found = search(ctx.db, Filter(request_id=request_id), EXPLAINED).events if is_text else ()
-    if not found:
+def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequence[AuditEvent]:
+    """The events of a request, in the order in which they were recorded, at most `EXPLAINED`.
+
+    ``at``: when one of them was, which finds them by the index of the times. Without it the newest
+    `WALK` events are read, and only for one that is not among them the whole trail. Raises
+    `UnknownObject` if there are none, and `SearchTooWide`.
+    """
+    if "\0" in request_id:  # PostgreSQL has no text with NUL
         raise UnknownObject
-    return found
+    if at is None:
+        at = _when(ctx, request_id)
+    # No index has the ids of requests, and the events of one are recorded within moments.
+    wanted = Filter(request_id=request_id, since=at - LONGEST_REQUEST, until=at + LONGEST_REQUEST)
+    query = select(AuditEvent).where(*conditions_of(wanted))
+    found = ctx.db.scalars(
+        query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(EXPLAINED)
+    )
+    if events := found.all()[::-1]:
+        return events
+    raise UnknownObject
+
+
+def _when(ctx: Context, request_id: str) -> datetime:
+    """When the newest event of a request was. Raises `UnknownObject` and `SearchTooWide`."""
+    newest = select(AuditEvent.at, AuditEvent.request_id).order_by(AuditEvent.at.desc())
+    some = newest.limit(WALK).subquery()
+    for query in (
+        select(func.max(some.c.at)).where(some.c.request_id == request_id),
+        select(func.max(AuditEvent.at)).where(AuditEvent.request_id == request_id),
+    ):
+        with limited(ctx) as db:
+            at: datetime | None = db.scalar(query)
+        if at is not None:
+            return at
+    raise UnknownObject
 
 
 def export(ctx: Context, by: Administrator, query: EventsQuery) -> Page[dict[str, Any]]:
@@ -85,18 +115,17 @@ def _read(
     db: Session, wanted: Filter, limit: int, last: Place | None
 ) -> tuple[Sequence[AuditEvent], Place | None]:
     """The events behind ``last``, and the place from which the next part goes on."""
-    conditions = conditions_of(wanted)
-    end = None
-    if wanted.user_id is not None:
-        order: Sequence[Any] = (AuditEvent.id.desc(),)
-        if last:
-            conditions.append(AuditEvent.id < last.id)
-    else:
-        order = (AuditEvent.at.desc(), AuditEvent.id.desc())
-        if last:
-            conditions.append(_behind(last))
-        if _is_filtered(wanted) and (end := _end_of_walk(db, wanted, last)):
-            conditions.append(_not_behind(end))
+    conditions, end = conditions_of(wanted), None
+    of_user = wanted.user_id is not None
+    order: Sequence[Any] = (AuditEvent.id.desc(),)
+    if not of_user:
+        order = (AuditEvent.at.desc(), *order)
+    if last:
+        conditions.append(AuditEvent.id < last.id if of_user else _behind(last))
+    if _is_filtered(wanted):
+        end = _end_for_user(db, wanted, last) if of_user else _end_of_walk(db, wanted, last)
+    if end:
+        conditions.append(AuditEvent.id >= end.id if of_user else AuditEvent.at >= end.at)
     query = select(AuditEvent).where(*conditions).order_by(*order).limit(limit + 1)
     found = db.scalars(query).all()
     if len(found) > limit:
@@ -105,28 +134,41 @@ def _read(
 
 
 def _is_filtered(wanted: Filter) -> bool:
-    """Whether more than the time decides, so that many events may be read for one that is found."""
+    """Whether more than the index decides, so that many events may be read for one that is found.
+
+    That of the times has no user, and that of a user no times.
+    """
+    if wanted.user_id is not None:
+        return wanted._replace(user_id=None) != Filter()
     return wanted._replace(since=None, until=None) != Filter()
 
 
 def _end_of_walk(db: Session, wanted: Filter, last: Place | None) -> Place | None:
-    """The last event that is read; None if the list ends before."""
+    """Before the first event that is not read; None if the list ends before.
+
+    All events of the last moment are read: the index has their times alone.
+    """
     bounds = conditions_of(Filter(since=wanted.since, until=wanted.until))
-    query = select(AuditEvent.at, AuditEvent.id).where(*bounds)
     if last:
-        query = query.where(_behind(last))
-    query = query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
-    row = db.execute(query.offset(WALK - 1).limit(1)).first()
-    return Place(*row) if row else None
+        bounds.append(AuditEvent.at <= last.at)
+    query = select(AuditEvent.at).where(*bounds).order_by(AuditEvent.at.desc())
+    at = db.scalar(query.offset(WALK - 1).limit(1))
+    return Place(at, 0) if at else None
+
+
+def _end_for_user(db: Session, wanted: Filter, last: Place | None) -> Place | None:
+    """The last event of the user that is read; None if the list ends before."""
+    query = select(AuditEvent.id).where(AuditEvent.user_id == wanted.user_id)
+    if last:
+        query = query.where(AuditEvent.id < last.id)
+    id_ = db.scalar(query.order_by(AuditEvent.id.desc()).offset(WALK - 1).limit(1))
+    event = db.get(AuditEvent, id_) if id_ else None
+    return _place_of(event) if event else None
 
 
 def _behind(place: Place) -> ColumnElement[bool]:
     # The first condition is the range of the index, for both databases.
     return and_(AuditEvent.at <= place.at, or_(AuditEvent.at < place.at, AuditEvent.id < place.id))
-
-
-def _not_behind(place: Place) -> ColumnElement[bool]:
-    return and_(AuditEvent.at >= place.at, or_(AuditEvent.at > place.at, AuditEvent.id >= place.id))
 
 
 def _place_of(event: AuditEvent) -> Place:

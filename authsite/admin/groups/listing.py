@@ -1,11 +1,11 @@
 """Lists of groups and of their members."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal, select, union_all
 
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
@@ -36,11 +36,11 @@ class Member(NamedTuple):
 def one(ctx: Context, name: str) -> ShownGroup:
     """A group, reserved or not; its members are counted to `COUNTED_TO`. Raises `UnknownGroup`."""
     if name in RESERVED:
-        return _reserved(ctx, name)
+        return _reserved(ctx, name, _count(ctx, [name]))
     group = ctx.db.get(Group, name) if is_name(name) else None
     if group is None:
         raise UnknownGroup(name)
-    return _shown(ctx, group)
+    return _shown(group, _count(ctx, [name]))
 
 
 def some(ctx: Context, by: Administrator, limit: int, text: str | None) -> Page[ShownGroup]:
@@ -57,8 +57,9 @@ def some(ctx: Context, by: Administrator, limit: int, text: str | None) -> Page[
     if last is not None and last not in RESERVED:
         query = query.where(Group.name > last)
     rows = [*reserved, *ctx.db.scalars(query)][: limit + 1]
+    counts = _count(ctx, [getattr(each, "name", each) for each in rows[:limit]])
     shown = [
-        _reserved(ctx, each) if isinstance(each, str) else _shown(ctx, each)
+        _reserved(ctx, each, counts) if isinstance(each, str) else _shown(each, counts)
         for each in rows[:limit]
     ]
     more = len(rows) > limit
@@ -102,23 +103,34 @@ def require(ctx: Context, name: str) -> None:
         raise UnknownGroup(name)
 
 
-def _reserved(ctx: Context, name: str) -> ShownGroup:
+def _reserved(ctx: Context, name: str, counts: Mapping[str, int]) -> ShownGroup:
     group = RESERVED[name]
-    return ShownGroup(name, group.title, ctx.settings.admin_acr, group.scopes, _count(ctx, name))
+    return ShownGroup(name, group.title, ctx.settings.admin_acr, group.scopes, counts[name])
 
 
-def _shown(ctx: Context, group: Group) -> ShownGroup:
+def _shown(group: Group, counts: Mapping[str, int]) -> ShownGroup:
     return ShownGroup(
         group.name,
         group.title,
         group.require_acr,
         group.scopes.split(),
-        _count(ctx, group.name),
+        counts[group.name],
         clock.rfc3339(group.created_at),
         clock.rfc3339(group.updated_at),
     )
 
 
-def _count(ctx: Context, name: str) -> int:
-    some = select(GroupMember.user_id).where(GroupMember.group_name == name).limit(COUNTED_TO + 1)
-    return ctx.db.scalar(select(func.count()).select_from(some.subquery())) or 0
+def _count(ctx: Context, names: Sequence[str]) -> dict[str, int]:
+    """How many members each of these groups has, counted to `COUNTED_TO` and one; one statement."""
+    if not names:
+        return {}
+    wanted = union_all(*(select(literal(each).label("name")) for each in names)).subquery()
+    some = (
+        select(GroupMember.user_id)
+        .where(GroupMember.group_name == wanted.c.name)
+        .limit(COUNTED_TO + 1)
+        .correlate(wanted)
+        .subquery()
+    )
+    number = select(func.count()).select_from(some).correlate(wanted).scalar_subquery()
+    return dict(ctx.db.execute(select(wanted.c.name, number)).tuples().all())

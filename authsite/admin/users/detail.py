@@ -17,6 +17,8 @@ from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event, names_of
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.rate_limit import delays
+from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
@@ -72,8 +74,28 @@ def factors(ctx: Context, user: User) -> list[dict[str, Any]]:
 
 def limits(ctx: Context, user: User) -> list[dict[str, Any]]:
     """The counters of the user whose windows are running, with the seconds that are left."""
+    return running_counters(ctx, user.id)
+
+
+def locked_until(ctx: Context, user_id: UUID) -> datetime | None:
+    """When the lockout ends that keeps the user from signing in; None without one.
+
+    A browser or address of the user that is recognized is counted apart, and may still sign in.
+    """
+    rows = ctx.db.execute(
+        select(LimitCounter.key, LimitCounter.expires_at).where(
+            export.counters_of(ctx, user_id),
+            LimitCounter.expires_at > clock.now(),
+            LimitCounter.count > 0,
+        )
+    )
+    return max((row.expires_at for row in rows if delays.locks_login(row.key)), default=None)
+
+
+def running_counters(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
+    """`limits`, by the user's id."""
     now = clock.now()
-    rows = export.list_counters(ctx, user.id)
+    rows = export.list_counters(ctx, user_id)
     for row in rows:
         row["seconds"] = int((datetime.fromisoformat(row["expires_at"]) - now).total_seconds())
     return [row for row in rows if row["seconds"] > 0 and row["count"] > 0]

@@ -8,6 +8,7 @@ from authsite.oauth import resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.issue import issue_for_client
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.tokens import TokenPair
 
 from .grant import GrantBody, grant
@@ -23,7 +24,11 @@ class ClientCredentialsGrant(GrantBody):
     """`client_credentials`."""
 
 
-@grant("client_credentials", body=ClientCredentialsGrant, errors=(InvalidScope, InvalidTarget))
+@grant(
+    "client_credentials",
+    body=ClientCredentialsGrant,
+    errors=(InvalidScope, InvalidTarget, SigningUnavailable),
+)
 def by_client_credentials(
     ctx: Context, client: AuthenticatedClient, body: ClientCredentialsGrant
 ) -> TokenPair:

@@ -11,6 +11,7 @@ from authsite.oauth.errors import InvalidGrant, InvalidTarget
 from authsite.oauth.mfa import service
 from authsite.oauth.mfa.errors import MethodNotOffered, MfaRequired, MissingProof
 from authsite.oauth.models import MFA_GRANT
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import MFA_TOKEN, Credential, Name, TokenText
 from authsite.oauth.tokens import TokenPair
 
@@ -50,7 +51,14 @@ class MfaGrant(GrantBody):
 @grant(
     MFA_GRANT,
     body=MfaGrant,
-    errors=(InvalidGrant, MfaRequired, MethodNotOffered, MissingProof("code"), InvalidTarget),
+    errors=(
+        InvalidGrant,
+        MfaRequired,
+        MethodNotOffered,
+        MissingProof("code"),
+        InvalidTarget,
+        SigningUnavailable,
+    ),
 )
 def by_mfa(ctx: Context, client: AuthenticatedClient, body: MfaGrant) -> TokenPair:
     """Raises as `service.go_on`."""

@@ -9,6 +9,7 @@ from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.mfa import service
 from authsite.oauth.mfa.errors import MfaRequired, PasskeysOff
 from authsite.oauth.models import PASSKEY_GRANT
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import CREDENTIAL, Credential
 from authsite.oauth.tokens import TokenPair
 from authsite.sign_in.factors.names import PASSKEY
@@ -33,7 +34,14 @@ class PasskeyGrant(GrantBody):
 @grant(
     PASSKEY_GRANT,
     body=PasskeyGrant,
-    errors=(InvalidGrant, MfaRequired, InvalidScope, InvalidTarget, PasskeysOff),
+    errors=(
+        InvalidGrant,
+        MfaRequired,
+        InvalidScope,
+        InvalidTarget,
+        PasskeysOff,
+        SigningUnavailable,
+    ),
 )
 def by_passkey(ctx: Context, client: AuthenticatedClient, body: PasskeyGrant) -> TokenPair:
     """Raises as `issue_by_passkey`."""

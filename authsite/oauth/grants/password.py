@@ -11,6 +11,7 @@ from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.mfa import service
 from authsite.oauth.mfa.errors import MfaRequired
 from authsite.oauth.models import PASSWORD_GRANT
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import Name, Secret
 from authsite.oauth.tokens import TokenPair
 from authsite.sign_in.methods.password import NAME as PASSWORD
@@ -43,7 +44,7 @@ class PasswordGrant(GrantBody):
 @grant(
     PASSWORD_GRANT,
     body=PasswordGrant,
-    errors=(InvalidGrant, MfaRequired, InvalidScope, InvalidTarget),
+    errors=(InvalidGrant, MfaRequired, InvalidScope, InvalidTarget, SigningUnavailable),
 )
 def by_password(ctx: Context, client: AuthenticatedClient, body: PasswordGrant) -> TokenPair:
     """Raises as `issue_by_password`."""

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
+from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import REFRESH_TOKEN, TokenText
 from authsite.oauth.refresh import refresh
 from authsite.oauth.tokens import TokenPair
@@ -26,7 +27,11 @@ class RefreshTokenGrant(GrantBody):
     """Grant `refresh_token`: the newest refresh token of this login."""
 
 
-@grant("refresh_token", body=RefreshTokenGrant, errors=(InvalidGrant, InvalidScope, InvalidTarget))
+@grant(
+    "refresh_token",
+    body=RefreshTokenGrant,
+    errors=(InvalidGrant, InvalidScope, InvalidTarget, SigningUnavailable),
+)
 def by_refresh_token(
     ctx: Context, client: AuthenticatedClient, body: RefreshTokenGrant
 ) -> TokenPair:

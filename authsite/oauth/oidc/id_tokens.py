@@ -1,10 +1,14 @@
-"""Sign ID tokens, and read those that come back (OpenID Connect Core 1.0, section 2)."""
+"""Sign JSON Web Tokens, and read those that come back.
+
+ID tokens (OpenID Connect Core 1.0, section 2) and access tokens that a resource checks itself (RFC
+9068) have the same keys. The ``typ`` in the header tells one from the other.
+"""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from authsite.context import Context
+from authsite.context import Context, Services
 from authsite.platform.runtime import clock
 
 from .errors import NotOurIdToken
@@ -14,11 +18,12 @@ from .keys.ring import ring_of, signer_in
 from .keys.stored import StoredKey
 
 LONGEST = 8 * 1024  # characters of a token that is read
-TYPE = "JWT"  # never "at+jwt", which is an access token (RFC 9068)
+TYPE = "JWT"
+ACCESS_TYPE = "at+jwt"  # RFC 9068, section 2.1
 
 
-def sign(ctx: Context, claims: Mapping[str, Any], alg: str) -> str:
-    """An ID token of ``claims``, signed with one of `ALGORITHMS`.
+def sign(ctx: Context, claims: Mapping[str, Any], alg: str, typ: str = TYPE) -> str:
+    """A token of ``claims``, signed with one of `ALGORITHMS`.
 
     Adds nothing but the header; a claim without a value is left out. Raises `SigningUnavailable`,
     and SQLAlchemy's errors.
@@ -26,7 +31,7 @@ def sign(ctx: Context, claims: Mapping[str, Any], alg: str) -> str:
     from joserfc import jwt
 
     key = signer_in(ring_of(ctx.services).keys(ctx.services), alg)
-    header = {"typ": TYPE, "alg": alg, "kid": key.stored.kid}
+    header = {"typ": typ, "alg": alg, "kid": key.stored.kid}
     present = {name: value for name, value in claims.items() if value is not None}
     return jwt.encode(header, present, key.signer, algorithms=[alg])  # type: ignore[arg-type]
 
@@ -36,6 +41,14 @@ def claims_of(ctx: Context, hint: str) -> dict[str, Any]:
 
     It may have expired: it only says whom a client means. Raises `NotOurIdToken`, and SQLAlchemy's
     errors.
+    """
+    return read(ctx.services, hint, TYPE)
+
+
+def read(services: Services, hint: str, typ: str) -> dict[str, Any]:
+    """The claims of a token of this type that this service has signed, also one that has expired.
+
+    Raises `NotOurIdToken`, and SQLAlchemy's errors.
     """
     from joserfc import jws
     from joserfc.errors import JoseError
@@ -49,26 +62,26 @@ def claims_of(ctx: Context, hint: str) -> dict[str, Any]:
         raise NotOurIdToken("not a signed token") from error
     if not isinstance(header, dict) or not isinstance(claims, dict):
         raise NotOurIdToken("not a signed token")
-    key = _key(ctx, header)
+    key = _key(services, header, typ)
     registry = jws.JWSRegistry(algorithms=[key.alg])
     try:
         right = jws.validate_compact(parsed, read_key(key.public), registry=registry)
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise NotOurIdToken("not a signed token") from error
-    if not right or claims.get("iss") != issuer_of(ctx.services):
+    if not right or claims.get("iss") != issuer_of(services):
         raise NotOurIdToken("signed by someone else")
     return claims
 
 
-def _key(ctx: Context, header: Mapping[str, Any]) -> StoredKey:
+def _key(services: Services, header: Mapping[str, Any], typ: str) -> StoredKey:
     """The key that the header names. Raises `NotOurIdToken`."""
     kid, alg = header.get("kid"), header.get("alg")
-    if header.get("typ") != TYPE or "crit" in header or alg not in ALGORITHMS:
-        raise NotOurIdToken("not an ID token")
-    ring, now = ring_of(ctx.services), clock.now()
+    if header.get("typ") != typ or "crit" in header or alg not in ALGORITHMS:
+        raise NotOurIdToken(f"not a token of type {typ}")
+    ring, now = ring_of(services), clock.now()
     if isinstance(kid, str):
-        found = ring.keys(ctx.services).find(kid, now)
-        found = found or ring.newer_keys(ctx.services).find(kid, now)
+        found = ring.keys(services).find(kid, now)
+        found = found or ring.newer_keys(services).find(kid, now)
         if found and found.alg == alg:
             return found
     raise NotOurIdToken("signed with an unknown key")

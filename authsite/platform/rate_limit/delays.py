@@ -19,7 +19,7 @@ from limits import RateLimitItem
 
 from authsite.platform.runtime.counters import RATE_LIMITED
 
-from .limiter import RateLimiter
+from .limiter import RateLimiter, counted_by
 
 LOGIN = "login-account"
 LONGEST = 15 * 60  # seconds
@@ -114,6 +114,11 @@ def keys_of(limiter: RateLimiter, *subject: str) -> list[str]:
             levels = range(LEVELS if name in LOCKING else 1)
             keys += [level_key(key), *(_lockout(key, level) for level in levels)]
     return keys
+
+
+def locks_login(key: str) -> bool:
+    """Whether a stored ``key`` with a count is that of a lockout from signing in."""
+    return counted_by(key) == LOGIN and key.rpartition("/")[2].isdecimal()
 
 
 def _lockout(key: str, level: int) -> str:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from .urls import host_name
+from .values import ACCOUNT, OIDC_SCOPES, is_admin, scope
 
 ALL_HOSTS = "*"
 
@@ -33,3 +34,12 @@ def document_hosts(text: str) -> tuple[str, ...]:
         raise ValueError(
             "give hosts without scheme, port and path, such as claude.ai app.example.com"
         ) from None
+
+
+def unverified_scope(text: str) -> str:
+    """The name of a scope that a client may have which no administrator has registered."""
+    if text in OIDC_SCOPES:
+        raise ValueError(f"give other scopes: every such client may ask for {text}")
+    if is_admin(text) or text == ACCOUNT:
+        raise ValueError(f"give other scopes: {text} is for clients that you register yourself")
+    return scope(text)

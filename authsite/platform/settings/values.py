@@ -167,15 +167,6 @@ def personal_token_scope(text: str) -> str:
     return scope(text)
 
 
-def unverified_scope(text: str) -> str:
-    """The name of a scope that a client may have which no administrator has registered."""
-    if text in OIDC_SCOPES:
-        raise ValueError(f"give other scopes: every such client may ask for {text}")
-    if is_admin(text) or text == ACCOUNT:
-        raise ValueError(f"give other scopes: {text} is for clients that you register yourself")
-    return scope(text)
-
-
 def is_admin(scope: str) -> bool:
     """Whether the scope is one of those that authsite defines itself, for administrators."""
     return scope.startswith(ADMIN_PREFIX)

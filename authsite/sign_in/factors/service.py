@@ -42,6 +42,7 @@ AFTER_PASSWORD = "after_password"
 class Totp(NamedTuple):
     """The authenticator app of a user."""
 
+    id: UUID
     created_at: datetime
     used_at: datetime | None
 
@@ -93,7 +94,9 @@ def overview(ctx: Context, user_id: UUID) -> Overview:
         raise SignInEnded
     second_factor_at, after_password = switches
     totp = ctx.db.execute(
-        select(TotpFactor.created_at, TotpFactor.used_at).where(TotpFactor.user_id == user_id)
+        select(TotpFactor.id, TotpFactor.created_at, TotpFactor.used_at).where(
+            TotpFactor.user_id == user_id
+        )
     ).one_or_none()
     passkeys = ctx.db.execute(
         select(

@@ -8,7 +8,7 @@ from pathlib import Path
 from authsite.oauth import redirect_uris
 from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
 from authsite.oauth.grants.table import GRANTS
-from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, MAX_URIS, SERVER
+from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, JWT, MAX_URIS, OPAQUE, SERVER
 from authsite.platform.settings import is_file_name
 
 from .row_values import (
@@ -180,6 +180,7 @@ def resource(row: Mapping[str, object]) -> ResourceDraft:
         uri=required(row, "uri"),
         scopes=text(row, "scopes") or "",
         client_id=text(row, "client_id"),
+        tokens=_one_of(row, "tokens", (OPAQUE, JWT)),
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
     )

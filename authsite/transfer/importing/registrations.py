@@ -83,7 +83,8 @@ def write_resources(
         if draft.client_id and _type_of(ctx, before, client_id) != RESOURCE_SERVER:
             raise Fault("client_id", f"is of no resource server: {draft.client_id}")
         with ctx.db.begin_nested() as savepoint:
-            made = resources.add(ctx, draft.uri, draft.scopes, None if before.seen else client_id)
+            server = None if before.seen else client_id
+            made = resources.add(ctx, draft.uri, draft.scopes, server, draft.tokens)
             made.created_at = draft.created_at or made.created_at
             made.updated_at = draft.updated_at or made.created_at
             if before.seen:

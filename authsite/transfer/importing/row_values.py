@@ -15,7 +15,6 @@ _TRUE = ("1", "\1", "t", "true", "yes", "y", "on")
 _FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
 _NO_DATE = "0000-00-00"  # MySQL has it where others have NULL
 
-
 # Without a colon: what follows one is left out where faults are counted.
 NOT_UTF_8 = (
     "is not UTF-8; save the source in UTF-8, such as with `iconv -f latin1 -t utf-8`, and import "
@@ -156,6 +155,7 @@ class ResourceDraft(NamedTuple):
     uri: str
     scopes: str
     client_id: str | None
+    tokens: str
     created_at: datetime | None
     updated_at: datetime | None
 

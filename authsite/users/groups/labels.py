@@ -60,11 +60,14 @@ def write(db: Session, user_ids: Collection[uuid.UUID]) -> None:
     )
     for user_id, name, acr in groups:
         found[user_id].append(f"{name}={acr}" if acr else name)
+    # Of a large group nearly all users have the same.
+    users: dict[str | None, list[uuid.UUID]] = {}
     for user_id, labels in found.items():
-        text = " ".join(labels) or None
+        users.setdefault(" ".join(labels) or None, []).append(user_id)
+    for text, ids in users.items():
         db.execute(
             update(User)
-            .where(User.id == user_id)
+            .where(User.id.in_(ids))
             .values(labels=text)
             .execution_options(synchronize_session="fetch")
         )

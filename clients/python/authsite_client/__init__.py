@@ -40,6 +40,7 @@ from .errors import (
     VerificationError,
 )
 from .identity import Identity
+from .protected_resource import ProtectedResource
 from .second_steps import Enrollment
 from .session import Session
 from .tokens import Tokens
@@ -70,6 +71,7 @@ __all__ = [
     "LoginFailed",
     "MfaRequired",
     "MissingToken",
+    "ProtectedResource",
     "Service",
     "Session",
     "SignedIn",

@@ -6,6 +6,7 @@ from typing import Any
 from . import websockets
 from .errors import VerificationError
 from .paths import Paths
+from .protected_resource import HEADERS, ProtectedResource
 from .requirements import Caller, Requirements
 from .verifier import Verifier
 from .wsgi import IDENTITY
@@ -38,24 +39,34 @@ class AsgiMiddleware:
         verified: bool = False,
         caller: Caller = "user",
         websocket_protocol: bool = False,
+        resource: ProtectedResource | None = None,
     ) -> None:
         self._app = app
         self._verifier = verifier
         self._requirements = Requirements(scope, verified, caller)
         self._paths = Paths(protect, exempt)
         self._websocket_protocol = websocket_protocol
+        self._resource = resource
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         protocols: list[str] = []
         if self._websocket_protocol and scope["type"] == "websocket":
             protocols = websockets.offered(scope)
+        resource = self._resource
+        if resource and resource.serves(scope.get("method", ""), scope.get("path", "")):
+            await _respond(200, HEADERS, resource.metadata, scope, send)
+            return
         if scope["type"] != "lifespan" and self._paths.protects(_path(scope)):
             try:
                 header = websockets.authorization(_authorization(scope), protocols)
                 identity = await self._verifier.verify_header_async(header)
+                if resource:
+                    resource.check(identity)
                 self._requirements.check(identity)
             except VerificationError as error:
-                await _respond(error, scope, send)
+                needed = self._requirements.scope
+                headers = resource.headers(error, needed) if resource else error.headers
+                await _respond(error.status, headers, error.body, scope, send)
                 return
             scope[IDENTITY] = identity
         if protocols:
@@ -79,16 +90,17 @@ def _authorization(scope: Scope) -> str | None:
     return b",".join(found).decode("latin-1") if found else None
 
 
-async def _respond(error: VerificationError, scope: Scope, send: Send) -> None:
+async def _respond(
+    status: int, headers: Iterable[tuple[str, str]], body: bytes, scope: Scope, send: Send
+) -> None:
     kind = "http"
     if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008})  # the server answers 403
             return
         kind = "websocket.http"
-    body = error.body
-    pairs = [*error.headers, ("Content-Length", str(len(body)))]
-    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in pairs]
-    await send({"type": f"{kind}.response.start", "status": error.status, "headers": headers})
+    pairs = [*headers, ("Content-Length", str(len(body)))]
+    encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in pairs]
+    await send({"type": f"{kind}.response.start", "status": status, "headers": encoded})
     # The server leaves the body out of a response to HEAD.
     await send({"type": f"{kind}.response.body", "body": body})

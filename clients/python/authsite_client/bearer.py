@@ -4,7 +4,7 @@ import re
 
 from .errors import InvalidToken, MissingToken
 
-MAX_TOKEN_LENGTH = 512
+MAX_TOKEN_LENGTH = 4096
 # authsite introspects refresh tokens (rt_), too (RFC 7662); in a request they are not credentials.
 _ACCESS_TOKEN = r"(?!rt_)[A-Za-z0-9\-._~+/]+=*"
 _TOKEN = re.compile(_ACCESS_TOKEN)

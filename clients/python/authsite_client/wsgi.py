@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .errors import VerificationError
 from .paths import Paths
+from .protected_resource import HEADERS, ProtectedResource
 from .requirements import Caller, Requirements
 from .verifier import Verifier
 
@@ -19,7 +20,8 @@ class WsgiMiddleware:
     """Lets requests with an active token through; `Identity` is in ``environ[IDENTITY]``.
 
     ``scope``, ``verified`` and ``caller`` are what every protected path requires of the token, as
-    in `Requirements`; ``protect`` and ``exempt`` say which paths are protected, as in `Paths`.
+    in `Requirements`; ``protect`` and ``exempt`` say which paths are protected, as in `Paths`. With
+    a ``resource`` the tokens must be for it, and its metadata is served to everyone.
     """
 
     def __init__(
@@ -32,29 +34,43 @@ class WsgiMiddleware:
         *,
         verified: bool = False,
         caller: Caller = "user",
+        resource: ProtectedResource | None = None,
     ) -> None:
         self._app = app
         self._verifier = verifier
         self._requirements = Requirements(scope, verified, caller)
         self._paths = Paths(protect, exempt)
+        self._resource = resource
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        path = environ.get("PATH_INFO", "").encode("latin-1")  # its bytes (PEP 3333)
-        if self._paths.protects(path.decode("utf-8", "replace")):
+        raw = environ.get("PATH_INFO", "").encode("latin-1")  # its bytes (PEP 3333)
+        path, resource = raw.decode("utf-8", "replace"), self._resource
+        if resource and resource.serves(environ["REQUEST_METHOD"], path):
+            return _respond(200, HEADERS, resource.metadata, environ, start_response)
+        if self._paths.protects(path):
             try:
                 identity = self._verifier.verify_header(environ.get("HTTP_AUTHORIZATION"))
+                if resource:
+                    resource.check(identity)
                 self._requirements.check(identity)
             except VerificationError as error:
-                return _respond(error, environ, start_response)
+                scope = self._requirements.scope
+                headers = resource.headers(error, scope) if resource else error.headers
+                return _respond(error.status, headers, error.body, environ, start_response)
             environ[IDENTITY] = identity
         return self._app(environ, start_response)
 
 
 def _respond(
-    error: VerificationError, environ: "WSGIEnvironment", start_response: "StartResponse"
+    status: int,
+    headers: Iterable[tuple[str, str]],
+    body: bytes,
+    environ: "WSGIEnvironment",
+    start_response: "StartResponse",
 ) -> list[bytes]:
-    headers = [*error.headers, ("Content-Length", str(len(error.body)))]
-    start_response(f"{error.status} {HTTPStatus(error.status).phrase}", headers)
-    return [] if environ["REQUEST_METHOD"] == "HEAD" else [error.body]
+    start_response(
+        f"{status} {HTTPStatus(status).phrase}", [*headers, ("Content-Length", str(len(body)))]
+    )
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

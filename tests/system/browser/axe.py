@@ -7,13 +7,13 @@ CONTRAST = {"runOnly": ["color-contrast"]}
 # axe reports one element for each rule that is kept, instead of all; and on a page that has axe
 # already, half a megabyte of script need not be sent again.
 _BRIEF = {"resultTypes": ["violations"]}
-_WHOLE, _AGAIN = Axe(), Axe("null")
+WHOLE, AGAIN = Axe(), Axe("null")
 # This version of axe does not know the word, which the HTML Standard has at the end of a value.
 _WITHOUT_WEBAUTHN = """document.querySelectorAll('[autocomplete$=" webauthn"]').forEach(
   (field) => field.setAttribute('autocomplete', field.getAttribute('autocomplete').slice(0, -9)))"""
 
 
-def violations(page, options=None, without=None, axe=_WHOLE):
+def violations(page, options=None, without=None, axe=WHOLE):
     """The rules that the page violates, each with the first element.
 
     ``without`` is a selector of elements that are left out.
@@ -32,6 +32,6 @@ def violations_in_both_schemes(page, without=None):
     """`violations`, and those of the contrast in the dark color scheme."""
     found = violations(page, without=without)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    found += [("dark", *each) for each in violations(page, CONTRAST, without, _AGAIN)]
+    found += [("dark", *each) for each in violations(page, CONTRAST, without, AGAIN)]
     page.emulate_media(color_scheme="light")
     return found

@@ -17,8 +17,12 @@ from tests.system.browser.gallery_factors import required, second_factors
 from tests.system.browser.people import PASSWORD, Person, pages_server
 
 WIDTHS = (360, 1280)
-# Buttons whose text is wider than they are, and whatever makes the page scroll sideways.
+# Buttons whose text is wider than they are, labels and cells with a letter in each line, and
+# whatever makes the page scroll sideways.
 CUT = """[
+  ...[...document.querySelectorAll('label, th, td, dt, dd')]
+    .filter((each) => each.offsetHeight > Math.max(160, 5 * each.offsetWidth))
+    .map((each) => each.innerText),
   ...[...document.querySelectorAll('button, .button, summary')]
     .filter((each) => each.scrollWidth > each.clientWidth + 1)
     .map((each) => each.innerText),
@@ -32,6 +36,7 @@ SETTINGS = {
     "trusted_proxies": "127.0.0.1",
     "return_origins": ELSEWHERE,
     "email_sign_in": "on",
+    "admin_console": "on",
     "personal_token_scopes": "reports:read reports:write",
     "scopes": "\n    reports:read: Read reports\n    reports:write: Change reports",
 }

@@ -8,6 +8,7 @@ import pyotp
 from authsite.platform.runtime import clock
 from tests.support.mails import link_in, text_of
 from tests.support.virtual_keys import VirtualKeys
+from tests.system.browser.gallery_console import console
 from tests.system.browser.people import EMAIL, PASSWORD
 
 CODE = re.compile(r"^\s*([B-Z]{4}-[B-Z]{4})$", re.MULTILINE)
@@ -44,6 +45,7 @@ def second_factors(ann, email):
     yield from _add_passkey(ann, keys)
     yield from _sign_in(ann, email, app)
     yield from _verify(ann, email, app)
+    yield from console(ann, email)
     yield from _remove(ann)
     yield from _mailed(ann, email)
     ann.page.context.clear_cookies()

@@ -23,6 +23,7 @@ PAGES = {
         )
     },
     "users.session": "/users/{id}/sessions/{sid}",
+    "users.factor": "/users/{id}/factors/{fid}",
     "users.token": "/users/{id}/tokens/{tid}",
     "users.tokens": "/users/{id}/tokens",
 }

@@ -1,15 +1,59 @@
 """The confirming pages of the access to an account: sign-ins, tokens, factors, limits, links."""
 
 import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
 from pyramid.response import Response
 
+from authsite.account import active_sessions
 from authsite.admin.confirming import OptionalReason, RequiredReason, confirming
+from authsite.admin.errors import UnknownObject
 from authsite.admin.users import access, actions
+from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.i18n import _
 from authsite.request_state import Request
+from authsite.sign_in.factors import service as factors
+from authsite.users import agents
+from authsite.users.models import User
 
 from .asking import acting, ask, back, part_of
+
+PART = "authsite:templates/admin/users/part_fields.jinja2"
+
+
+class _Part(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+
+_P = TypeVar("_P", bound=_Part)
+
+
+def _one(request: Request, name: str, parts: Iterable[_P]) -> _P:
+    """The part of a user that the path names. Raises `UnknownObject`."""
+    wanted = part_of(request, name)
+    found = next((each for each in parts if each.id == wanted), None)
+    if found is None:
+        raise UnknownObject
+    return found
+
+
+def _session(request: Request, user: User) -> Mapping[str, Any]:
+    listed, _more = active_sessions.list_active(request.authsite.ctx, user.id, None)
+    return {"session": _one(request, "sid", listed), "program": agents.describe}
+
+
+def _token(request: Request, user: User) -> Mapping[str, Any]:
+    listed = personal_tokens.list_active(request.authsite.ctx, user.id)
+    return {"token": _one(request, "tid", listed)}
+
+
+def _factor(request: Request, user: User) -> Mapping[str, Any]:
+    found = factors.overview(request.authsite.ctx, user.id)
+    all_: list[_Part] = [*found.passkeys, *([found.totp] if found.totp else [])]
+    return {"factor": _one(request, "fid", all_)}
 
 
 @confirming(
@@ -36,6 +80,8 @@ def sign_out(request: Request) -> Response:
         _("End the sign-in"),
         _("The user is signed out there. Personal access tokens that were created in it end, too."),
         notice="none",
+        fields=PART,
+        values=_session,
     ),
 )
 def end_session(request: Request) -> Response:
@@ -52,6 +98,8 @@ def end_session(request: Request) -> Response:
         _("Revoke a personal access token of ${user}?"),
         _("Revoke"),
         _("The program that uses the token is rejected from now on."),
+        fields=PART,
+        values=_token,
     ),
 )
 def revoke_token(request: Request) -> Response:
@@ -96,6 +144,29 @@ def reset_factors(request: Request) -> Response:
     ctx, by, user = acting(request)
     access.reset_factors(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "factors-reset")
+
+
+@confirming(
+    "authsite.admin.users.factor",
+    RequiredReason,
+    admin="factors:write",
+    recent=True,
+    ask=ask(
+        _("Remove a second factor of ${user}?"),
+        _("Remove"),
+        _("It is removed at once. The others stay, and no sign-in ends."),
+        _("After the last one, the next sign-in needs the password alone."),
+        reason="required",
+        dangerous=True,
+        fields=PART,
+        values=_factor,
+    ),
+)
+def remove_factor(request: Request) -> Response:
+    """Remove one second factor or passkey."""
+    ctx, by, user = acting(request)
+    access.remove_factor(ctx, by, user, part_of(request, "fid"), request.authsite.validated.reason)
+    return back(request, user, "factor-removed")
 
 
 @confirming(

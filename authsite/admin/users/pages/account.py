@@ -55,6 +55,7 @@ class DeleteForm(RequiredReason):
         _("Disable"),
         _("All sign-ins and tokens of the user end now, and the user cannot sign in."),
         _("You can enable the user again at any time."),
+        notice="anyone",
         reason="required",
         dangerous=True,
     ),
@@ -73,6 +74,7 @@ def disable(request: Request) -> Response:
         _("Enable ${user}?"),
         _("Enable"),
         _("The user can sign in again. If the account was to be deleted, it stays."),
+        notice="anyone",
     ),
 )
 def enable(request: Request) -> Response:
@@ -168,6 +170,7 @@ def _deletes_now(request: Request, _user: User) -> Mapping[str, Any]:
         _("Delete the account"),
         _("All sign-ins and tokens end now, and the user cannot sign in."),
         _("In 7 days the account and its data are erased for good. Until then you can enable it."),
+        notice="anyone",
         reason="required",
         dangerous=True,
         fields=FIELDS.format("delete"),

@@ -22,7 +22,7 @@ from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.users.models import User
 
-Notice = Literal["user", "none", "link"]
+Notice = Literal["user", "anyone", "none", "link"]
 Values = Callable[[Request, User], Mapping[str, Any]]
 
 
@@ -54,7 +54,8 @@ def ask(
 ) -> Callable[[Request], Confirmation]:
     """What the page of an action says; ``title`` has ``${user}``, the address.
 
-    ``notice``: who gets an e-mail; ``link``: the effects say it. ``values``: those of the template
+    ``notice``: who gets an e-mail; ``user``: the user, unless disabled; ``anyone``: also a disabled
+    one; ``link``: the effects say it. ``values``: those of the template
     of further fields. ``options`` are those of `Confirmation`. The page raises `Outranked` as the
     action does.
     """
@@ -90,6 +91,8 @@ def _notices(user: User, notice: Notice) -> Sequence[str]:
         return ()
     if notice == "none":
         return (NO_NOTICE,)
+    if notice == "user" and user.disabled_at is not None:
+        return (_("No e-mail is sent: the account is disabled."),)
     if user.email_verified_at is None:
         return (_("No e-mail is sent: the address of the user is not confirmed."),)
     return (_("${user} gets an e-mail about this.", mapping={"user": address}),)

@@ -1,15 +1,17 @@
 """What the page of a user shows, as far as the administrator may read it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.account import active_sessions, export
+from authsite.account import active_sessions
 from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.errors import Outranked
 from authsite.admin.rank import require_rank
+from authsite.admin.users import detail
 from authsite.context import Context
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.models import AuditEvent, Detail
@@ -65,6 +67,14 @@ class Entry(NamedTuple):
     details: str
 
 
+class Limit(NamedTuple):
+    """A count of attempts, and when it ends."""
+
+    name: str
+    attempts: int
+    ends: datetime
+
+
 def values(ctx: Context, by: Administrator, user: User) -> dict[str, Any]:
     """The values of admin/users/user.jinja2. A section that may not be read is None."""
     acts = _may_act(by, user)
@@ -94,6 +104,16 @@ def _may_act(by: Administrator, user: User) -> bool:
 
 def _sessions(ctx: Context, user_id: UUID) -> Sequence[active_sessions.ActiveSession]:
     return active_sessions.list_active(ctx, user_id, None)[0][:MAX_ROWS]
+
+
+def _limits(ctx: Context, user_id: UUID) -> Sequence[Limit]:
+    """One of each name: the counts of a lockout say the same."""
+    found: dict[str, Limit] = {}
+    for row in detail.running_counters(ctx, user_id):
+        name, ends = row["limit"], datetime.fromisoformat(row["expires_at"])
+        other = found.get(name, Limit(name, 0, ends))
+        found[name] = Limit(name, max(row["count"], other.attempts), max(ends, other.ends))
+    return list(found.values())
 
 
 def _mails(ctx: Context, user_id: UUID) -> Sequence[OutboxMessage]:
@@ -137,7 +157,8 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Context, UUID], Any]], ...] = (
     ("tokens", "sessions:read", personal_tokens.list_active),
     ("factors", "factors:read", factors.overview),
     ("groups", "groups:read", lambda ctx, user_id: groups_of(ctx.db, user_id)),
-    ("limits", "limits:read", export.list_counters),
+    ("limits", "limits:read", _limits),
+    ("locked_until", "limits:read", detail.locked_until),
     ("mails", "mail:read", _mails),
     ("events", "audit:read", _events),
 )

@@ -53,8 +53,8 @@ class OpenId:
     jwt_expires_in: timedelta = setting(
         duration(timedelta(minutes=10)),
         "5m",
-        text="Lifetime of access tokens that a [resource](resources.md) checks itself (JWT); at"
-        " most `10m`, since a revocation takes that long.",
+        text="Lifetime of access tokens that a [resource checks itself](gateway.md) (JWT); at most"
+        " `10m`, since a revocation takes that long.",
     )
     device_expires_in: timedelta = setting(
         duration(timedelta(hours=1)),
@@ -69,7 +69,7 @@ class OpenId:
         " 7591): `off` or `open`. The consent page says that they are not verified.",
     )
     client_registration_scopes: tuple[str, ...] = setting(
-        values.list_of(values.unverified_scope),
+        values.list_of(agent_values.unverified_scope),
         "",
         text="List of the scopes that clients may have that registered themselves, or that a"
         " document describes, besides those of OpenID Connect.",
