@@ -164,9 +164,7 @@ def issue_for_code(
     holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
     form = access_tokens.form_for(ctx, of_code.audience)
-    about = access_tokens.Holder(
-        client.id, done.account, of_code.amr, done.auth_at, of_code.client
-    )
+    about = access_tokens.Holder(client.id, done.account, of_code.amr, done.auth_at, of_code.client)
     pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=of_code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair

@@ -31,10 +31,10 @@ def scope_of(settings: Settings, asked: str | None) -> str:
     """
     allowed = settings.client_registration_scopes
     names = allowed if asked is None else dict.fromkeys(asked.split())
-    kept = [each for each in names if each in allowed or each in OIDC_SCOPES]
-    while len(" ".join(kept)) > MAX_SCOPE:
-        kept.pop()
-    return " ".join(kept)
+    allowed_names = [each for each in names if each in allowed or each in OIDC_SCOPES]
+    while len(" ".join(allowed_names)) > MAX_SCOPE:
+        allowed_names.pop()
+    return " ".join(allowed_names)
 
 
 def still_allowed(settings: Settings, scopes: list[str]) -> list[str]:

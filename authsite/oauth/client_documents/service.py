@@ -42,8 +42,8 @@ STORED_DOCUMENT = PreparedQuery(
 def bring_up_to_date(ctx: Context, url: str) -> None:
     """Fetch the document at ``url`` unless what was fetched before still counts, and store it.
 
-    For a signed-in user alone, with a URL that `client_urls.usable` accepts. It has a transaction
-    of its own, which is committed on return; call it outside of another one. The document of a
+    For a signed-in user alone, with a URL that `client_urls.usable` accepts. It has a separate
+    transaction, which is committed on return; call it outside of another one. The document of a
     client that was disabled here is not fetched. Raises `DocumentRefused`, `TooManyAttempts` and
     `FeatureNotOpen`. Then nothing has changed: tokens of before go on.
     """

@@ -67,14 +67,14 @@ def record_apart(ctx: Context, event: Event, **about: Unpack[About]) -> None:
 
 def record_by_task(connection: Connection, event: Event, causes: Sequence[About]) -> None:
     """Record what a background task has done, which is of no request, on its ``connection``."""
-    nobody = {"address": None, "agent": None, "request_id": None}
+    no_request = {"address": None, "agent": None, "request_id": None}
     rows = [
         {
             "event": str(event),
             "user_id": about.get("user_id"),
             "client_id": about.get("client_id"),
             "details": about.get("details"),
-            **nobody,
+            **no_request,
         }
         for about in causes
     ]
